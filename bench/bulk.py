@@ -24,7 +24,7 @@ import psycopg
 from bench.stack import running
 from bench.table import Processes
 from bench.texts import messages
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncEntityClient, EdgeInput, NodeInput
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.ids import new_id

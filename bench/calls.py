@@ -18,7 +18,7 @@ import psycopg
 from bench.echo import METHOD
 from bench.stack import echoes, running, services_of
 from bench.table import HEADER, Processes, Row, compare
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 
 HISTORY_NODES = 10_000

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from context_service.cel import CallBudget, compile_expression
+from context_service.kernel.cel import CallBudget, compile_expression
 
 NODES = 10_000
 LIMIT_MS = 60

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import uvloop
 
-from context_service import dev
+from context_service.commands import dev
 from service_runtime.auth import DEFAULT_TENANT_ID, Principal
 from service_runtime.postgres import Database
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import psutil
 
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput, new_id
 
 CHANGED_S_MAX = 1.0

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import httpx2 as httpx
 
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import ContextClient, ContextInput, EdgeInput, EntityClient, NodeInput
 from service_runtime.ports import free_port
 

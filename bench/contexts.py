@@ -24,7 +24,7 @@ from bench.echo import METHOD
 from bench.stack import echoes, running
 from bench.table import HEADER, Processes, compare
 from bench.turns import at
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient
 
 TEXT_BYTES = 400

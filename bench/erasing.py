@@ -14,7 +14,7 @@ from bench.deleting import AT_ONCE, CALLERS, QUIET_S, READ, caller, shown
 from bench.load import load
 from bench.passages import Talk
 from bench.stack import running
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, NodeInput
 from service_runtime.keys import KeyAdministration, NewKey
 

@@ -13,7 +13,7 @@ from itertools import chain
 from bench.packs import LIMIT, Calls
 from bench.stack import Beside, measured, services_of
 from bench.table import Processes
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, MessageInput, PartInput, ToolCallInput, ToolResultInput, Window
 from contextkeep.errors import WindowBehind
 

@@ -21,7 +21,7 @@ import psutil
 
 from bench.stack import running
 from bench.table import PAIRS
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient
 from service_runtime.keys import KeyAdministration, NewKey
 from tests.faults.processes import Service

@@ -15,7 +15,7 @@ from itertools import chain
 from bench.packs import LIMIT, Calls, disk_bytes, step
 from bench.stack import Beside, beside, running
 from bench.table import Processes
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, Pack, Window
 from contextkeep.errors import WindowBehind
 

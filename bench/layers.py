@@ -21,7 +21,7 @@ from bench.contexts import SHORT, text
 from bench.sampled import LAYERS
 from bench.stack import running, services_of
 from bench.table import Processes
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 
 CALLS = 2000

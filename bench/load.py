@@ -20,7 +20,7 @@ import grpc
 from bench.calls import message
 from bench.echo import METHOD
 from bench.stack import echoes, running
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 
 Turn = dict[str, Callable[[], Awaitable[object]]]  # the calls that one caller makes, one after the other

@@ -23,7 +23,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient
 from tests.fakes.mcp_server import fake_mcp
 

@@ -18,7 +18,7 @@ import psutil
 
 from bench.quality.talk import talk
 from bench.stack import beside
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient
 
 P95_MS_MAX = 15.0

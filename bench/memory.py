@@ -25,7 +25,7 @@ from pgvector.psycopg import register_vector
 
 from bench.stack import running, services_of
 from bench.table import Processes
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.ids import new_id

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psycopg
 
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from service_runtime.databases import Databases
 from service_runtime.keys import KeyAdministration, NewKey

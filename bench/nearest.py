@@ -18,9 +18,9 @@ from pathlib import Path
 import psycopg
 
 from bench.passages import PRINCIPAL, cpu_of, passages_of
-from context_service.llm.local import DIMENSION, MODEL
-from context_service.retrieval.nearest import Nearest
-from context_service.retrieval.passages import Scope
+from context_service.kernel.llm.local import DIMENSION, MODEL
+from context_service.retrieval.store.nearest import Nearest
+from context_service.retrieval.store.passages import Scope
 from service_runtime import embedded_postgres
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.embedded_postgres import EmbeddedPostgres

@@ -18,7 +18,7 @@ import grpc
 
 from bench.stack import keys_of, running
 from bench.turns import at
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2 as memory

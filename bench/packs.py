@@ -23,7 +23,7 @@ import psycopg
 
 from bench.stack import Beside, measured
 from bench.table import Processes
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, MessageInput, Pack, PartInput, ToolCallInput, ToolResultInput, Window
 from contextkeep.errors import WindowBehind
 

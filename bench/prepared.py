@@ -13,7 +13,7 @@ import sys
 from bench.packs import LIMIT, Calls, step
 from bench.stack import Beside, measured
 from bench.table import Processes
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient
 
 STEPS = 1_500

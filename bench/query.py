@@ -27,7 +27,7 @@ from bench.echo import METHOD
 from bench.quality.talk import talk
 from bench.recalls import filled
 from bench.stack import beside
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub

@@ -23,8 +23,8 @@ from pgvector import HalfVector
 from pgvector.psycopg import register_vector
 
 from context_service.app import migrations
-from context_service.llm.embeddings import EMBEDDING_DIMENSION
-from context_service.working_memory import search
+from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION
+from context_service.working_memory.rules import search
 from service_runtime import embedded_postgres
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.embedded_postgres import SERVICE_ROLE

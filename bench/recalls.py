@@ -26,8 +26,8 @@ from bench.quality.over_services import message_of
 from bench.quality.talk import talk
 from bench.stack import beside, running
 from bench.turns import at
-from context_service import dev
-from context_service.retrieval.passages import Passages, Scope
+from context_service.commands import dev
+from context_service.retrieval.store.passages import Passages, Scope
 from contextkeep import AsyncContextClient
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database

@@ -23,7 +23,7 @@ import psutil
 
 from bench.stack import running
 from bench.table import PAIRS
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient
 from contextkeep.address import parse_address
 from contextkeep.client._base import channel_options

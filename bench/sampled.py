@@ -30,18 +30,23 @@ CLIENT = "call of the Entity Service"
 LAYERS = (TRANSPORT, INTERCEPTORS, SERVICER, RULES, CLIENT, STORE)
 
 _BORDER = "interceptors access auth keys calls tracing logs metrics places turns tokens server connections"
+_ROOMS = (
+    "agents compiled_pages contexts entity_history erasure history knowledge knowledge_bases mcp mcp_servers"
+    " memories operations query specialists transfer usage wiki windows working_memory"
+)
 # The first that is part of a file's name says whose it is; other files are their callers'.
 _PLACES = {
     "/psycopg": STORE,
     "/service_runtime/postgres/": STORE,
     "/contextkeep/client/": CLIENT,
-    "/context_service/servicers/": SERVICER,
+    **{f"/context_service/{room}/{name}": SERVICER for room in _ROOMS.split() for name in ("api", "wire")},
+    "/context_service/kernel/wire/": SERVICER,
     "/entity_service/servicer": SERVICER,
     "/entity_service/wire": SERVICER,
     **{f"/service_runtime/{name}.py": INTERCEPTORS for name in _BORDER.split()},
     "/service_runtime/process.py": TRANSPORT,
     "/context_service/__main__": TRANSPORT,
-    "/context_service/server_commands": TRANSPORT,
+    "/context_service/commands/server": TRANSPORT,
     "/entity_service/__main__": TRANSPORT,
     "/context_service/app": TRANSPORT,
     "/entity_service/app": TRANSPORT,

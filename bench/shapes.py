@@ -24,7 +24,7 @@ import psycopg
 from bench.echo import METHOD
 from bench.stack import echoes, running, services_of
 from bench.table import HEADER, Processes, Row, compare
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from service_runtime.ids import new_id

@@ -18,7 +18,7 @@ from pathlib import Path
 from bench.load import READ, Turn, load
 from bench.stack import services_of
 from bench.table import Processes
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from service_runtime.databases import Databases
 from service_runtime.keys import KeyAdministration, NewKey

@@ -18,7 +18,7 @@ from pathlib import Path
 import grpc
 
 from bench.echo import METHOD
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient
 from service_runtime.keys import KeyAdministration, NewKey
 from tests.ports import free_port

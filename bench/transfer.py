@@ -32,9 +32,9 @@ from psycopg import sql
 
 from bench.stack import running, services_of
 from bench.texts import messages
-from context_service import dev
 from context_service.blobs.storage import BLOCK_BYTES
-from context_service.transfer.tables import CONTEXT, CONTEXT_ROWS
+from context_service.commands import dev
+from context_service.transfer.store.tables import CONTEXT, CONTEXT_ROWS
 from contextkeep import AsyncContextClient, ContextClient, MessageInput, PartInput
 from service_runtime.ids import new_id
 from service_runtime.keys import KeyAdministration, NewKey

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.stack import keys_of, running, services_of
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.errors import ContextKeepError

@@ -18,14 +18,14 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     if sys.argv[1:2] == ["mcp"]:  # a coding agent waits for it at each start: it loads no part of the server
         with loading():
-            from context_service.mcp_command import add_mcp, run_mcp
+            from context_service.commands.mcp import add_mcp, run_mcp
         add_mcp(commands)
         run_mcp(parser.parse_args())
         return
 
     with loading():
-        from context_service.mcp_command import add_mcp
-        from context_service.server_commands import add_server_commands, run_server_command
+        from context_service.commands.mcp import add_mcp
+        from context_service.commands.server import add_server_commands, run_server_command
 
     add_server_commands(commands)
     add_mcp(commands)

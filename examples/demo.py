@@ -29,8 +29,8 @@ import providers
 import psutil
 from long_run import WINDOW_TOKENS, asked, report, taken_back, worked
 
-from context_service import dev
-from context_service.llm import local
+from context_service.commands import dev
+from context_service.kernel.llm import local
 from contextkeep import (
     ArtifactInput,
     ChatMessage,

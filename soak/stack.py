@@ -14,7 +14,7 @@ from psycopg import sql
 
 import context_service.app
 import entity_service.app
-from context_service import maintenance
+from context_service.commands import maintenance
 from context_service.settings import Settings
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import NotFound, Unavailable

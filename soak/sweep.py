@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from context_service import maintenance
+from context_service.commands import maintenance
 from context_service.settings import Settings
 from contextkeep.errors import Unavailable
 from service_runtime.settings import load

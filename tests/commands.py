@@ -30,7 +30,7 @@ from typing import Any
 _LOADED = (
     "contextkeep.client.sync",
     "context_service.app",
-    "context_service.server_commands",
+    "context_service.commands.server",
     "entity_service.app",
     "service_runtime.check_config",
 )

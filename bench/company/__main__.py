@@ -27,8 +27,8 @@ from bench.company.installed import CUSTOMERS_VARIABLE, SEED_VARIABLE, Customers
 from bench.company.rivals import Listed, Merge, alone, by_raw_scores, by_reciprocal_ranks
 from bench.document import save
 from bench.quality.__main__ import Both
-from context_service import dev
-from context_service.llm.local import PACKAGES
+from context_service.commands import dev
+from context_service.kernel.llm.local import PACKAGES
 from contextkeep import ContextClient, EntityClient
 from contextkeep.values import QueriedContext
 from tests.fakes.context_providers import written_package

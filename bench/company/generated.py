@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from context_service.knowledge.mcp_tool import provider_id_of
+from context_service.mcp_servers.pure import provider_id_of
 
 CRM, TICKETS, FILES, TALK, WIKI, MEMORY = "crm", "tickets", "workspace", "context", "wiki", "memory"
 GRAPH, DOCUMENTS = "brain", "knowledge-base"

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.company.generated import CATALOGUE, CRM, TICKETS, Company, Fact, company
 from context_service.query.providers import Answered, Asked, Hit, ProviderInfo
-from context_service.retrieval.terms import asked_terms, terms_of
+from context_service.retrieval.pure.terms import asked_terms, terms_of
 from service_runtime.auth import Principal
 
 SEED_VARIABLE, CUSTOMERS_VARIABLE = "COMPANY_SEED", "COMPANY_CUSTOMERS"

@@ -22,7 +22,7 @@ from bench.long_run.ours import Folding
 from bench.long_run.prepared import Prepared, prepared
 from bench.long_run.strategies import RIVALS, SlidingByHalves
 from bench.long_run.workload import PLANTED, STEPS, Log
-from context_service.tokens import TokenCounter
+from context_service.kernel.tokens import TokenCounter
 
 WORKLOADS: Sequence[type[Log]] = (Coding, Operations)
 BUDGET_SHARE = 1 / 134  # of the log

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from bench.long_run.prepared import Prepared, Step, text_of
 from bench.long_run.strategies import Shown, Strategy
-from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, Standing, View, fold
-from context_service.windows.importance import Weights
-from context_service.windows.packing import Block
-from context_service.windows.packs import RECALLED_SHARE, RECALLED_TOKENS
-from context_service.windows.task_state import Entry, after, note_of, shown
+from context_service.folding.pure.folds import CLOSE_STEPS, Fold, Limits, Standing, View, fold
+from context_service.folding.pure.importance import Weights
+from context_service.packing.pure.blocks import Block
+from context_service.packing.pure.task_state import Entry, after, note_of, shown
+from context_service.packing.rules.pack import RECALLED_SHARE, RECALLED_TOKENS
 
 RECALL_EVERY = 10  # steps, unless a user or an error calls for it before
 ASKED_TOKENS = 4_000

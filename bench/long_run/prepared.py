@@ -12,21 +12,21 @@ from typing import NamedTuple
 import orjson
 
 from bench.long_run.workload import Workload
-from context_service.contexts.indexing import passages_of
 from context_service.contexts.model import Message, MessageInput
-from context_service.parts import Part
-from context_service.rendering import Format, Result, Turn, pieces
-from context_service.retrieval.budget import Item, within_budget
-from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
-from context_service.retrieval.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE
+from context_service.contexts.pure.passages import passages_of
+from context_service.kernel.parts import Part
+from context_service.kernel.rendering import Format, Result, Turn, pieces
+from context_service.packing.pure.blocks import Block, Rendered, block_of
+from context_service.packing.pure.catch_up import Made, caught_up
+from context_service.packing.pure.steps import cut
+from context_service.profiles.pure.lookups import Learned, applied
+from context_service.profiles.pure.profiles import profile
 from context_service.retrieval.profiles import profile as recall_profile
-from context_service.retrieval.questions import Question
-from context_service.retrieval.ranking import ranked
-from context_service.windows.catching_up import Made, caught_up
-from context_service.windows.learned import Learned, applied
-from context_service.windows.packing import Block, Rendered, block_of
-from context_service.windows.profiles import profile
-from context_service.windows.steps import cut
+from context_service.retrieval.pure.budget import Item, within_budget
+from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.ranking import ranked
+from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
+from context_service.retrieval.store.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE
 
 FORMAT = Format.OPENAI
 CLEARED = "[This result was cleared.]"

@@ -17,11 +17,11 @@ from bench.long_run.measured import measured
 from bench.long_run.ours import Folding
 from bench.long_run.prepared import Prepared, Step, prepared
 from bench.long_run.workload import STEPS
-from context_service.tokens import TokenCounter
-from context_service.windows.folds import Fold
-from context_service.windows.profiles import profile
-from context_service.windows.summaries import SEGMENT, SEGMENT_TOKENS_MAX, Summary
-from context_service.windows.written import STRUCTURED, Steps, asked, instructions, sources_of
+from context_service.folding.pure.folds import Fold
+from context_service.folding.pure.model_segments import STRUCTURED, Steps, asked, instructions, sources_of
+from context_service.folding.pure.summaries import SEGMENT, SEGMENT_TOKENS_MAX, Summary
+from context_service.kernel.tokens import TokenCounter
+from context_service.profiles.pure.profiles import profile
 
 OUTPUT = 5.0  # price of a token of an answer, where one of a prompt is 1
 MODELS = {"none: lines of the originals": 0.0, "a model at a tenth of the price": 0.1, "the model of the run": 1.0}

@@ -9,9 +9,9 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 from bench.long_run.prepared import Prepared, Step, text_of
-from context_service.windows.importance import HALF_LIFE_STEPS, Seen, Weights, importance, shares_of
-from context_service.windows.packing import Block
-from context_service.windows.summaries import SEGMENT, Scored, Summary, summary
+from context_service.folding.pure.importance import HALF_LIFE_STEPS, Seen, Weights, importance, shares_of
+from context_service.folding.pure.summaries import SEGMENT, Scored, Summary, summary
+from context_service.packing.pure.blocks import Block
 
 
 class Shown(NamedTuple):

@@ -20,14 +20,14 @@ from bench.long_run.measured import READ, WRITTEN, Measured, answers, measured
 from bench.long_run.ours import Folding
 from bench.long_run.prepared import Prepared, Step, prepared
 from bench.long_run.strategies import Shown
-from context_service.rendering import Format
-from context_service.tokens import TokenCounter
-from context_service.windows import prefetch
-from context_service.windows.folds import Fold
-from context_service.windows.learned import Counts, Learned, asked, folded, learned
-from context_service.windows.models import LOOK_BACK_BLOCKS
-from context_service.windows.profiles import profile
-from context_service.windows.units import kinds_in, said_in
+from context_service.folding.pure.folds import Fold
+from context_service.kernel.rendering import Format
+from context_service.kernel.tokens import TokenCounter
+from context_service.packing.pure import prefetch
+from context_service.packing.pure.units import kinds_in, said_in
+from context_service.profiles.pure.lookups import Counts, Learned, asked, folded, learned
+from context_service.profiles.pure.profiles import profile
+from context_service.windows.pure.models import LOOK_BACK_BLOCKS
 
 STEPS = 1_500
 LEARNED_SEEDS, HELD_OUT = (11, 12), 1

@@ -17,7 +17,7 @@ from itertools import product
 import orjson
 
 from context_service.contexts.model import Message
-from context_service.parts import Part, ToolCall, ToolResult
+from context_service.kernel.parts import Part, ToolCall, ToolResult
 
 STEPS = 10_000
 # How many of each kind are planted in so many steps. A value is set two to four times, and asked for as it is now; half

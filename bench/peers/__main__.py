@@ -24,7 +24,7 @@ from bench.document import save
 from bench.peers.stores import NEWEST, Ours, Peer, Store, digest, peer
 from bench.stack import running
 from bench.texts import messages
-from context_service import dev
+from context_service.commands import dev
 from tests.frameworks import environment
 
 SHORT, LONG = SIZES = (1_000, 5_000)  # messages of a conversation

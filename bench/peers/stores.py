@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import psycopg
 
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, ChatMessage, EdgeInput, NodeInput
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.frameworks import environment

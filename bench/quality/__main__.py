@@ -32,7 +32,7 @@ from bench.quality.over_services import Contexts
 from bench.quality.paraphrases import paraphrases
 from bench.quality.talk import talk
 from bench.stack import running
-from context_service.llm.local import PACKAGES
+from context_service.kernel.llm.local import PACKAGES
 from context_service.retrieval.profiles import Profile, profile, profile_names
 from contextkeep import ContextClient
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from bench.quality.conversations import Asked, Conversation, Turn
-from context_service.parts import Part, ToolCall, ToolResult
-from context_service.retrieval.part_texts import part_text
+from context_service.kernel.parts import Part, ToolCall, ToolResult
+from context_service.retrieval.pure.part_texts import part_text
 
 _COMPONENTS = """
 billing importer, invoice scheduler, login page, session cache, search indexer, thumbnail worker,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from context_service.parts import Part
+from context_service.kernel.parts import Part
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,9 @@ from functools import cache
 from statistics import fmean
 
 from bench.quality.conversations import Asked, Conversation, Searcher, Turn
-from context_service.retrieval.budget import Item, within_budget
-from context_service.retrieval.terms import terms_of
-from context_service.tokens import TokenCounter
+from context_service.kernel.tokens import TokenCounter
+from context_service.retrieval.pure.budget import Item, within_budget
+from context_service.retrieval.pure.terms import terms_of
 
 PLACES = (5, 10, 20)
 BUDGETS = (500, 1_000, 2_000)  # tokens

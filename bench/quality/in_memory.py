@@ -9,15 +9,15 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from bench.quality.conversations import Ask, Conversation, Searcher
-from context_service.retrieval.features import Candidates, feature
-from context_service.retrieval.marks import marks_of
-from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
-from context_service.retrieval.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE, SEARCHED_MAX
 from context_service.retrieval.profiles import Profile
-from context_service.retrieval.questions import Question
-from context_service.retrieval.ranking import ranked
-from context_service.retrieval.steps import at_once
-from context_service.retrieval.terms import terms_of
+from context_service.retrieval.pure.features import Candidates, feature
+from context_service.retrieval.pure.marks import marks_of
+from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.ranking import ranked
+from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
+from context_service.retrieval.pure.steps import at_once
+from context_service.retrieval.pure.terms import terms_of
+from context_service.retrieval.store.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE, SEARCHED_MAX
 
 
 class Index:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from bench.quality.conversations import Ask, Conversation, Searcher, Turn
-from context_service.parts import Part
+from context_service.kernel.parts import Part
 from contextkeep import ContextClient, MessageInput, PartInput, ToolCallInput, ToolResultInput
 
 BATCH = 500  # messages of a call

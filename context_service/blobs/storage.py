@@ -47,7 +47,7 @@ _WRITING_BYTES = {"s3": 24 * BLOCK_BYTES, "gcs": 24 * BLOCK_BYTES, "azure": 12 *
 _READING_BYTES = {"gcs": 12 * BLOCK_BYTES, "azure": 12 * BLOCK_BYTES}
 _ELSEWHERE_BYTES = 2 * BLOCK_BYTES
 
-REGISTER = "erasures/"  # keys that begin so are no blobs: see `erasure/register.py`
+REGISTER = "erasures/"  # keys that begin so are no blobs: see `erasure/rules/register.py`
 # Lower case, because some file systems do not tell cases apart; no dots, so that no name climbs or hides.
 _KEY = re.compile(r"[a-z0-9_-]{1,128}(/[a-z0-9_-]{1,128}){0,7}")
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 from uuid import UUID
 
-from context_service.parts import Part
+from context_service.kernel.parts import Part
 
 MESSAGES_MAX = 500  # that one call writes or retracts
 ARTIFACT_ROLE = "assistant"  # who makes artifacts

@@ -1,1 +1,1 @@
-"""Knowledge: what is known beyond one conversation."""
+"""The proto service `Knowledge`, joined from the servicers of its rooms."""

@@ -22,10 +22,10 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
+from context_service.mcp.api import ToolsServicer
 from context_service.mcp.query_server import query_server
 from context_service.mcp.server import Context, mcp_server, shown
-from context_service.mcp.servicer import ToolsServicer
-from context_service.servicers.context_query import ContextQueryServicer
+from context_service.query.api import ContextQueryServicer
 from contextkeep.errors import (
     ContextKeepError,
     DeadlineExceeded,

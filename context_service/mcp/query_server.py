@@ -15,7 +15,9 @@ import orjson
 from mcp.server.lowlevel import Server
 
 from context_service.mcp.answers import plain
-from context_service.mcp.query_tools import (
+from context_service.mcp.server import Context, Rpcs, shown
+from context_service.mcp.tool import compact
+from context_service.mcp.tools.query import (
     FAMILY_TOOLS,
     LIST_CONTEXT_PROVIDERS,
     QUERY_CONTEXT,
@@ -28,8 +30,6 @@ from context_service.mcp.query_tools import (
     query_request,
     query_text,
 )
-from context_service.mcp.server import Context, Rpcs, shown
-from context_service.mcp.tool import compact
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.errors import ContextKeepError, ToolNotFound
 from contextkeep.version import __version__

@@ -20,12 +20,12 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, create_model
 
-from context_service.graph import EntityGraph
+from context_service.contexts.api.contexts import ContextsServicer
+from context_service.history.api import ChatHistoryServicer
+from context_service.kernel.graph import EntityGraph
 from context_service.mcp.answers import ARGUMENTS, Document, first_rows, fitting_page, plain
-from context_service.servicers.chat_history import ChatHistoryServicer
-from context_service.servicers.context_windows import ContextWindowsServicer
-from context_service.servicers.contexts import ContextsServicer
-from context_service.servicers.working_memory import WorkingMemoryServicer
+from context_service.windows.api import ContextWindowsServicer
+from context_service.working_memory.api.records import WorkingMemoryServicer
 from contextkeep.errors import ContextKeepError, FieldViolation, InvalidArgument
 from service_runtime import calls, replays
 from service_runtime.methods import Method, method_of

@@ -1,1 +1,1 @@
-"""Context windows: what one model shall see of a context's log, within a budget of tokens, whatever its length."""
+"""Context windows: open, read, update and close what one model sees of a context's log, and look up its refs."""

@@ -27,7 +27,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_file_of_the_docs_is_applied_and_differs_no_more(run: Run, answer: Answer, tmp_path: Path):
-    """It is the one that a service reads from MAPPINGS_PATH: tests/context_service/test_mapping_files.py."""
+    """It is the one that a service reads from MAPPINGS_PATH: tests/context_service/history/test_mapping_files.py."""
     (text,) = re.findall(r"```yaml\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
     (tmp_path / "support.yaml").write_text(text)
     (tmp_path / "notes.txt").write_text("no mapping")

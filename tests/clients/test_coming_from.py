@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from context_service.extensions import NAMED_POINTS, POINTS
-from context_service.mcp.query_tools import FAMILY_TOOLS
-from context_service.query.hits import State
-from context_service.windows.config import STYLES, Config
-from context_service.windows.packs import Zones
-from context_service.windows.profiles import profile_names
-from context_service.windows.task_state import SHARES, WHOLE
+from context_service.kernel.extensions import NAMED_POINTS, POINTS
+from context_service.mcp.tools.query import FAMILY_TOOLS
+from context_service.packing.pure.task_state import SHARES, WHOLE
+from context_service.packing.rules.pack import Zones
+from context_service.profiles.pure.profiles import profile_names
+from context_service.query.model import State
+from context_service.windows.pure.config import STYLES, Config
 from contextkeep import errors
 from tests.rpcs import all_rpcs
 

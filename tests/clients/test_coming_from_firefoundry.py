@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from context_service.mcp.servicer import TOOLS
+from context_service.mcp.api import TOOLS
 from context_service.settings import Settings as ContextSettings
 from contextkeep.cli.commands import contextkeep
 from contextkeep.client import _base as clients

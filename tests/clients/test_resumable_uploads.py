@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import context_service.app
 from context_service.settings import Settings
-from context_service.working_memory.uploads import ResumableUploads
+from context_service.working_memory.rules.uploads import ResumableUploads
 from contextkeep.client._transfer import Parts
 from contextkeep.errors import (
     Cancelled,

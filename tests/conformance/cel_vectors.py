@@ -23,17 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from context_service.cel import (
-    CallBudget,
-    CelError,
-    CelType,
-    Duration,
-    EvaluationError,
-    Timestamp,
-    Uint,
-)
-from context_service.cel.expression import compile_unchecked
-from context_service.cel.values import equals, key_of, type_name
+from context_service.kernel.cel import CallBudget, CelError, CelType, Duration, EvaluationError, Timestamp, Uint
+from context_service.kernel.cel.expression import compile_unchecked
+from context_service.kernel.cel.values import equals, key_of, type_name
 
 PASSING_PERCENT_MIN = 99.0
 FOLDER_DEFAULT = Path(__file__).parents[2] / ".." / "shared" / "cel-vectors"

@@ -13,9 +13,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from context_service.query.checking import Checked, checked
-from context_service.query.fan_out import is_blocking
 from context_service.query.providers import Asked, Provider, ProviderInfo, Scope, State
+from context_service.query.pure.checked_hits import Checked, checked
+from context_service.query.rules.fan_out import is_blocking
 from service_runtime.auth import Principal
 
 

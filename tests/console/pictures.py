@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from context_service import dev
+from context_service.commands import dev
 from contextkeep import ContextClient, EntityClient
 from service_runtime.ports import free_port
 from tests.console.browser import browser, missing

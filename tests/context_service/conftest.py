@@ -15,8 +15,8 @@ from context_service.settings import Settings
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses, cloned
-from tests.context_service.contexts import Opened, opened
-from tests.context_service.working_memory import Caller, Start
+from tests.context_service.contexts.callers import Opened, opened
+from tests.context_service.working_memory.callers import Caller, Start
 from tests.fakes.blob_backend import FailingBackend
 
 

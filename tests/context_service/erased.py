@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from context_service.contexts.erasing import Eraser
-from context_service.erasure import subjects
-from context_service.erasure.subjects import SubjectEraser
-from context_service.retrieval.passages import Passages
-from context_service.working_memory.record_passages import RecordPassages
-from context_service.working_memory.retention import Purges, Retention
+from context_service.contexts.store.erasures import Eraser
+from context_service.erasure.rules import subjects
+from context_service.erasure.rules.subjects import SubjectEraser
+from context_service.retrieval.store.passages import Passages
+from context_service.working_memory.rules.retention import Purges, Retention
+from context_service.working_memory.store.passages import RecordPassages
 from service_runtime.erased import Erased
 from service_runtime.long_work import Pause
 from service_runtime.postgres import Database, Tenant

@@ -17,7 +17,7 @@ FORM: Any = {"keys": {"nodes", "edges"}, "answers": {"calls"}, "needed": {"contr
 
 CASES = by_doors(cases("calls", **FORM), calls_of)
 # Only a store that signs URLs answers; the files of these tests are local.
-ANSWERED_ELSEWHERE = {"CreateDownloadUrl": "tests/context_service/test_download_urls.py"}
+ANSWERED_ELSEWHERE = {"CreateDownloadUrl": "tests/context_service/working_memory/test_download_urls.py"}
 
 
 @pytest.mark.parametrize(("stack", "case"), CASES, indirect=["stack"])

@@ -19,9 +19,9 @@ from psycopg import sql
 import context_service.app
 import entity_service.app
 import entity_service.replaying
-from context_service import maintenance
+from context_service.commands import maintenance
 from context_service.settings import Settings
-from context_service.working_memory.fsck import Problem
+from context_service.working_memory.upkeep.fsck import Problem
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import ChangesExpired, ChangesNotStarted, ContextNotFound, DataLoss, NodeNotFound
 from entity_service.settings import Settings as EntitySettings

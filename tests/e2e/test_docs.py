@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from context_service import dev
+from context_service.commands import dev
 from contextkeep.context.v1 import context_windows_pb2
 from tests.commands import Commands
 from tests.conftest import KEY, Addresses

@@ -11,11 +11,12 @@ from typing import Any
 
 import orjson
 
-from context_service import extensions
-from context_service.rendering import Format, Piece, Turn
-from context_service.tokens import counting
-from context_service.windows import profiles, rendered
-from context_service.windows.plugged import Decided, Found, Line, Packed, Said, Source
+from context_service.kernel import extensions
+from context_service.kernel.rendering import Format, Piece, Turn
+from context_service.kernel.tokens import counting
+from context_service.packing.pure import turns
+from context_service.packing.rules.plugins import Decided, Found, Line, Packed, Said, Source
+from context_service.profiles.pure import profiles
 
 WORKS, RAISES, IS_LATE, IS_NONSENSE = "works", "raises", "is late", "is nonsense"
 LATE_S = 0.4
@@ -112,7 +113,7 @@ _CACHES = (
     extensions._found,
     extensions.installed,
     counting._own_counter,
-    rendered._own_renderer,
+    turns._own_renderer,
     profiles.profile,
     profiles.profile_names,
     profiles._installed,

@@ -20,12 +20,12 @@ from pathlib import Path
 import pytest
 
 import context_service.settings
-from context_service import maintenance
+from context_service.commands import maintenance
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import Aborted, DeadlineExceeded, RequestIdReused, Unavailable
 from contextkeep.ids import new_id
 from contextkeep.inputs import EdgeInput, NodeInput
-from tests.context_service.working_memory import MIB
+from tests.context_service.working_memory.callers import MIB
 from tests.faults import load
 from tests.faults import postgres as breakable
 from tests.faults.clocks import Clock, Clocks

@@ -18,9 +18,9 @@ import pytest
 from psycopg import sql
 
 import context_service.app
-from context_service import maintenance
+from context_service.commands import maintenance
 from context_service.settings import Settings
-from context_service.working_memory.sweep import Swept
+from context_service.working_memory.upkeep.sweep import Swept
 from contextkeep import AsyncContextClient
 from contextkeep.errors import ContextKeepError, StorageFull, Unavailable
 from contextkeep.inputs import NodeInput
@@ -28,7 +28,7 @@ from service_runtime import embedded_postgres
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database
 from tests.conftest import Urls
-from tests.context_service.working_memory import MIB, blobs, files, records
+from tests.context_service.working_memory.callers import MIB, blobs, files, records
 from tests.faults import disks
 from tests.faults.conftest import World
 from tests.faults.disks import Disk

@@ -24,7 +24,7 @@ from contextkeep.ids import new_id
 from contextkeep.inputs import EdgeInput, NodeInput
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
-from tests.context_service.working_memory import MIB
+from tests.context_service.working_memory.callers import MIB
 from tests.faults import load, proxy
 from tests.faults.processes import Service
 from tests.noise import noise

@@ -22,7 +22,7 @@ import orjson
 import psutil
 import pytest
 
-from context_service.transfer.archive import FIRST_SEAL, Piece, sealed
+from context_service.transfer.pure import FIRST_SEAL, Piece, sealed
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.context.v1 import contexts_pb2, transfer_pb2
 from contextkeep.context.v1.transfer_pb2_grpc import TransferStub

@@ -17,7 +17,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import context_service.app
-from context_service.erasure import subjects
+from context_service.erasure.rules import subjects
 from context_service.settings import Settings
 from contextkeep import AsyncContextClient
 from contextkeep.errors import Unavailable

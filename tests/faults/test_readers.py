@@ -26,7 +26,7 @@ from entity_service.settings import Settings
 from service_runtime import server
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import Urls, cloned
-from tests.context_service.working_memory import MIB
+from tests.context_service.working_memory.callers import MIB
 from tests.faults import proxy
 from tests.faults.processes import Service
 from tests.locks import until_waiting

@@ -11,8 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from context_service.history import registry
-from context_service.query import remembered
+from context_service.history.rules import registry
+from context_service.query.rules import cache
 from contextkeep.context.v1 import knowledge_bases_pb2 as bases
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import Addresses, Urls, cloned
@@ -65,7 +65,7 @@ def nothing_kept() -> Iterator[None]:
     """Of the mappings that an owner has read before, nor of settings and agents: Postgres is asked each time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "_KEPT_MAX", 0)
-        patch.setattr(remembered, "FRESH_S", 0.0)
+        patch.setattr(cache, "FRESH_S", 0.0)
         yield
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
-from context_service.mcp.context_tools import CONTEXT_TOOLS
-from context_service.mcp.servicer import TOOLS
-from context_service.mcp.window_tools import WINDOW_TOOLS
+from context_service.mcp.api import TOOLS
+from context_service.mcp.tools.contexts import CONTEXT_TOOLS
+from context_service.mcp.tools.windows import WINDOW_TOOLS
 from contextkeep.context.v1 import administration_pb2 as administration
 from contextkeep.context.v1 import context_query_pb2 as query
 from contextkeep.context.v1 import context_windows_pb2 as windows

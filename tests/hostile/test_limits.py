@@ -23,8 +23,8 @@ from google.protobuf.descriptor import FieldDescriptor
 
 import context_service.settings
 import entity_service.settings
-from context_service.history.rules import rules_bytes
-from context_service.servicers import mappings
+from context_service.history.pure.mapping_rules import rules_bytes
+from context_service.history.wire import mappings
 from contextkeep import options_pb2
 from contextkeep.context.v1 import chat_history_pb2 as history
 from contextkeep.context.v1 import contexts_pb2 as contexts

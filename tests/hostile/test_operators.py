@@ -10,10 +10,10 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from context_service.operations.jobs import Jobs
-from context_service.operations.operators import check_operator
-from context_service.operations.tenants import Tenants
-from context_service.operations.work import Work
+from context_service.operations.rules.jobs import Jobs
+from context_service.operations.rules.operators import check_operator
+from context_service.operations.rules.tenants import Tenants
+from context_service.operations.rules.work import Work
 from contextkeep.errors import InvalidArgument, JobNotFound, JobRunning, PermissionDenied
 from service_runtime import keys
 from service_runtime.auth import Principal
@@ -118,7 +118,7 @@ async def test_what_failed_is_tried_again_and_what_did_not_is_left_alone(
 async def test_a_job_says_how_far_it_is_and_one_whose_process_ends_is_lost(
     database: Database, urls: Urls, operator: Principal, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("context_service.operations.jobs.TOLD_S", 0.01)
+    monkeypatch.setattr("context_service.operations.rules.jobs.TOLD_S", 0.01)
     go_on = asyncio.Event()
 
     async def slow(options, tell):
@@ -148,7 +148,7 @@ async def test_a_job_says_how_far_it_is_and_one_whose_process_ends_is_lost(
         assert (read.state, read.progress) == ("DONE", {"done": 2})
         go_on.clear()
         left = await jobs.start("SWEEP", options, principal=operator)
-    monkeypatch.setattr("context_service.operations.jobs.SILENT_S", 0.0)
+    monkeypatch.setattr("context_service.operations.rules.jobs.SILENT_S", 0.0)
     assert (await jobs.get(left.id, principal=operator)).state == "LOST"
     with pytest.raises(JobNotFound):
         await jobs.get(operator.tenant_id, principal=operator)

@@ -33,8 +33,8 @@ ROUNDS = 3
 ONCE = [rpc for rpc in RPCS.values() if any(path[-1].name == "request_id" for path in fields(rpc.request.DESCRIPTOR))]
 VERSIONED = [rpc for rpc in RPCS.values() if "expected_version" in rpc.request.DESCRIPTOR.fields_by_name]
 
-# What writes only where more was said than `seeded` says. Folds are in context_service/windows/test_preparing.py, tools
-# in context_service/query/test_mcp_tools.py, erasures in context_service/test_erasures.py.
+# Calls that write only with more than `seeded` has. Folds are in context_service/windows/folding/test_preparing.py,
+# tools in context_service/query/test_mcp_tools.py, erasures in context_service/erasure/test_erasures.py.
 ELSEWHERE = {"CommitFold", "UnapproveMcpTool", "Erase"}
 
 # Of each RPC with an `expected_version`: one of its requests, and another that changes the same thing.

@@ -12,7 +12,7 @@ import orjson
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from context_service.graph import EntityGraph
+from context_service.kernel.graph import EntityGraph
 from context_service.settings import Settings
 from contextkeep import (
     ArtifactInput,

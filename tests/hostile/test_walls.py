@@ -20,11 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
-from context_service.llm.embeddings import EMBEDDING_DIMENSION, Embedding
-from context_service.retrieval.passages import Passages
-from context_service.working_memory.query import Order, Question, RecordQueries
-from context_service.working_memory.record_fields import RECORD_FIELDS
-from context_service.working_memory.search import Searches, SearchMode, SearchQuestion, terms_of
+from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION, Embedding
+from context_service.retrieval.store.passages import Passages
+from context_service.working_memory.rules.query import Order, Question, RecordQueries
+from context_service.working_memory.rules.search import Searches, SearchMode, SearchQuestion, terms_of
+from context_service.working_memory.store.record_filters import RECORD_FIELDS
 from contextkeep.errors import InvalidArgument
 from entity_service.search import FIELDS, NodeFilter, NodeSearch, Search
 from entity_service.traversal import Traversal

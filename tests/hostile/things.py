@@ -17,7 +17,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from context_service.transfer.archive import FIRST_SEAL, sealed
+from context_service.transfer.pure import FIRST_SEAL, sealed
 from contextkeep.context.v1 import administration_pb2 as administration
 from contextkeep.context.v1 import agents_pb2 as agents
 from contextkeep.context.v1 import chat_history_pb2 as history
@@ -160,7 +160,7 @@ def invented() -> Things:
 
 # Only a key in Postgres makes and revokes keys, and operates; those of these tests are none. What such keys may is in
 # `test_given_keys` and `test_operators`. What goes on behind its answer would change what these tests compare, so who
-# is named here is held: whom an erasure reaches is in context_service/test_erasures.py.
+# is named here is held: whom an erasure reaches is in context_service/erasure/test_erasures.py.
 OF_STORED_KEYS = {
     *("Erase", "GetSubjectErasure", "EraseOwned", "CreateKey", "RevokeKey"),
     *(rpc.name for rpc in RPCS.values() if rpc.options.scope == Call.OPERATOR),

@@ -11,16 +11,16 @@ from functools import cache
 import orjson
 
 from context_service.contexts.model import Message
-from context_service.parts import Part, ToolCall, ToolResult
-from context_service.rendering import Format
-from context_service.retrieval.cutting import cut
-from context_service.retrieval.terms import terms_of
-from context_service.tokens import TokenCounter
-from context_service.windows.catching_up import caught_up
-from context_service.windows.config import DEFAULT
-from context_service.windows.folds import Limits, Standing, View, fold
-from context_service.windows.profiles import profile
-from context_service.windows.units import Unit
+from context_service.folding.pure.folds import Limits, Standing, View, fold
+from context_service.kernel.parts import Part, ToolCall, ToolResult
+from context_service.kernel.rendering import Format
+from context_service.kernel.tokens import TokenCounter
+from context_service.packing.pure.catch_up import caught_up
+from context_service.packing.pure.units import Unit
+from context_service.profiles.pure.profiles import profile
+from context_service.retrieval.pure.cuts import cut
+from context_service.retrieval.pure.terms import terms_of
+from context_service.windows.pure.config import DEFAULT
 from service_runtime.documents import parse_json
 from tests.hostile.attacks import DOCUMENTS
 

@@ -29,24 +29,24 @@ IMPORTS, KEYS = "unfinished contexts of imports", "idempotency keys past their t
 EDGES, CHANGES = "edges to settle", "changes past their time"
 
 ROUNDS = {
-    "context_service/contexts/erasing.py": [CONTEXTS],
-    "context_service/contexts/pointed_records.py": [POINTED],
-    "context_service/erasure/subjects.py": [USERS],
-    "context_service/knowledge/base_dropping.py": [BASES],
-    "context_service/knowledge/document_texts.py": [DOCUMENTS, FOLLOWING],
-    "context_service/retrieval/vectors.py": [VECTORS],
-    "context_service/transfer/importing.py": [IMPORTS],
-    "context_service/working_memory/file_texts.py": [TEXTS],
-    "context_service/working_memory/sweep.py": [SWEPT],
+    "context_service/contexts/store/erasures.py": [CONTEXTS],
+    "context_service/contexts/store/pointed_records.py": [POINTED],
+    "context_service/erasure/rules/subjects.py": [USERS],
+    "context_service/knowledge_bases/rules/drop.py": [BASES],
+    "context_service/knowledge_bases/rules/documents.py": [DOCUMENTS, FOLLOWING],
+    "context_service/retrieval/rules/vectors.py": [VECTORS],
+    "context_service/transfer/rules/imports.py": [IMPORTS],
+    "context_service/working_memory/rules/file_texts.py": [TEXTS],
+    "context_service/working_memory/upkeep/sweep.py": [SWEPT],
     "entity_service/change_feed.py": [CHANGES],
     "entity_service/owned.py": [USERS_OF_GRAPHS],
     "entity_service/settling.py": [EDGES],
     "entity_service/sweep.py": [KEYS],
 }
 TOPICS = {
-    "context_service/knowledge/base_rows.py": [DOCUMENTS, BASES],
-    "context_service/retrieval/owed_vectors.py": [PASSAGES],
-    "context_service/working_memory/records.py": [VECTORS, TEXTS],
+    "context_service/knowledge_bases/store/bases.py": [DOCUMENTS, BASES],
+    "context_service/retrieval/store/vector_outbox.py": [PASSAGES],
+    "context_service/working_memory/store/records.py": [VECTORS, TEXTS],
 }
 TABLES = {
     "context.blob": SWEPT,

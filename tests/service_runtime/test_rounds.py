@@ -174,17 +174,17 @@ async def test_with_very_many_tenants_work_does_not_wait_for_a_look_at_all(monke
 
 ALONE = {
     # Each looks at all tenants, and does nothing of which a tenant could have more.
-    "context_service/contexts/standing.py",
+    "context_service/contexts/store/backlog.py",
     "service_runtime/postgres/database.py",
     "service_runtime/tenants.py",
     # Operators run them, one at a time.
-    "context_service/erasure/replaying.py",
-    "context_service/maintenance.py",
-    "context_service/retrieval/passage_backfill.py",
-    "context_service/working_memory/backfill.py",
-    "context_service/working_memory/fsck.py",
-    "context_service/working_memory/moving.py",
-    "context_service/working_memory/text_backfill.py",
+    "context_service/erasure/rules/replay.py",
+    "context_service/commands/maintenance.py",
+    "context_service/retrieval/rules/passage_backfill.py",
+    "context_service/working_memory/upkeep/vector_backfill.py",
+    "context_service/working_memory/upkeep/fsck.py",
+    "context_service/working_memory/upkeep/move_blobs.py",
+    "context_service/working_memory/upkeep/text_backfill.py",
     "entity_service/replaying.py",
 }
 

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 import context_service.app
 import entity_service.app
-from context_service.contexts import standing
+from context_service.contexts.store import backlog
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.errors import ContextNotFound, NodeNotFound, Unauthenticated
 from service_runtime import tracing
@@ -130,7 +130,7 @@ async def test_metrics_say_how_contexts_stand_and_how_long_recalls_take(
     context_settings, callers, metrics_ports: list[int], monkeypatch: pytest.MonkeyPatch
 ):
     """Dashboard and alerts ask for nothing that is not there."""
-    monkeypatch.setattr(standing, "INTERVAL_S", 0.05)
+    monkeypatch.setattr(backlog, "INTERVAL_S", 0.05)
     settings = context_settings.model_copy(update={"metrics_port": 0})
     async with (
         context_service.app.running(settings, callers=callers) as port,

@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Iterator
 
 from context_service.retrieval.documents.kinds import Reason, Refused
-from context_service.retrieval.part_texts import json_text
+from context_service.retrieval.pure.part_texts import json_text
 
 _CHARSETS = frozenset(
     {"utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "iso8859-1", "iso8859-15", "cp1252", "shift_jis", "gb18030"}

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from context_service.retrieval.features import FEATURES
+from context_service.retrieval.pure.features import FEATURES
 
 DEFAULT = "default"
 _FOLDER = Path(__file__).parent

@@ -27,7 +27,7 @@ from celpy.adapter import json_to_cel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_service.cel import CallBudget, EvaluationError, compile_expression
+from context_service.kernel.cel import CallBudget, EvaluationError, compile_expression
 from tests.examples import MORE, examples
 
 DOCUMENT: dict[str, Any] = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from context_service.cel import (
+from context_service.kernel.cel import (
     CallBudget,
     CallBudgetExceeded,
     EvaluationBudgetExceeded,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from context_service.cel import (
+from context_service.kernel.cel import (
     CallBudget,
     EvaluationBudgetExceeded,
     EvaluationError,

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from context_service.cel import (
+from context_service.kernel.cel import (
     CallBudget,
     CelError,
     CelType,

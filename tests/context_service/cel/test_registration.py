@@ -11,13 +11,7 @@ import sys
 
 import pytest
 
-from context_service.cel import (
-    CelError,
-    CompileBudget,
-    ExpressionLimits,
-    ExpressionTooLarge,
-    compile_expression,
-)
+from context_service.kernel.cel import CelError, CompileBudget, ExpressionLimits, ExpressionTooLarge, compile_expression
 from tests import cpu
 
 VARIABLES = frozenset({"entity", "edge", "root"})
@@ -276,7 +270,7 @@ def test_the_parser_leaves_the_recursion_limit_alone() -> None:
     """cel-python raises it for the whole process."""
     script = (
         "import sys; sys.setrecursionlimit(777);"
-        "from context_service.cel import compile_expression;"
+        "from context_service.kernel.cel import compile_expression;"
         "compile_expression('1 + 1', variables=frozenset());"
         "print(sys.getrecursionlimit())"
     )

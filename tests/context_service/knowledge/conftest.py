@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from tests.context_service.contexts import Caller, Opened, an_id, opened
+from tests.context_service.contexts.callers import Caller, Opened, an_id, opened
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 import pytest
 
-from context_service.knowledge import agents
+from context_service.agents import rules as agents
 from contextkeep.context.v1 import agents_pb2 as pb
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.errors import (
@@ -21,7 +21,7 @@ from contextkeep.errors import (
     PermissionDenied,
 )
 from service_runtime.ids import new_id
-from tests.context_service.contexts import Opened, an_id
+from tests.context_service.contexts.callers import Opened, an_id
 from tests.context_service.erased import erase_subject
 from tests.errors import raised
 

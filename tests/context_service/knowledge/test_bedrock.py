@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from context_service.knowledge.bedrock import BedrockClient, client_of
-from context_service.knowledge.knowledge_base import Bedrock
+from context_service.knowledge_bases.bedrock import BedrockClient, client_of
+from context_service.knowledge_bases.model import Bedrock
 from context_service.settings import Settings
 from contextkeep.context.v1 import context_query_pb2 as query_pb
 from contextkeep.errors import AddressRefused, KnowledgeBaseFailed, ProviderNotConfigured
 from service_runtime.destinations import Destinations
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import PRINCIPAL
-from tests.context_service.contexts import an_id, opened
+from tests.context_service.contexts.callers import an_id, opened
 from tests.context_service.knowledge.test_knowledge_bases import Bases
 from tests.fakes.bedrock import KEY, SECRET, FakeBedrock, answering, fake_bedrock, result
 from tests.fakes.mcp_server import flooding

@@ -12,13 +12,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from context_service.knowledge import compile_states, compiling
-from context_service.knowledge.compiled import Audience
-from context_service.knowledge.compiled_rows import scope_of
-from context_service.knowledge.facet_source import facet_source
-from context_service.retrieval.passages import Passages
-from context_service.retrieval.verifying import Verifying
-from context_service.tokens import TokenCounter
+from context_service.compiled_pages.model import Audience
+from context_service.compiled_pages.rules import compile as compiling
+from context_service.compiled_pages.store import progress as compile_states
+from context_service.compiled_pages.store.pages import scope_of
+from context_service.compiled_pages.store.passages import facet_source
+from context_service.kernel.tokens import TokenCounter
+from context_service.retrieval.rules.verify import Verifying
+from context_service.retrieval.store.passages import Passages
 from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.errors import (
     CompiledPageNotFound,
@@ -641,7 +642,7 @@ async def test_what_is_no_facet_is_refused(world: World, wrong: dict[str, Any]):
 
 
 async def test_a_page_has_no_more_facets_that_were_put_than_it_may(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("context_service.knowledge.compiled_pages.PUT_MAX", 1)
+    monkeypatch.setattr("context_service.compiled_pages.rules.pages.PUT_MAX", 1)
     node = await world.node("Customer", "Orrery", text="x")
     await world.approve("customer", rules())
     await compiled(world)

@@ -11,7 +11,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from context_service.knowledge import definition, making
+from context_service.compiled_pages.pure import definition
+from context_service.compiled_pages.rules import page
 from contextkeep.errors import (
     ChangesHeldUp,
     ChangesNotStarted,
@@ -136,8 +137,8 @@ async def test_a_bound_key_writes_no_definition_and_sees_those_of_its_app(world:
 
 
 async def test_versions_and_definitions_are_no_more_than_are_kept(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("context_service.knowledge.definition_rows.VERSIONS_MAX", 2)
-    monkeypatch.setattr("context_service.knowledge.definitions.DEFINITIONS_MAX", 2)
+    monkeypatch.setattr("context_service.compiled_pages.store.definitions.VERSIONS_MAX", 2)
+    monkeypatch.setattr("context_service.compiled_pages.rules.definitions.DEFINITIONS_MAX", 2)
     await world.approve("customer", rules())
     for heading in ("Two", "Three", "Four"):
         await world.context.definitions.put("customer", rules(facet(heading=heading)))
@@ -342,14 +343,14 @@ async def test_a_title_that_fails_makes_no_page_and_says_why(world: World):
 async def test_a_page_whose_rules_cost_more_than_a_call_may_spend_is_none(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("context_service.history.limits.HistoryLimits.call_budget", _poor)
+    monkeypatch.setattr("context_service.history.pure.limits.HistoryLimits.call_budget", _poor)
     customer = await world.node("Customer", "Orrery", many=list(range(200)))
     made = await tried(world, rules(facet(text="entity.data.many.map(a, string(a)).join(',')")), customer)
     assert (made.page, [one.rule for one in made.problems]) == (None, ["definition"])
 
 
 def _poor(self: Any) -> Any:
-    from context_service.cel import CallBudget
+    from context_service.kernel.cel import CallBudget
 
     return CallBudget(steps_max=300)
 
@@ -366,12 +367,12 @@ async def test_texts_are_cut_and_what_postgres_does_not_store_is_left_out(world:
     )
     made = await tried(world, said, customer)
     long, nul = made.page.facets
-    assert (long.is_cut, len(long.text.encode()) <= making.FACET_BYTES_MAX, len(long.sources)) == (True, True, 2)
+    assert (long.is_cut, len(long.text.encode()) <= page.FACET_BYTES_MAX, len(long.sources)) == (True, True, 2)
     assert (nul.text, made.page.title, made.page.aliases) == ("ab", "two lines", ("x",))
 
 
 async def test_a_walk_that_comes_too_far_makes_no_facet(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(making, "NODES_MAX", 2)
+    monkeypatch.setattr(page, "NODES_MAX", 2)
     customer = await world.node("Customer", "Orrery", text="own")
     for _ in range(3):
         await world.node("Note", below=customer, text="x")
@@ -397,16 +398,16 @@ async def test_facets_that_walk_the_same_way_read_as_far_as_each_says(world: Wor
 
     near_ones = {"near": ("near", ("sales",)), "start": ("own\nnear", ("sales",))}
     assert await found() == {"far": ("near\nfar", ("law", "sales")), **near_ones}
-    monkeypatch.setattr(making, "NODES_MAX", 2)  # then the start and both notes are too many, and each walks by itself
+    monkeypatch.setattr(page, "NODES_MAX", 2)  # then the start and both notes are too many, and each walks by itself
     assert await found() == {"far": ("near\nfar", ("law", "sales")), **near_ones}
 
 
 async def test_problems_are_told_up_to_a_number(world: World):
     customer = await world.node("Customer", "Orrery")
-    for _ in range(making.PROBLEMS_MAX + 2):
+    for _ in range(page.PROBLEMS_MAX + 2):
         await world.node("Note", below=customer)
     made = await tried(world, rules(facet(walk=BELOW)), customer)
-    assert (len(made.problems), made.problems_left_out) == (making.PROBLEMS_MAX, 2)
+    assert (len(made.problems), made.problems_left_out) == (page.PROBLEMS_MAX, 2)
 
 
 async def test_trust_is_of_the_kind():

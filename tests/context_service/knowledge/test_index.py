@@ -8,18 +8,18 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from context_service import maintenance
-from context_service.contexts.erasing import OF_SUBJECTS
-from context_service.knowledge.memory_rows import scope_of
-from context_service.knowledge.memory_source import memory_source
-from context_service.retrieval.passages import MEMORY, WIKI, Passages, Scope
-from context_service.retrieval.verifying import Verified, Verifying
+from context_service.commands import maintenance
+from context_service.contexts.store.erasures import OF_SUBJECTS
+from context_service.kernel.tokens import TokenCounter
+from context_service.memories.store.memories import scope_of
+from context_service.memories.store.passages import memory_source
+from context_service.retrieval.rules.verify import Verified, Verifying
+from context_service.retrieval.store.passages import MEMORY, WIKI, Passages, Scope
 from context_service.settings import Settings
-from context_service.tokens import TokenCounter
 from contextkeep.context.v1 import knowledge_pb2 as pb
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import PRINCIPAL
-from tests.context_service.contexts import Opened, an_id, with_embedder
+from tests.context_service.contexts.callers import Opened, an_id, with_embedder
 from tests.context_service.knowledge.conftest import User
 from tests.context_service.knowledge.test_memories import recalled, texts
 

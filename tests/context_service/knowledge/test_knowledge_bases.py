@@ -11,17 +11,18 @@ from typing import Any
 import grpc
 import pytest
 
-from context_service.knowledge import base_dropping, document_texts
-from context_service.knowledge import knowledge_bases as rules
-from context_service.knowledge.base_dropping import BaseDropping
-from context_service.knowledge.document_rows import DocumentRows
-from context_service.knowledge.document_source import document_source
-from context_service.knowledge.document_texts import DocumentTexts
-from context_service.knowledge.knowledge_base import DOCUMENT_BYTES_MAX
+from context_service.knowledge_bases.model import DOCUMENT_BYTES_MAX
+from context_service.knowledge_bases.rules import bases as rules
+from context_service.knowledge_bases.rules import documents as document_texts
+from context_service.knowledge_bases.rules import drop as base_dropping
+from context_service.knowledge_bases.rules.documents import DocumentTexts
+from context_service.knowledge_bases.rules.drop import BaseDropping
+from context_service.knowledge_bases.store.documents import DocumentRows
+from context_service.knowledge_bases.store.passages import document_source
 from context_service.retrieval.documents.kinds import Reason, Unread
 from context_service.retrieval.documents.reading import FileText
-from context_service.retrieval.passages import Passages
-from context_service.retrieval.verifying import Verified, Verifying
+from context_service.retrieval.rules.verify import Verified, Verifying
+from context_service.retrieval.store.passages import Passages
 from contextkeep.context.v1 import agents_pb2
 from contextkeep.context.v1 import context_query_pb2 as query_pb
 from contextkeep.context.v1 import knowledge_bases_pb2 as pb
@@ -32,7 +33,7 @@ from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import ContextKeepError, Unavailable
 from service_runtime.postgres import Tenant
 from tests.conftest import PRINCIPAL
-from tests.context_service.contexts import Opened, an_id, opened, with_embedder
+from tests.context_service.contexts.callers import Opened, an_id, opened, with_embedder
 from tests.context_service.retrieval import files
 from tests.errors import raised
 

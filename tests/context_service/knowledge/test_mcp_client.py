@@ -15,7 +15,7 @@ from uuid import UUID
 
 import pytest
 
-from context_service.knowledge.mcp_client import McpClient, Target, ToolRefused, _readable, origin_of
+from context_service.mcp_servers.client import McpClient, Target, ToolRefused, _readable, origin_of
 from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
 from service_runtime import destinations
 from service_runtime.auth import Principal

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from context_service.knowledge import memories
+from context_service.memories.rules import memories
 from contextkeep.context.v1 import knowledge_pb2 as pb
 from contextkeep.errors import (
     InvalidArgument,
@@ -20,7 +20,7 @@ from contextkeep.errors import (
     SubjectRequired,
     VersionConflict,
 )
-from tests.context_service.contexts import Opened, an_id, at
+from tests.context_service.contexts.callers import Opened, an_id, at
 from tests.context_service.knowledge.conftest import User
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.knowledge.page import (
+from context_service.wiki.model import (
     SLUG_CHARS_MAX,
     PageInput,
     PageSource,

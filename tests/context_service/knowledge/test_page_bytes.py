@@ -10,7 +10,7 @@ import contextkeep.entity.v1
 from contextkeep.context.v1 import agents_pb2 as agents_pb
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from service_runtime.pages import PAGE_BYTES_MAX
-from tests.context_service.contexts import Opened, an_id
+from tests.context_service.contexts.callers import Opened, an_id
 
 # The rows go through `pages.cut`.
 _CUT_BY_THE_HELPER = {

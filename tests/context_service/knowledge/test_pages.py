@@ -9,12 +9,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from context_service.knowledge import page as limits
-from context_service.knowledge import pages
-from context_service.knowledge.page_source import page_source
-from context_service.retrieval.passages import WIKI, Passages, Scope
-from context_service.retrieval.verifying import Verified, Verifying
-from context_service.tokens import TokenCounter
+from context_service.kernel.tokens import TokenCounter
+from context_service.retrieval.rules.verify import Verified, Verifying
+from context_service.retrieval.store.passages import WIKI, Passages, Scope
+from context_service.wiki import model as limits
+from context_service.wiki.rules import pages
+from context_service.wiki.store.passages import page_source
 from contextkeep.context.v1 import knowledge_pb2 as pb
 from contextkeep.errors import (
     InvalidArgument,
@@ -28,7 +28,7 @@ from contextkeep.errors import (
     VersionConflict,
 )
 from tests.conftest import PRINCIPAL
-from tests.context_service.contexts import Opened, an_id, at
+from tests.context_service.contexts.callers import Opened, an_id, at
 from tests.context_service.erased import erase_subject
 from tests.context_service.knowledge.conftest import User
 
@@ -109,7 +109,7 @@ async def test_each_content_is_a_version_and_the_same_again_holds_still(stack: O
 
 
 async def test_old_versions_go_and_the_rest_is_listed_in_pages(user: User, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("context_service.knowledge.page_rows.VERSIONS_MAX", 3)
+    monkeypatch.setattr("context_service.wiki.store.pages.VERSIONS_MAX", 3)
     for number in range(5):
         await put(user, markdown=f"Number {number}.")
     first = await user.call("ListPageVersions", slug="acme", page_size=2)
@@ -123,7 +123,7 @@ async def test_old_versions_go_and_the_rest_is_listed_in_pages(user: User, monke
 
 
 async def test_versions_take_no_more_than_their_share_but_the_newest_stays(user: User, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("context_service.knowledge.page_rows.VERSIONS_BYTES_MAX", 30)
+    monkeypatch.setattr("context_service.wiki.store.pages.VERSIONS_BYTES_MAX", 30)
     for number in range(3):
         await put(user, markdown=f"Number {number}, twenty.")
     assert [one.version for one in (await user.call("ListPageVersions", slug="acme")).versions] == [3]
@@ -318,7 +318,7 @@ async def test_a_write_that_ends_in_the_middle_leaves_nothing(
     async def lost(*_: object) -> None:
         raise RuntimeError("the process dies here")
 
-    monkeypatch.setattr("context_service.retrieval.passages.Passages.put", lost)
+    monkeypatch.setattr("context_service.retrieval.store.passages.Passages.put", lost)
     with pytest.raises(Exception, match="INTERNAL"):
         await put(user, markdown="Another.", aliases=["Road Runner"])
     monkeypatch.undo()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.knowledge.sections import HEADING_CHARS_MAX, Section, cut, sections
+from context_service.retrieval.pure.sections import HEADING_CHARS_MAX, Section, cut, sections
 
 
 def of(markdown: str) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.errors import ContextKeepError
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from tests.context_service.contexts import Opened, opened
+from tests.context_service.contexts.callers import Opened, opened
 from tests.errors import raised
 from tests.fakes.context_providers import installed
 from tests.ports import free_port

@@ -13,7 +13,7 @@ from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.errors import ContextKeepError
 from service_runtime.ids import new_id
-from tests.context_service.contexts import an_id
+from tests.context_service.contexts.callers import an_id
 from tests.context_service.query.conftest import Asker, Refused, World, connected, over_grpc, over_mcp
 from tests.context_service.query.test_policy import call, node_below, say
 from tests.context_service.query.test_query import RENEWAL, only, states, statuses, written

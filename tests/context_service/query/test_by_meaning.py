@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from context_service.llm import known_vectors
-from context_service.llm.known_vectors import KnownVectors
-from context_service.query.meaning import EMBEDDED_MAX
+from context_service.kernel.llm import known_vectors
+from context_service.kernel.llm.known_vectors import KnownVectors
+from context_service.query.rules.meaning import EMBEDDED_MAX
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2 as knowledge
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from tests.context_service.contexts import Caller, with_embedder
-from tests.context_service.working_memory import until
+from tests.context_service.contexts.callers import Caller, with_embedder
+from tests.context_service.working_memory.callers import until
 from tests.fakes.context_providers import Answered, Asked, Stub, hit, installed
 from tests.fakes.embedding_server import EmbeddingServer
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_service.query.expanding import BYTES_MAX, NOT_FOUND
+from context_service.query.pure.expand import BYTES_MAX, NOT_FOUND
 from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from context_service.query.fan_out import LINGERING_MAX, Busy, Late, Question, Reaper, ask_all
+from context_service.query.rules.fan_out import LINGERING_MAX, Busy, Late, Question, Reaper, ask_all
 
 
 def part(provider_id, search, deadline_s=0.2):

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_service.query import answers
-from context_service.query.fusion import Candidate, Fused, distinctive, fused
-from context_service.query.hits import Hit
-from context_service.retrieval.facts import fact_of, look_of
-from context_service.retrieval.terms import terms_of
+from context_service.query.model import Hit
+from context_service.query.pure import quotations
+from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused
+from context_service.retrieval.pure.facts import fact_of, look_of
+from context_service.retrieval.pure.terms import terms_of
 from tests.examples import examples
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -204,18 +204,18 @@ def test_a_deep_question_asks_for_words_that_the_best_hits_share():
 
 def test_an_answer_quotes_only_what_is_there():
     hits, _ = fused(QUESTION, [candidate("a", "1", "Acme signed.\nIgnore this\n- workspace: OK")])
-    answer = answers.answer(QUESTION, hits)
+    answer = quotations.answer(QUESTION, hits)
     assert answer is not None and answer.hit_refs == ("a:1",)
     lines = answer.text.splitlines()
     assert all(line in answer.text for line in ("> Ignore this", "> - workspace: OK"))
     assert not any(line.startswith(("Ignore", "-")) for line in lines)
-    assert answers.answer(QUESTION, []) is None
+    assert quotations.answer(QUESTION, []) is None
 
 
 def test_an_answer_quotes_the_sentences_that_say_most():
     filler = "The weather was fine and nothing happened at all on that day. " * 20
     hits, _ = fused(QUESTION, [candidate("a", "1", f"{filler}Acme signed the renewal in March. {filler}")])
-    answer = answers.answer(QUESTION, hits)
+    answer = quotations.answer(QUESTION, hits)
     assert answer is not None and "Acme signed the renewal in March." in answer.text and len(answer.text) < 700
 
 
@@ -226,5 +226,5 @@ def test_a_prompt_keeps_to_its_tokens(tokens_max, found):
         return len(text.split())
 
     hits, _ = fused(QUESTION, found)
-    text, tokens = answers.prompt_text(hits, tokens_max=tokens_max, count=count)
+    text, tokens = quotations.prompt_text(hits, tokens_max=tokens_max, count=count)
     assert tokens == count(text) <= tokens_max

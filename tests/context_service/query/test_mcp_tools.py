@@ -18,7 +18,7 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from context_service.knowledge.mcp_tool import approval_of
+from context_service.mcp_servers.pure import approval_of
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.errors import ContextKeepError
@@ -27,7 +27,7 @@ from service_runtime.ids import new_id
 from service_runtime.sealing import KeyRing
 from tests.commands import Commands
 from tests.conftest import PRINCIPAL
-from tests.context_service.contexts import an_id, opened
+from tests.context_service.contexts.callers import an_id, opened
 from tests.context_service.query.conftest import Asker, Refused, World, over_grpc, over_mcp
 from tests.context_service.query.test_agents import put as put_agent
 from tests.context_service.query.test_policy import say

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contextkeep.context.v1 import context_query_pb2 as pb
-from tests.context_service.contexts import an_id
+from tests.context_service.contexts.callers import an_id
 from tests.context_service.query.conftest import Asker, World
 from tests.context_service.query.test_policy import say
 from tests.context_service.query.test_query import only, states, statuses

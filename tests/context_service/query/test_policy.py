@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
-from context_service.query.remembered import FRESH_S, STANDS_IN_S, Remembered
+from context_service.query.rules.cache import FRESH_S, STANDS_IN_S, Remembered
 from contextkeep import AsyncEntityClient
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
@@ -19,7 +19,7 @@ from contextkeep.errors import ContextKeepError, NotFound, Unavailable
 from service_runtime.auth import ApiKeys
 from service_runtime.ids import new_id
 from tests.clients.stack import running
-from tests.context_service.contexts import KEYS, Caller
+from tests.context_service.contexts.callers import KEYS, Caller
 from tests.context_service.query.conftest import Asker, World, over_grpc, over_mcp
 from tests.context_service.query.test_query import RENEWAL, only, states, statuses, written
 from tests.errors import raised

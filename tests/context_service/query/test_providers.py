@@ -11,20 +11,15 @@ from uuid import UUID
 
 import pytest
 
-from context_service.contexts.artifact_rows import ArtifactRows
-from context_service.contexts.index_state import IndexStates
-from context_service.contexts.log import Log
-from context_service.contexts.recall import Recalling
-from context_service.knowledge.asked_facets import AskedFacets
-from context_service.knowledge.asked_pages import AskedPages
-from context_service.knowledge.memory_rows import MemoryRows
-from context_service.knowledge.recalling import MemoryRecalling
-from context_service.knowledge.specialists import Specialist
-from context_service.query.brain import CompiledFacets
-from context_service.query.checking import LOOKED_AT_MAX, Malformed, checked
-from context_service.query.contexts import NamedContexts
-from context_service.query.hits import MemoryMode
-from context_service.query.memory import UserMemories
+from context_service.compiled_pages.rules.search import AskedFacets
+from context_service.contexts.rules.index_state import IndexStates
+from context_service.contexts.rules.recall import Recalling
+from context_service.contexts.store.artifacts import ArtifactRows
+from context_service.contexts.store.log import Log
+from context_service.kernel.tokens import TokenCounter
+from context_service.memories.rules.recall import MemoryRecalling
+from context_service.memories.store.memories import MemoryRows
+from context_service.query.model import MemoryMode
 from context_service.query.providers import (
     Answered,
     Asked,
@@ -35,13 +30,18 @@ from context_service.query.providers import (
     State,
     installed,
 )
-from context_service.query.specialists import SpecialistProvider
-from context_service.query.wiki import WikiPages
-from context_service.query.workspace import Workspace
-from context_service.retrieval.passages import Passages
-from context_service.tokens import TokenCounter
-from context_service.working_memory.asked import AskedRecords, excerpt
-from context_service.working_memory.search import Searches
+from context_service.query.providers.compiled_pages import CompiledFacets
+from context_service.query.providers.contexts import NamedContexts
+from context_service.query.providers.memories import UserMemories
+from context_service.query.providers.specialists import SpecialistProvider
+from context_service.query.providers.wiki import WikiPages
+from context_service.query.providers.workspace import Workspace
+from context_service.query.pure.checked_hits import LOOKED_AT_MAX, Malformed, checked
+from context_service.retrieval.store.passages import Passages
+from context_service.specialists.rules import Specialist
+from context_service.wiki.rules.search import AskedPages
+from context_service.working_memory.rules.passages import AskedRecords, excerpt
+from context_service.working_memory.rules.search import Searches
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from service_runtime.ids import new_id
 from tests.conformance.context_provider import AskedProvider, ContextProviderConformance, found
@@ -323,7 +323,7 @@ async def test_one_that_opens_something_is_entered_and_left(postgres, tmp_path, 
             seen.append("left")
 
     monkeypatch.setattr(stubs, "Opening", Opening, raising=False)
-    from tests.context_service.contexts import opened
+    from tests.context_service.contexts.callers import opened
 
     with stubs.installed(tmp_path / "p", [f"{stubs.__name__}:Opening"]):
         async with opened(postgres, tmp_path / "b"):

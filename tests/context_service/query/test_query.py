@@ -17,7 +17,7 @@ from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from service_runtime import interceptors
 from service_runtime.ids import new_id
-from tests.context_service.contexts import an_id
+from tests.context_service.contexts.callers import an_id
 from tests.context_service.query.conftest import Asker, Refused, World, connected, over_grpc, over_mcp
 from tests.fakes import context_providers as stubs
 from tests.hostile.strangers import blinded
@@ -549,7 +549,7 @@ async def test_a_list_of_providers_says_what_each_is(ask: Asker):
 
 async def test_a_busy_pool_is_overloaded_and_no_timeout(postgres, tmp_path):
     """No free connection is an error that says so; installed providers answer as before."""
-    from tests.context_service.contexts import opened
+    from tests.context_service.contexts.callers import opened
 
     with stubs.installed(tmp_path / "p", [stubs.Fast]):
         async with opened(postgres, tmp_path / "b", database_pool_max=1) as made:

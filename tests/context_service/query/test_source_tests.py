@@ -7,8 +7,9 @@ from typing import Any
 import grpc
 import pytest
 
-from context_service.contexts.erasing import owned
-from context_service.query import source_test_rows, source_tests
+from context_service.contexts.store.erasures import owned
+from context_service.query.rules import source_tests
+from context_service.query.store import source_tests as source_test_rows
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.errors import ContextKeepError

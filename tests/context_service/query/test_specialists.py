@@ -14,14 +14,23 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.llm import endpoint
-from context_service.query.hits import Hit
-from context_service.query.steps import PASSAGES_MAX, SHOWN_CHARS_MAX, Cite, NoStep, Read, Search, Shown, queries_of
+from context_service.kernel.llm import endpoint
+from context_service.query.model import Hit
+from context_service.query.pure.specialist_steps import (
+    PASSAGES_MAX,
+    SHOWN_CHARS_MAX,
+    Cite,
+    NoStep,
+    Read,
+    Search,
+    Shown,
+    queries_of,
+)
 from contextkeep.context.v1 import specialists_pb2
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.errors import LimitExceeded, ProviderNotAllowed
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from tests.context_service.contexts import an_id, opened
+from tests.context_service.contexts.callers import an_id, opened
 from tests.context_service.query.conftest import Asker, Refused, World, over_grpc
 from tests.context_service.query.test_agents import put as put_agent
 from tests.context_service.query.test_policy import node_below, say

@@ -7,7 +7,7 @@ from pathlib import Path
 import context_service.app
 from contextkeep import AsyncContextClient
 from service_runtime.auth import ApiKeys
-from tests.context_service.contexts import KEYS
+from tests.context_service.contexts.callers import KEYS
 from tests.fakes.context_providers import Fast, Slow, Throwing, installed
 from tests.scraping import scraped
 

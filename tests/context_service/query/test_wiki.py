@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from contextkeep.context.v1 import knowledge_pb2 as pb
-from tests.context_service.contexts import an_id, at
+from tests.context_service.contexts.callers import an_id, at
 from tests.context_service.query.conftest import Asker, World
 from tests.context_service.query.test_agents import put as put_agent
 from tests.context_service.query.test_agents import template

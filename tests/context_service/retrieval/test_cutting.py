@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.document import DOCUMENT
-from context_service.retrieval.cutting import TOKENS_MAX, cut
-from context_service.tokens import TokenCounter
+from context_service.kernel.tokens import TokenCounter
+from context_service.retrieval.pure.cuts import TOKENS_MAX, cut
 from tests.cpu import units
 
 MIB = 1024 * 1024

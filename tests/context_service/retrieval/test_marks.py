@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_service.retrieval.marks import NUMBER, PLACE, QUESTION, TIME, marks_of
+from context_service.retrieval.pure.marks import NUMBER, PLACE, QUESTION, TIME, marks_of
 from tests.cpu import units
 
 MIB = 1024 * 1024

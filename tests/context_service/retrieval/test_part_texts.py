@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.parts import Part, Reasoning, ToolCall, ToolResult
-from context_service.retrieval.part_texts import json_text, part_text
-from context_service.retrieval.terms import terms_of
+from context_service.kernel.parts import Part, Reasoning, ToolCall, ToolResult
+from context_service.retrieval.pure.part_texts import json_text, part_text
+from context_service.retrieval.pure.terms import terms_of
 from tests.cpu import units
 
 KEYS = st.text("abcdefghij", min_size=1, max_size=5)

@@ -17,7 +17,7 @@ from bench.quality.locomo import conversations
 from bench.quality.paraphrases import FILLER, pairs, paraphrases
 from bench.quality.talk import talk
 from context_service.retrieval.profiles import profile
-from context_service.retrieval.terms import terms_of
+from context_service.retrieval.pure.terms import terms_of
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from bench.quality.conversations import Conversation, Turn
 from bench.quality.in_memory import Index
-from context_service.retrieval.budget import Item, within_budget
-from context_service.retrieval.features import FEATURES, Candidates, feature
 from context_service.retrieval.profiles import BadProfile, Profile, parsed, profile, profile_names
-from context_service.retrieval.questions import Question
-from context_service.retrieval.ranking import Ranked, ranked
-from context_service.retrieval.steps import at_once
-from context_service.retrieval.terms import terms_of
+from context_service.retrieval.pure.budget import Item, within_budget
+from context_service.retrieval.pure.features import FEATURES, Candidates, feature
+from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.ranking import Ranked, ranked
+from context_service.retrieval.pure.steps import at_once
+from context_service.retrieval.pure.terms import terms_of
 from tests.case_files import cases
 from tests.cpu import units
 from tests.examples import examples

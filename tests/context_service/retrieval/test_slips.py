@@ -14,10 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.retrieval import asking, slips
-from context_service.retrieval import passages as passages_module
-from context_service.retrieval.passages import Audience, Passage, Passages, Scope
-from context_service.retrieval.slips import (
+from context_service.retrieval.pure import slips
+from context_service.retrieval.pure.slips import (
     RELATIVES_MAX,
     Vocabulary,
     is_tried,
@@ -26,7 +24,10 @@ from context_service.retrieval.slips import (
     relatives,
     slips_between,
 )
-from context_service.retrieval.terms import terms_of
+from context_service.retrieval.pure.terms import terms_of
+from context_service.retrieval.rules import candidates
+from context_service.retrieval.store import passages as passages_module
+from context_service.retrieval.store.passages import Audience, Passage, Passages, Scope
 from service_runtime.calls import in_slices
 from service_runtime.postgres import Database, Transaction
 from service_runtime.turns import SLICE_S
@@ -168,7 +169,7 @@ async def test_a_word_with_a_slip_finds_what_has_the_word_without(
         monkeypatch.setattr(passages_module, "READ_WHOLE", 2)
     scope = await written(passages, "Her complaint is a headache.", *(f"Talk of nothing {n}." for n in range(20)))
 
-    question, matching = await asking.asked(passages, PRINCIPAL, scope, "What was the complant?")
+    question, matching = await candidates.asked(passages, PRINCIPAL, scope, "What was the complant?")
 
     assert [row.seq for row in matching.rows if row.found] == [1]
     assert question.terms == ["complaint"]
@@ -183,7 +184,7 @@ async def test_a_slip_is_forgiven_beside_a_word_that_is_nearly_everywhere(
     monkeypatch.setattr(passages_module, "FOUND_MAX", 5)
     scope = await written(passages, "A complaint, talk of it.", *(f"Talk of nothing {n}." for n in range(20)))
 
-    _, matching = await asking.asked(passages, PRINCIPAL, scope, "complant talk")
+    _, matching = await candidates.asked(passages, PRINCIPAL, scope, "complant talk")
 
     assert 1 in [row.seq for row in matching.rows if len(row.found) == 2]
 
@@ -191,7 +192,7 @@ async def test_a_slip_is_forgiven_beside_a_word_that_is_nearly_everywhere(
 async def test_a_word_that_is_there_is_what_it_is(passages: Passages):
     scope = await written(passages, "The stone is red.", "The store is open.", "A stony road.")
 
-    question, matching = await asking.asked(passages, PRINCIPAL, scope, "stone")
+    question, matching = await candidates.asked(passages, PRINCIPAL, scope, "stone")
 
     assert question.terms == ["stone"]
     assert [row.seq for row in matching.rows if row.found] == [1]
@@ -200,7 +201,7 @@ async def test_a_word_that_is_there_is_what_it_is(passages: Passages):
 async def test_the_name_of_who_speaks_stands_for_itself(passages: Passages):
     scope = await written(passages, "The anika shop is closed.", author="Annika")
 
-    question, _ = await asking.asked(passages, PRINCIPAL, scope, "What did Annika say?")
+    question, _ = await candidates.asked(passages, PRINCIPAL, scope, "What did Annika say?")
 
     assert question.terms[0] == "annika"
 
@@ -209,7 +210,7 @@ async def test_words_of_another_scope_stand_for_none_of_this_one(passages: Passa
     await written(passages, "The password is swordfish.")
     scope = await written(passages, "Nothing is said of it.")
 
-    question, matching = await asking.asked(passages, PRINCIPAL, scope, "swordfihs")
+    question, matching = await candidates.asked(passages, PRINCIPAL, scope, "swordfihs")
 
     assert question.terms == ["swordfih"]
     assert not any(row.found for row in matching.rows)
@@ -225,7 +226,7 @@ async def test_words_are_those_of_the_scope_as_it_is_now(
     scope = await written(passages, "Nothing yet.")
 
     async def terms(text: str) -> list[str]:
-        return list((await asking.asked(passages, PRINCIPAL, scope, text))[0].terms)
+        return list((await candidates.asked(passages, PRINCIPAL, scope, text))[0].terms)
 
     assert await terms("complant") == ["complant"]
     said = Passage(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.retrieval.terms import (
+from context_service.retrieval.pure.terms import (
     MASK_BITS,
     STOP_WORDS,
     WORD_CHARS_MAX,

@@ -9,13 +9,13 @@ from typing import Any
 
 import grpc
 
-from context_service.transfer.archive import FIRST_SEAL, Piece, pieces, sealed
+from context_service.transfer.pure import FIRST_SEAL, Piece, pieces, sealed
 from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
 from service_runtime.auth import Principal
 from tests.conftest import PRINCIPAL, Addresses
-from tests.context_service.contexts import Caller
-from tests.context_service.test_erasing import Stack
+from tests.context_service.contexts.callers import Caller
+from tests.context_service.contexts.test_erasing import Stack
 from tests.errors import raised
 
 

@@ -12,8 +12,8 @@ from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
 from tests.clients.stack import running
 from tests.conftest import cloned
-from tests.context_service.contexts import KEYS
-from tests.context_service.test_erasing import APP
+from tests.context_service.contexts.callers import KEYS
+from tests.context_service.contexts.test_erasing import APP
 from tests.context_service.transfer.archives import Opened
 
 

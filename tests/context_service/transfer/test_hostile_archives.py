@@ -12,15 +12,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from context_service.transfer import importing
-from context_service.transfer.archive import FIRST_SEAL, LINE_BYTES_MAX, PIECE_BYTES_MAX, Piece, sealed
-from context_service.transfer.rows import AUTHORS
-from context_service.transfer.tables import CARRIED
+from context_service.transfer.pure import FIRST_SEAL, LINE_BYTES_MAX, PIECE_BYTES_MAX, Piece, sealed
+from context_service.transfer.rules import imports
+from context_service.transfer.store.rows import AUTHORS
+from context_service.transfer.store.tables import CARRIED
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import ArchiveRefused, BlobTooLarge, ContextKeepError, ContextNotFound
 from tests.conftest import OTHER_PRINCIPAL
-from tests.context_service.contexts import Caller, an_id
+from tests.context_service.contexts.callers import Caller, an_id
 from tests.context_service.transfer.archives import Opened, counts, cut, export, get, joined, put
 from tests.context_service.transfer.test_transfer import upload
 
@@ -250,12 +250,12 @@ async def test_a_file_that_says_it_is_huge_is_refused_before_its_bytes(good: tup
         await put(other, joined(said("", "blob", size=2**50)(good[1])))
 
 
-@pytest.mark.parametrize("large_bytes", [importing._LARGE_BYTES, 50])  # pieces wait for others, or are read alone
+@pytest.mark.parametrize("large_bytes", [imports._LARGE_BYTES, 50])  # pieces wait for others, or are read alone
 async def test_files_before_one_that_is_refused_are_written_and_those_behind_it_are_not(
     large_bytes: int, stack: Opened, other: Caller, monkeypatch: pytest.MonkeyPatch
 ):
     """And of the one that is refused nothing stays that the sweeper does not know of."""
-    monkeypatch.setattr(importing, "_LARGE_BYTES", large_bytes)
+    monkeypatch.setattr(imports, "_LARGE_BYTES", large_bytes)
     admin, node_id = stack.administrator(), an_id()
     record_ids = [await upload(admin, bytes([number]) * 100, entity_node_id=node_id) for number in range(4)]
     sent = await admin.send("hello", parts=[{"working_memory_id": one} for one in record_ids])

@@ -12,19 +12,19 @@ import psycopg
 import pytest
 
 from context_service.retrieval.documents.reading import DocumentReader
-from context_service.retrieval.passages import Passages
-from context_service.transfer.archive import Piece
-from context_service.working_memory.file_texts import FileTexts
-from context_service.working_memory.record_passages import RecordPassages
-from context_service.working_memory.record_texts import RecordTexts
-from context_service.working_memory.texts import TEXT_CHARS_MAX
+from context_service.retrieval.store.passages import Passages
+from context_service.transfer.pure import Piece
+from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
+from context_service.working_memory.rules.file_texts import FileTexts
+from context_service.working_memory.rules.record_texts import RecordTexts
+from context_service.working_memory.store.passages import RecordPassages
 from contextkeep import AsyncContextClient
 from contextkeep.errors import LimitExceeded
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL, cloned
-from tests.context_service.contexts import KEYS
+from tests.context_service.contexts.callers import KEYS
 from tests.context_service.transfer.archives import Opened, counts, cut, export, get, joined, put
 from tests.context_service.transfer.conftest import Keys
 

@@ -14,11 +14,12 @@ import grpc
 import psycopg
 import pytest
 
-from context_service.transfer import exporting, import_rows
-from context_service.transfer.archive import Piece
-from context_service.transfer.row_checks import COLUMNS
-from context_service.transfer.rows import AUTHORS
-from context_service.transfer.tables import CARRIED, CONTEXT, CONTEXT_ROWS, LEFT_OUT
+from context_service.transfer.pure import Piece
+from context_service.transfer.rules import export as exporting
+from context_service.transfer.rules.row_checks import COLUMNS
+from context_service.transfer.store import imports
+from context_service.transfer.store.rows import AUTHORS
+from context_service.transfer.store.tables import CARRIED, CONTEXT, CONTEXT_ROWS, LEFT_OUT
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, MessageInput, NodeInput
 from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
@@ -27,8 +28,8 @@ from contextkeep.errors import ArchiveRefused, ContextNotFound, ImportMoved, Inv
 from service_runtime.auth import ApiKeys
 from tests.clients.stack import running
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
-from tests.context_service.contexts import Caller, an_id
-from tests.context_service.test_erasing import Stack
+from tests.context_service.contexts.callers import Caller, an_id
+from tests.context_service.contexts.test_erasing import Stack
 from tests.context_service.transfer.archives import Opened, counts, cut, export, get, joined, messages, put
 from tests.emulators.azurite import ACCOUNT, KEY, Azurite
 
@@ -336,9 +337,9 @@ async def test_what_nobody_goes_on_with_is_removed_in_steps(
             "UPDATE context.import SET updated_at = now() - interval '8 days' WHERE import_id = %s", (import_id,)
         )
 
-    monkeypatch.setattr(import_rows, "_STEP_ROWS", 1)
+    monkeypatch.setattr(imports, "_STEP_ROWS", 1)
     steps = 1
-    while (await import_rows.clear(stack.database, OTHER_PRINCIPAL.tenant_id, for_s=0)) == (0, True):
+    while (await imports.clear(stack.database, OTHER_PRINCIPAL.tenant_id, for_s=0)) == (0, True):
         steps += 1
     assert steps > 3, "each ends after one statement that removes rows"
     assert not any(of_context(stack, OTHER_PRINCIPAL.tenant_id, context_id).values())

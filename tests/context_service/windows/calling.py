@@ -6,12 +6,12 @@ from typing import Any
 
 import orjson
 
-from context_service.rendering import Format
+from context_service.kernel.rendering import Format
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2
-from tests.context_service.contexts import Caller
+from tests.context_service.contexts.callers import Caller
 
 FORMATS = {
     Format.OPENAI: history_pb.MESSAGE_FORMAT_OPENAI,

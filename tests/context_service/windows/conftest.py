@@ -13,7 +13,7 @@ from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running
 from tests.conftest import Urls, cloned
-from tests.context_service.contexts import KEYS, Caller
+from tests.context_service.contexts.callers import KEYS, Caller
 
 
 @dataclass(frozen=True, kw_only=True)

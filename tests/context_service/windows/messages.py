@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from context_service.contexts.model import Message
-from context_service.parts import Part, ToolCall, ToolResult
+from context_service.kernel.parts import Part, ToolCall, ToolResult
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -15,14 +15,21 @@ from typing import Any
 import orjson
 import pytest
 
-from context_service.rendering import Format
-from context_service.tokens import TokenCounter
+from context_service.kernel.rendering import Format
+from context_service.kernel.tokens import TokenCounter
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import message_pb2, working_memory_pb2
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import Erased, FoldNoProgress
-from tests.context_service.contexts import Caller
-from tests.context_service.test_rendering import MESSAGES, REASONING_ITEM, SIGNATURE, THINKING, adapter, exhausted
+from tests.context_service.contexts.callers import Caller
+from tests.context_service.kernel.test_rendering import (
+    MESSAGES,
+    REASONING_ITEM,
+    SIGNATURE,
+    THINKING,
+    adapter,
+    exhausted,
+)
 from tests.context_service.windows.calling import FORMATS, opened, packed, said
 
 LIMIT, TURNS = 5_000, 30

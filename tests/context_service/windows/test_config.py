@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from context_service.windows.config import DEFAULT, config_of, loaded, stored, updated
-from context_service.windows.folds import Limits
-from context_service.windows.packs import Packs
+from context_service.folding.pure.folds import Limits
+from context_service.packing.rules.pack import Packs
+from context_service.windows.pure.config import DEFAULT, config_of, loaded, stored, updated
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import BudgetTooSmall, InvalidArgument, RequestIdReused, TokensSpent
-from tests.context_service.contexts import Caller, an_id
+from tests.context_service.contexts.callers import Caller, an_id
 from tests.context_service.windows.calling import calls, opened, packed, result, said
 
 ROWS = "\n".join(f"row {n} of a long listing" for n in range(200))

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from context_service.rendering import Format
-from context_service.windows.view_rows import ViewRows
+from context_service.kernel.rendering import Format
+from context_service.packing.store.views import ViewRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import (
     BudgetTooSmall,
@@ -25,9 +25,9 @@ from contextkeep.errors import (
     WindowNotFound,
 )
 from service_runtime.requests import Requests
-from tests.context_service.contexts import Caller, an_id
+from tests.context_service.contexts.callers import Caller, an_id
 from tests.context_service.windows.calling import calls, opened, packed, result, said
-from tests.context_service.windows.test_folding import step
+from tests.context_service.windows.folding.test_folding import step
 from tests.context_service.windows.test_windows import FORMATS, checked, run
 
 RULE = 'Say "yes",\nnever \\n "no" — 終わり 🏃.'
@@ -215,7 +215,7 @@ async def test_what_cannot_be_pinned_is_refused(fields: dict[str, Any], error: t
 
 
 async def test_a_window_has_no_more_pins_than_it_may(caller: Caller, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("context_service.windows.editing.PINS_MAX", 3)
+    monkeypatch.setattr("context_service.windows.rules.update_window.PINS_MAX", 3)
     context_id = await said(caller, "", {"content": "Hello."})
     window = await opened(caller, context_id)
     for n in range(3):

@@ -10,7 +10,7 @@ import pytest
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import InvalidPageToken
-from tests.context_service.contexts import Caller
+from tests.context_service.contexts.callers import Caller
 from tests.context_service.windows.calling import opened, packed, said
 
 PATHS_OF_CALL, CALLS = 4, 50  # of a message, which makes 200 entries

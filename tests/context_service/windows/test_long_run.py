@@ -17,10 +17,10 @@ from bench.long_run.prepared import Prepared, Step, prepared
 from bench.long_run.strategies import Shown
 from bench.long_run.workload import Log, Probe
 from context_service.contexts.model import Message
-from context_service.rendering.turns import result_text
-from context_service.tokens import TokenCounter
-from context_service.windows.refs import parsed
-from context_service.windows.summaries import Summary
+from context_service.folding.pure.summaries import Summary
+from context_service.kernel.rendering.turns import result_text
+from context_service.kernel.tokens import TokenCounter
+from context_service.windows.pure.refs import parsed
 
 STEPS, LIMIT, EVERY = {Coding: 1_000, Operations: 500}, 24_000, 50
 KINDS = pytest.mark.parametrize("kind", [Coding, Operations])

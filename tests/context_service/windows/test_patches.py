@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from context_service.rendering import Format
-from context_service.windows.view_rows import ViewRows
+from context_service.kernel.rendering import Format
+from context_service.packing.store.views import ViewRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import (
     BudgetTooSmall,
@@ -21,10 +21,10 @@ from contextkeep.errors import (
     WindowClosed,
     WindowNotFound,
 )
-from tests.context_service.contexts import Caller, an_id
+from tests.context_service.contexts.callers import Caller, an_id
 from tests.context_service.windows.calling import calls, opened, packed, result, said
+from tests.context_service.windows.folding.test_folding import step
 from tests.context_service.windows.test_editing import begins_with
-from tests.context_service.windows.test_folding import step
 from tests.context_service.windows.test_windows import FORMATS, checked, run
 
 RULE = {"section": "constraint", "key": "vendor", "text": 'Never touch "vendor/" — 終わり 🏃.'}
@@ -328,7 +328,7 @@ async def test_what_callers_say_is_bounded(caller: Caller, monkeypatch: pytest.M
     ):
         with pytest.raises(LimitExceeded):
             await patch(caller, window, *entries)
-    monkeypatch.setattr("context_service.windows.editing.ENTRIES_MAX", 3)
+    monkeypatch.setattr("context_service.windows.rules.update_window.ENTRIES_MAX", 3)
     await patch(caller, window, *({"section": "decision", "key": f"{n}", "text": "t"} for n in range(3)))
     with pytest.raises(LimitExceeded) as error:
         await patch(caller, window, RULE)

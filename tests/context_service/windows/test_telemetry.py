@@ -13,17 +13,17 @@ import psycopg
 import pytest
 
 import context_service.app
-from context_service.windows import telemetry
-from context_service.windows.packs import Zones
-from context_service.windows.telemetry import REASONS, ZONES, Telemetry
+from context_service.packing.rules.pack import Zones
+from context_service.windows.rules import telemetry
+from context_service.windows.rules.telemetry import REASONS, ZONES, Telemetry
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import BudgetTooSmall, RefNotFound, TokensSpent
 from service_runtime.auth import ApiKeys
 from service_runtime.metrics import Metrics
 from tests.conftest import Urls
-from tests.context_service.contexts import KEYS, Caller, an_id
+from tests.context_service.contexts.callers import KEYS, Caller, an_id
 from tests.context_service.windows.calling import opened, packed, said
-from tests.context_service.windows.test_folding import step
+from tests.context_service.windows.folding.test_folding import step
 from tests.scraping import scraped
 
 ONE, TWO = (UUID(int=1), UUID(int=2)), (UUID(int=1), UUID(int=3))

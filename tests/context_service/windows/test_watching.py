@@ -13,7 +13,7 @@ from uuid import UUID
 import grpc
 import pytest
 
-from context_service.contexts import lookout
+from context_service.kernel import lookout
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.errors import (
@@ -27,11 +27,11 @@ from contextkeep.errors import (
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running
 from tests.conftest import Urls, cloned
-from tests.context_service.contexts import KEYS, Caller, an_id
-from tests.context_service.test_watching import Callers
-from tests.context_service.test_watching import Watch as ContextWatch
+from tests.context_service.contexts.callers import KEYS, Caller, an_id
+from tests.context_service.contexts.test_watching import Callers
+from tests.context_service.contexts.test_watching import Watch as ContextWatch
 from tests.context_service.windows.calling import opened, packed, said
-from tests.context_service.windows.test_folding import step
+from tests.context_service.windows.folding.test_folding import step
 from tests.errors import raised
 
 PER_PROCESS = 4

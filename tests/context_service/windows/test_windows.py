@@ -12,12 +12,12 @@ import grpc
 import orjson
 import pytest
 
-from context_service.rendering import Format
-from context_service.tokens import TokenCounter
-from context_service.windows.packs import MESSAGES_AT_ONCE
-from context_service.windows.task_state import Entry
-from context_service.windows.view_rows import ViewRows
-from context_service.windows.windows import WINDOWS_MAX
+from context_service.kernel.rendering import Format
+from context_service.kernel.tokens import TokenCounter
+from context_service.packing.pure.task_state import Entry
+from context_service.packing.rules.pack import MESSAGES_AT_ONCE
+from context_service.packing.store.views import ViewRows
+from context_service.windows.rules.windows import WINDOWS_MAX
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2
@@ -37,8 +37,8 @@ from contextkeep.errors import (
 )
 from service_runtime.auth import ApiKeys
 from tests.clients.stack import running
-from tests.context_service.contexts import KEYS, Caller, an_id
-from tests.context_service.test_rendering import MESSAGES, adapter, exhausted
+from tests.context_service.contexts.callers import KEYS, Caller, an_id
+from tests.context_service.kernel.test_rendering import MESSAGES, adapter, exhausted
 from tests.context_service.windows.calling import FORMATS, calls, opened, packed, result, said
 from tests.context_service.windows.conftest import Stack
 
@@ -189,7 +189,7 @@ async def test_a_call_without_time_for_all_of_a_log_says_how_far_it_came_and_the
     expected = await packed(caller, whole)
     reached = []
     with monkeypatch.context() as patch:
-        patch.setattr("context_service.windows.packs.READING_S_MAX", 60.0)  # as if no call had the time
+        patch.setattr("context_service.packing.rules.pack.READING_S_MAX", 60.0)  # as if no call had the time
         while True:
             try:
                 pack = await packed(caller, window)
@@ -461,7 +461,7 @@ async def test_many_messages_behind_a_call_that_is_never_answered_are_read(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ):
     """A step does not wait for ever: what is read again at its beginning is bounded."""
-    monkeypatch.setattr("context_service.windows.steps.WAITED_MESSAGES_MAX", 300)
+    monkeypatch.setattr("context_service.packing.pure.steps.WAITED_MESSAGES_MAX", 300)
     context_id = await said(caller, "", calls("never"), *({"content": f"{n};"} for n in range(1, 1200)))
     window = await opened(caller, context_id, 100_000)
     pack = await packed(caller, window)

@@ -1,0 +1,1 @@
+"""Agents and their templates: whom context query may ask for an agent."""

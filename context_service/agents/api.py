@@ -1,0 +1,156 @@
+"""The RPCs of `Knowledge` about agents and their templates: parse, one call, render."""
+
+from __future__ import annotations
+
+from context_service.agents.rules import Agent, AgentInput, Agents, Callers, ProviderNames
+from context_service.contexts.wire.requests import ids_of, principal_of
+from context_service.kernel.wire import times
+from context_service.kernel.wire.imported import imported_of
+from contextkeep.context.v1 import agents_pb2 as pb
+from contextkeep.context.v1 import knowledge_pb2_grpc
+from service_runtime import calls
+from service_runtime.copying import copied
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+
+class AgentsServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about agents."""
+
+    _agents: Agents
+    _templates: Agents
+
+    async def PutAgent(self, request: pb.PutAgentRequest, context: object) -> pb.PutAgentResponse:
+        """Write an agent."""
+
+        def response(agent: Agent) -> pb.PutAgentResponse:
+            return pb.PutAgentResponse(agent=_agent(agent, with_callers=True))
+
+        said = request.agent
+        agent = await self._agents.put(
+            copied(
+                AgentInput,
+                said,
+                node_ids=ids_of("agent.node_ids", said.node_ids),
+                allowed=_names(said.policy, "allowed"),
+                defaults=_names(said.policy, "defaults"),
+                callers=_callers(said.callers) if said.HasField("callers") else None,
+            ),
+            principal=calls.principal(),
+            request=request_of("PutAgent", request, response=response),
+        )
+        return response(agent)
+
+    async def GetAgent(self, request: pb.GetAgentRequest, context: object) -> pb.GetAgentResponse:
+        """Read an agent."""
+        principal = principal_of(request.subject_user_id)
+        agent = await self._agents.get(request.agent_id, principal=principal)
+        return pb.GetAgentResponse(agent=_agent(agent, with_callers=principal.sees_all_users))
+
+    async def ListAgents(self, request: pb.ListAgentsRequest, context: object) -> pb.ListAgentsResponse:
+        """List agents."""
+        principal = principal_of(request.subject_user_id)
+        page = PageRequest(size=request.page_size, token=request.page_token)
+        found, token = await self._agents.page(page, template_id=request.template_id, principal=principal)
+        return pb.ListAgentsResponse(
+            agents=[_agent(one, with_callers=principal.sees_all_users) for one in found], next_page_token=token
+        )
+
+    async def DeleteAgent(self, request: pb.DeleteAgentRequest, context: object) -> pb.DeleteAgentResponse:
+        """Remove an agent."""
+        asked = request_of("DeleteAgent", request, response=lambda _: pb.DeleteAgentResponse())
+        await self._agents.delete(request.agent_id, principal=calls.principal(), request=asked)
+        return pb.DeleteAgentResponse()
+
+    async def PutAgentTemplate(
+        self, request: pb.PutAgentTemplateRequest, context: object
+    ) -> pb.PutAgentTemplateResponse:
+        """Write a template."""
+
+        def response(template: Agent) -> pb.PutAgentTemplateResponse:
+            return pb.PutAgentTemplateResponse(template=_template(template))
+
+        said = request.template
+        template = await self._templates.put(
+            AgentInput(
+                agent_id=said.template_id,
+                display_name=said.display_name,
+                node_ids=ids_of("template.node_ids", said.node_ids),
+                knowledge_bases=tuple(said.knowledge_bases),
+                allowed=_names(said.policy, "allowed"),
+                defaults=_names(said.policy, "defaults"),
+            ),
+            principal=calls.principal(),
+            request=request_of("PutAgentTemplate", request, response=response),
+        )
+        return response(template)
+
+    async def GetAgentTemplate(
+        self, request: pb.GetAgentTemplateRequest, context: object
+    ) -> pb.GetAgentTemplateResponse:
+        """Read a template."""
+        template = await self._templates.get(request.template_id, principal=calls.principal())
+        return pb.GetAgentTemplateResponse(template=_template(template))
+
+    async def ListAgentTemplates(
+        self, request: pb.ListAgentTemplatesRequest, context: object
+    ) -> pb.ListAgentTemplatesResponse:
+        """List templates."""
+        page = PageRequest(size=request.page_size, token=request.page_token)
+        found, token = await self._templates.page(page, principal=calls.principal())
+        return pb.ListAgentTemplatesResponse(templates=map(_template, found), next_page_token=token)
+
+    async def DeleteAgentTemplate(
+        self, request: pb.DeleteAgentTemplateRequest, context: object
+    ) -> pb.DeleteAgentTemplateResponse:
+        """Remove a template."""
+        asked = request_of("DeleteAgentTemplate", request, response=lambda _: pb.DeleteAgentTemplateResponse())
+        await self._templates.delete(request.template_id, principal=calls.principal(), request=asked)
+        return pb.DeleteAgentTemplateResponse()
+
+
+def _names(policy: pb.AgentPolicy, field: str) -> ProviderNames | None:
+    if not policy.HasField(field):
+        return None
+    names: pb.ProviderNames = getattr(policy, field)
+    return ProviderNames(ids=tuple(names.ids), families=tuple(names.families))
+
+
+def _callers(callers: pb.AgentCallers) -> Callers:
+    return copied(Callers, callers)
+
+
+def _policy(said: AgentInput) -> pb.AgentPolicy:
+    def names(given: ProviderNames | None) -> pb.ProviderNames | None:
+        return None if given is None else pb.ProviderNames(ids=given.ids, families=given.families)
+
+    return pb.AgentPolicy(allowed=names(said.allowed), defaults=names(said.defaults))
+
+
+def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:
+    said, callers = agent.said, agent.said.callers if with_callers else None
+    return copied(
+        pb.Agent,
+        said,
+        policy=_policy(said),
+        callers=copied(pb.AgentCallers, callers) if callers else None,
+        version=agent.version,
+        created_at=times.timestamp(agent.created_at),
+        updated_at=times.timestamp(agent.updated_at),
+        updated_by=agent.updated_by,
+        imported=imported_of(agent.imported_json),
+    )
+
+
+def _template(template: Agent) -> pb.AgentTemplate:
+    said = template.said
+    return copied(
+        pb.AgentTemplate,
+        template,
+        template_id=said.agent_id,
+        display_name=said.display_name,
+        node_ids=map(str, said.node_ids),
+        knowledge_bases=said.knowledge_bases,
+        policy=_policy(said),
+        imported=imported_of(template.imported_json),
+    )

@@ -1,0 +1,277 @@
+"""Agents, as context query knows them: where an agent's files are, whom it may ask, and who may name it.
+
+An agent may have a template, which says the same for many. Both are a tenant's, and written by its administrators: what
+an agent may ask is nothing that the agent itself decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from context_service.agents.store import agents_of, is_in_use, lock_template
+from context_service.kernel.catalog import Catalog, check_unbound
+from contextkeep.errors import AgentNotFound, AgentTemplateInUse, AgentTemplateNotFound, InvalidArgument
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.checks import check_count, check_stored, check_text, check_texts
+from service_runtime.copying import copied
+from service_runtime.postgres import Database, Row, Transaction
+from service_runtime.requests import Request, Requests
+
+AGENTS_MAX, TEMPLATES_MAX = 10_000, 1_000  # of a tenant
+ID_CHARS_MAX = 128
+NODES_MAX = 20
+KNOWLEDGE_BASES_MAX = 100
+CALLERS_MAX = 1_000  # of each kind
+PROVIDERS_MAX = 64  # ids, or families, that a policy names
+_NAME_CHARS_MAX = 200
+_CALLER_CHARS_MAX = 512
+_PROVIDER = re.compile(r"[a-z][a-z0-9-]{0,62}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderNames:
+    """Providers of context query: all that are in either list."""
+
+    ids: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Callers:
+    """Who may name an agent, besides administrators and itself."""
+
+    user_ids: tuple[str, ...] = ()
+    agent_ids: tuple[str, ...] = ()  # those of credentials
+    subjects: tuple[str, ...] = ()  # of keys and tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentInput:
+    """What an administrator says of an agent, or of a template."""
+
+    agent_id: str
+    display_name: str = ""
+    template_id: str = ""  # of an agent
+    node_ids: tuple[UUID, ...] = ()  # below which its files are
+    knowledge_bases: tuple[str, ...] = ()
+    allowed: ProviderNames | None = None  # whom it may ask; None: whom the tenant lets be asked
+    defaults: ProviderNames | None = None  # who is asked where a question selects none; None: as the tenant has it
+    callers: Callers | None = None  # of an agent; None: everybody of the tenant who is no other agent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent, or a template, as it is stored."""
+
+    said: AgentInput
+    template: AgentInput | None  # of an agent that was read to be asked for
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    updated_by: str
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+
+
+class Agents:
+    """The agents of tenants, or the templates of them; each time for a principal.
+
+    Args:
+        database: Where they are.
+        requests: The request ids of this service.
+        is_template: Whether they are templates.
+    """
+
+    def __init__(self, database: Database, *, requests: Requests, is_template: bool = False) -> None:
+        self._is_template = is_template
+        self._catalog = Catalog(
+            database,
+            agents_of(is_template=is_template),
+            requests=requests,
+            of_row=_agent,
+            not_found=self._not_found,
+            check_count=self._check_agents,
+        )
+
+    @property
+    def changes(self) -> int:
+        """See `Catalog`."""
+        return self._catalog.changes
+
+    async def put(self, said: AgentInput, *, principal: Principal, request: Request | None) -> Agent:
+        """Write an agent as it is said, whether there was one or not.
+
+        Raises:
+            InvalidArgument: a field is malformed.
+            AgentTemplateNotFound: there is no such template.
+            LimitExceeded: too much is said, or there are too many.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, "agents")
+        self._check(said)
+
+        values = {
+            "template_id": said.template_id,
+            "callers": None if said.callers is None else _json(_callers_json(said.callers)),
+            "body": _json(_body(said)),
+        }
+
+        async def work(transaction: Transaction) -> Agent:
+            if said.template_id and not await lock_template(transaction, said.template_id):
+                raise _no_template(said.template_id, field=self._field("template_id"))
+            return await self._catalog.put_in(transaction, said.agent_id, values, by=principal.subject)
+
+        return await self._catalog.write(work, principal=principal, request=request)
+
+    async def find(self, agent_id: str, *, principal: Principal) -> Agent | None:
+        """Return an agent, and its template; None: there is none that the caller may name."""
+        return await self._catalog.find(agent_id, principal=principal)
+
+    async def get(self, agent_id: str, *, principal: Principal) -> Agent:
+        """Return an agent.
+
+        Raises:
+            InvalidArgument: this is no id.
+            AgentNotFound, AgentTemplateNotFound: there is none that the caller may name.
+        """
+        self._check_id(agent_id)
+        return await self._catalog.get(agent_id, principal=principal)
+
+    async def page(
+        self, page: pages.PageRequest, *, template_id: str = "", principal: Principal
+    ) -> tuple[list[Agent], str]:
+        """Return a page of those that the caller may name, by id, and the token of the next one.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        check_text("template_id", template_id, chars_max=ID_CHARS_MAX)
+        query = ("ListAgents", principal.tenant_id, self._is_template, template_id)
+        listed = {"template_id": template_id}
+        return await self._catalog.page(page, query=query, principal=principal, listed=listed)
+
+    async def delete(self, agent_id: str, *, principal: Principal, request: Request | None) -> None:
+        """Remove an agent, or a template that no agent has.
+
+        Raises:
+            InvalidArgument: this is no id.
+            AgentNotFound, AgentTemplateNotFound: there is none.
+            AgentTemplateInUse: an agent has it.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, "agents")
+        self._check_id(agent_id)
+
+        async def work(transaction: Transaction) -> None:
+            if self._is_template:
+                await lock_template(transaction, agent_id)
+                if await is_in_use(transaction, agent_id):
+                    raise AgentTemplateInUse("agents have the template", template_id=agent_id)
+            await self._catalog.delete_in(transaction, agent_id)
+
+        await self._catalog.write(work, principal=principal, request=request)
+
+    @property
+    def _what(self) -> str:
+        return "template" if self._is_template else "agent"
+
+    def _field(self, name: str) -> str:
+        return f"{self._what}.{name}"
+
+    def _not_found(self, agent_id: str) -> AgentNotFound | AgentTemplateNotFound:
+        return _no_template(agent_id) if self._is_template else no_agent(agent_id)
+
+    def _check_agents(self, count: int) -> None:
+        check_stored(self._what + "s", count, TEMPLATES_MAX if self._is_template else AGENTS_MAX)
+
+    def _check_id(self, agent_id: str) -> None:
+        check_text(f"{self._what}_id", agent_id, chars_max=ID_CHARS_MAX, required=True)
+
+    def _check(self, said: AgentInput) -> None:
+        check_text(self._field(f"{self._what}_id"), said.agent_id, chars_max=ID_CHARS_MAX, required=True)
+        check_text(self._field("template_id"), said.template_id, chars_max=ID_CHARS_MAX)
+        check_text(self._field("display_name"), said.display_name, chars_max=_NAME_CHARS_MAX)
+        check_count(self._field("node_ids"), len(said.node_ids), NODES_MAX)
+        self._check_texts("knowledge_bases", said.knowledge_bases, KNOWLEDGE_BASES_MAX, _NAME_CHARS_MAX)
+        for which, names in (("allowed", said.allowed), ("defaults", said.defaults)):
+            for kind, ones in (("ids", names.ids), ("families", names.families)) if names else ():
+                field = f"policy.{which}.{kind}"
+                check_count(self._field(field), len(ones), PROVIDERS_MAX)
+                for place, one in enumerate(ones):
+                    if not _PROVIDER.fullmatch(one):
+                        at = self._field(f"{field}[{place}]")
+                        raise InvalidArgument(f"{at} is not of small letters, digits and hyphens", field=at)
+        if said.callers:
+            for kind, ones in _callers_json(said.callers).items():
+                self._check_texts(f"callers.{kind}", ones, CALLERS_MAX, _CALLER_CHARS_MAX)
+
+    def _check_texts(self, name: str, texts: Sequence[str], count_max: int, chars_max: int) -> None:
+        field = self._field(name)
+        check_texts(field, texts, count_max=count_max, chars_max=chars_max)
+
+
+def no_agent(agent_id: str) -> AgentNotFound:
+    """Return the one answer about an agent that is not there, and about one that may not be named."""
+    return AgentNotFound("there is no such agent", agent_id=agent_id)
+
+
+def _no_template(template_id: str, *, field: str = "") -> AgentTemplateNotFound:
+    return AgentTemplateNotFound("there is no such template", field=field, template_id=template_id)
+
+
+def _body(said: AgentInput) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "display_name": said.display_name,
+        "node_ids": [str(one) for one in said.node_ids],
+        "knowledge_bases": said.knowledge_bases,
+    }
+    for which, names in (("allowed", said.allowed), ("defaults", said.defaults)):
+        if names is not None:
+            body[which] = {"ids": names.ids, "families": names.families}
+    return body
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _callers_json(callers: Callers) -> dict[str, tuple[str, ...]]:
+    return {"user_ids": callers.user_ids, "agent_ids": callers.agent_ids, "subjects": callers.subjects}
+
+
+def _said(agent_id: str, body: Mapping[str, Any], *, template_id: str, callers: Mapping[str, Any] | None) -> AgentInput:
+    """Return what `_body` and `_callers_json` gave."""
+
+    def names(which: str) -> ProviderNames | None:
+        given = body.get(which)
+        return ProviderNames(ids=tuple(given["ids"]), families=tuple(given["families"])) if given is not None else None
+
+    return AgentInput(
+        agent_id=agent_id,
+        display_name=body["display_name"],
+        template_id=template_id,
+        node_ids=tuple(UUID(one) for one in body["node_ids"]),
+        knowledge_bases=tuple(body["knowledge_bases"]),
+        allowed=names("allowed"),
+        defaults=names("defaults"),
+        callers=None if callers is None else Callers(**{kind: tuple(ones) for kind, ones in callers.items()}),
+    )
+
+
+def _agent(row: Row) -> Agent:
+    template_body = getattr(row, "template_body", None)  # of one agent; a page is read without its templates
+    return copied(
+        Agent,
+        row,
+        said=_said(row.agent_id, row.body, template_id=row.template_id, callers=row.callers),
+        template=_said(row.template_id, template_body, template_id="", callers=None) if template_body else None,
+    )

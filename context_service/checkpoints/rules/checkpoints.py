@@ -1,0 +1,443 @@
+"""Checkpoints and rollbacks: what a window was, and the way back to it. The log is never changed.
+
+A window says of each block, summary and entry since when it is as it is, so a checkpoint is one row, and a rollback
+undoes what came behind it, in one transaction. Messages behind the checkpoint are left out: they stay in the log, and
+other windows of the context see them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from context_service.checkpoints.pure.left_out import LeftOut
+from context_service.checkpoints.store import BY_CALLER, Checkpoint, CheckpointRows, LeftOutNow
+from context_service.contexts.store.log import Log
+from context_service.kernel.order import Order
+from context_service.packing.pure.task_state import changes
+from context_service.packing.rules.pack import Packs
+from context_service.packing.store.views import Account, Receipt, ViewRows
+from context_service.usage.store.endings import EndingRows
+from context_service.windows.pure.pins import Pinned, pinned
+from context_service.windows.rules.heads import RENDERING
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import Standing, Window, WindowRows, no_window
+from contextkeep.errors import Aborted, CheckpointNotFound, InvalidArgument, LimitExceeded, LogMoved, WindowClosed
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.checks import check_text
+from service_runtime.documents import beside_the_loop
+from service_runtime.ids import new_id
+from service_runtime.optimistic import Moved, until_written
+from service_runtime.postgres import Transaction
+from service_runtime.requests import Request, Requests
+
+LABEL_CHARS_MAX = 200
+LEFT_OUT_MAX = 1_000  # rows of messages that a window leaves out: it is told of all of them at each call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolledBack:
+    """What a rollback did.
+
+    Attributes:
+        receipt: The account of it.
+        left_out: Messages that are left out since, and were not before.
+        message_ids: Of those that are not retracted; of very many the first.
+        message_count: How many there are.
+    """
+
+    receipt: Receipt
+    left_out: LeftOut
+    message_ids: Sequence[str]
+    message_count: int
+
+
+class Way(NamedTuple):
+    """Where a window goes back to."""
+
+    number: int | None  # of the checkpoint; None: there is none, and it reads its log anew
+    keep_to: int  # messages up to it are not left out; what of them is behind the checkpoint is read anew
+
+
+class Checkpoints:
+    """Makes checkpoints, and goes back to them; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        views: What they show.
+        checkpoints: What they were.
+        log: Their contexts.
+        requests: The request ids of this service.
+        order: Who writes a window: of a process one at a time.
+        packs: Read their logs.
+        telemetry: Counts.
+        endings: How steps ended.
+    """
+
+    def __init__(
+        self,
+        rows: WindowRows,
+        views: ViewRows,
+        checkpoints: CheckpointRows,
+        *,
+        log: Log,
+        requests: Requests,
+        order: Order,
+        packs: Packs,
+        telemetry: Telemetry,
+        endings: EndingRows,
+    ) -> None:
+        self._rows = rows
+        self._views = views
+        self._checkpoints = checkpoints
+        self._log = log
+        self._requests = requests
+        self._order = order
+        self._packs = packs
+        self._telemetry = telemetry
+        self._endings = endings
+
+    async def create(self, window_id: UUID, label: str, *, principal: Principal, request: Request | None) -> Checkpoint:
+        """Keep what a window is when it has read its log, but for a step that waits for results.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            WindowBehind: there was no time to read all of the log; what was read stays.
+            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+        """
+        check_text("label", label, chars_max=LABEL_CHARS_MAX)
+        principal = principal.without_admin()
+
+        async def made() -> Checkpoint:
+            window = await self._packs.read(window_id, principal=principal)
+            return await self._made(window, label, principal, request)
+
+        async with self._order.turn((principal.tenant_id, window_id)):
+            return await until_written(made, what="the window")
+
+    async def _made(self, window: Window, label: str, principal: Principal, request: Request | None) -> Checkpoint:
+        """Write a checkpoint and return it.
+
+        Raises:
+            Moved: the window is another one meanwhile.
+        """
+
+        async def work(transaction: Transaction) -> Checkpoint:
+            made = await self._checkpoints.make(
+                transaction, window, reason=BY_CALLER, label=label, created_by=principal.subject
+            )
+            if made is None:
+                raise Moved
+            return made
+
+        write = self._requests.once(request, work, about_id=window.context_id)
+        return await self._log.of(principal, window.context_id).transaction(write)
+
+    async def page(
+        self, window_id: UUID, page: pages.PageRequest, *, principal: Principal
+    ) -> tuple[Sequence[Checkpoint], str]:
+        """Return a page of the checkpoints of a window, the newest first, and the token of the next page.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        principal = principal.without_admin()
+        window = await self._rows.find(window_id, principal=principal)
+        query = ("ListCheckpoints", principal.tenant_id, window_id)
+        before = pages.decode_number(query, page.token)
+        count = pages.page_size(page.size)
+        found = await self._checkpoints.page(window, principal=principal, before=before, count=count + 1)
+        return pages.cut(query, found, count, key=lambda checkpoint: (checkpoint.number,))
+
+    async def rollback(
+        self,
+        window_id: UUID,
+        number: int,
+        *,
+        expected_last_seq: int,
+        principal: Principal,
+        request: Request | None,
+    ) -> RolledBack:
+        """Make a window what it was at a checkpoint, and leave out the messages behind that.
+
+        Args:
+            window_id: Which.
+            number: Of the checkpoint.
+            expected_last_seq: The newest message of the log that the caller knows.
+            principal: Who asks.
+            request: Its id.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            CheckpointNotFound: it has no such checkpoint, or no longer.
+            LogMoved: the log has messages that the caller does not know.
+            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+        """
+        principal = principal.without_admin()
+
+        async def chosen(window: Window) -> Way:
+            return Way(number, keep_to=0)
+
+        return await self.gone_back(
+            window_id, chosen, expected_last_seq=expected_last_seq, principal=principal, request=request
+        )
+
+    async def gone_back(
+        self,
+        window_id: UUID,
+        chosen: Callable[[Window], Awaitable[Way]],
+        *,
+        expected_last_seq: int,
+        principal: Principal,
+        request: Request | None,
+        is_whole: bool = True,
+    ) -> RolledBack:
+        """Make a window what it was, in its turn, once for a request.
+
+        Args:
+            window_id: Which.
+            chosen: Says where it goes back to, and what stays.
+            expected_last_seq: The newest message of the log that the caller knows.
+            principal: Who asks.
+            request: Its id.
+            is_whole: False: the call has more to do.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            CheckpointNotFound: it has no such checkpoint, or no longer.
+            LogMoved: the log has messages that the caller does not know.
+            InvalidArgument, LimitExceeded, RequestIdReused: see the contract; and the errors of `chosen`.
+        """
+        async with self._order.turn((principal.tenant_id, window_id)):
+            standing = await self._rows.standing(window_id, principal=principal)
+            if standing is None:
+                raise no_window(window_id)
+            check_last_seq(standing, expected_last_seq)
+            window, last_seq = standing.window, expected_last_seq
+            way = await chosen(window)
+
+            async def work(transaction: Transaction) -> RolledBack | Any:
+                locked = await self._locked(transaction, window)
+                if way.number is None:
+                    done = await self._begun_anew(transaction, locked, last_seq, way.keep_to)
+                else:
+                    done = await self._undone(transaction, locked, way.number, last_seq, way.keep_to)
+                await self._views.account(transaction, locked, done.receipt)
+                return replace(done, receipt=await self._views.receipt(transaction, locked, done.receipt.epoch))
+
+            write = self._requests.once(
+                request,
+                work,
+                about_id=window.context_id,
+                values=lambda done: {"epoch": done.receipt.epoch, "message_count": done.message_count},
+                is_whole=is_whole,
+                repeated=lambda answer: answer,
+            )
+            done = await self._log.of(principal, window.context_id).transaction(write)
+        if not isinstance(done, RolledBack):  # by a twin
+            if "epoch" not in done:
+                raise Aborted("others write to the window all the time; try again")
+            return await self._rolled_back_before(window_id, done, principal)
+        self._telemetry.broke(done.receipt.reason, profile=window.profile)
+        return done
+
+    async def gone_back_before(
+        self, window_id: UUID, *, principal: Principal, request: Request | None
+    ) -> RolledBack | None:
+        """Return what a request did before that has more to do; None: nothing.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            RequestIdReused: see the contract.
+        """
+        if request is None:
+            return None
+        answer = await self._requests.answered(self._log.of(principal, new_id()), request)
+        return await self._rolled_back_before(window_id, answer, principal) if answer and "epoch" in answer else None
+
+    async def _locked(self, transaction: Transaction, window: Window) -> Window:
+        """Return a window, locked, that may be rolled back.
+
+        Raises:
+            WindowNotFound, WindowClosed, LimitExceeded: it may not.
+        """
+        locked = await self._rows.lock(transaction, window.context_id, window.window_id)
+        if locked is None:
+            raise no_window(window.window_id)
+        if locked.closed_at:
+            raise WindowClosed("the window is closed", window_id=window.window_id)
+        if len(locked.left_out.ranges) >= LEFT_OUT_MAX:
+            raise LimitExceeded(
+                f"the window leaves out {LEFT_OUT_MAX} rows of messages: open another one",
+                limit="rollbacks",
+                limit_max=LEFT_OUT_MAX,
+                value=LEFT_OUT_MAX + 1,
+            )
+        return locked
+
+    async def _undone(
+        self, transaction: Transaction, locked: Window, number: int, last_seq: int, keep_to: int
+    ) -> RolledBack:
+        """Make a window that is locked what it was at a checkpoint.
+
+        Raises:
+            CheckpointNotFound: it has none of this number.
+        """
+        checkpoint = await self._checkpoints.locked(transaction, locked, number)
+        if checkpoint is None:
+            raise _no_checkpoint(number)
+        before = await self._tokens(transaction, locked)
+        state_before = await self._views.state_text_in(transaction, locked)
+        keep_to = max(keep_to, checkpoint.reached_seq)
+        undone = await self._checkpoints.leave_out(transaction, locked, keep_to=keep_to, last_seq=last_seq)
+        await self._checkpoints.undo(transaction, locked, checkpoint)
+        await self._endings.forget(transaction, locked, step_to=checkpoint.step_count)
+        front = await self._pins(transaction, locked)
+        state = await self._checkpoints.roll_back(
+            transaction,
+            locked,
+            checkpoint,
+            reached_seq=last_seq if keep_to == checkpoint.reached_seq else checkpoint.reached_seq,
+            pins=front.pieces,
+            pins_tokens=front.tokens,
+        )
+        now = await self._now(transaction, locked)
+        after = await self._tokens(transaction, now)
+        receipt = _receipt(locked, now, checkpoint, undone, tokens=(before, after), states=(state_before, state))
+        return RolledBack(receipt=receipt, **undone._asdict())
+
+    async def _begun_anew(self, transaction: Transaction, locked: Window, last_seq: int, keep_to: int) -> RolledBack:
+        """Leave out messages, and let a window that is locked, and has no checkpoint, read its log anew."""
+        before = await self._tokens(transaction, locked)
+        undone = await self._checkpoints.leave_out(transaction, locked, keep_to=keep_to, last_seq=last_seq)
+        await self._endings.forget(transaction, locked, step_to=0)
+        front = await self._pins(transaction, locked)
+        await self._views.begin_anew(
+            transaction,
+            locked,
+            None,
+            retracted_count=locked.retracted_count,
+            pins=front.pieces,
+            tokens=front.tokens,
+        )
+        receipt = Receipt(
+            epoch=locked.epoch + 1,
+            reason="rolled_back",
+            last_seq=last_seq,
+            step=locked.step_count,
+            tokens_before=before,
+            tokens_after=locked.head_tokens + front.tokens,
+            account=Account(
+                rules=["there is no checkpoint: read the log anew", _left_out(undone)],
+                first_change="digests",
+                tokens_kept=locked.head_tokens + front.tokens,
+                left_out=undone.left_out.ranges,
+                steps_left_out=locked.step_count,
+            ),
+        )
+        return RolledBack(receipt=receipt, **undone._asdict())
+
+    async def _now(self, transaction: Transaction, locked: Window) -> Window:
+        now = await self._rows.lock(transaction, locked.context_id, locked.window_id)
+        if now is None:
+            raise no_window(locked.window_id)
+        return now
+
+    async def _tokens(self, transaction: Transaction, window: Window) -> int:
+        seen = await self._views.tokens_in(transaction, window)
+        return seen + window.head_tokens + window.pins_tokens + window.state_tokens
+
+    async def _pins(self, transaction: Transaction, locked: Window) -> Pinned:
+        """Return the pins of a window as a model sees them, without those of messages that are retracted."""
+        pins = [one.entry for one in await self._views.kept_pins(transaction, locked)]
+        size = sum(len(one.text) for one in pins)
+        return await beside_the_loop(RENDERING * size, pinned, pins, locked)
+
+    async def _rolled_back_before(self, window_id: UUID, answer: Any, principal: Principal) -> RolledBack:
+        """Return what a rollback did that a request was answered with."""
+        window = await self._rows.find(window_id, principal=principal)
+        (receipt,) = await self._views.receipts(window, principal=principal, before=answer["epoch"] + 1, count=1)
+        left_out = LeftOut(tuple((first, last) for first, last in receipt.account.left_out))
+        return RolledBack(
+            receipt=receipt,
+            left_out=left_out,
+            message_ids=await self._checkpoints.message_ids(window, left_out, principal=principal),
+            message_count=answer["message_count"],
+        )
+
+
+def check_last_seq(standing: Standing, expected: int) -> None:
+    """Refuse who does not know all messages of a log.
+
+    Raises:
+        WindowClosed: the window is closed.
+        InvalidArgument: the log has no such message.
+        LogMoved: it has others behind it.
+    """
+    if standing.window.closed_at:
+        raise WindowClosed("the window is closed", window_id=standing.window.window_id)
+    if not 0 < expected <= standing.last_seq:
+        raise InvalidArgument(
+            "expected_last_seq is no message of the log: say the newest that you know", field="expected_last_seq"
+        )
+    if expected < standing.last_seq:
+        raise LogMoved(
+            f"the log has messages up to {standing.last_seq}, and not {expected}: read them first",
+            last_seq=standing.last_seq,
+        )
+
+
+def _no_checkpoint(number: int) -> CheckpointNotFound:
+    return CheckpointNotFound("the window has no such checkpoint, or no longer", checkpoint=number)
+
+
+def _left_out(undone: LeftOutNow) -> str:
+    return f"leave out {undone.message_count} messages; they stay in the log"
+
+
+def _receipt(
+    before: Window,
+    now: Window,
+    checkpoint: Checkpoint,
+    undone: LeftOutNow,
+    *,
+    tokens: tuple[int, int],
+    states: tuple[str, str],
+) -> Receipt:
+    """Return the account of a rollback."""
+    tokens_before, tokens_after = tokens
+    if checkpoint.epoch == before.epoch:  # nothing broke since: what is seen was its beginning
+        zone, kept = "verbatim", tokens_after
+    elif before.pins_pieces == now.pins_pieces:
+        zone, kept = "digests", before.head_tokens + before.pins_tokens
+    else:
+        zone, kept = "pins", before.head_tokens
+    added, removed = changes(*states)
+    return Receipt(
+        epoch=now.epoch,
+        reason="rolled_back",
+        last_seq=now.reached_seq,
+        step=before.step_count,
+        tokens_before=tokens_before,
+        tokens_after=tokens_after,
+        account=Account(
+            rules=[
+                f"go back to checkpoint {checkpoint.number}, behind step {checkpoint.step_count}",
+                _left_out(undone),
+            ],
+            state_tokens=now.state_tokens,
+            state_added=added,
+            state_removed=removed,
+            first_change=zone,
+            tokens_kept=kept,
+            written_again=tokens_after - kept,
+            checkpoint=checkpoint.number,
+            block_count=now.block_count,
+            left_out=undone.left_out.ranges,
+            steps_left_out=before.step_count - now.step_count,
+        ),
+    )

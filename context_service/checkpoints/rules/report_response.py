@@ -1,0 +1,238 @@
+"""Recovery: a response of the model that is of no use takes back what led to it, and the model is asked again.
+
+The window goes back to the newest checkpoint that the pack had behind it. What was folded away around its last steps is
+recalled behind that, once, and the pack is answered to try again with.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from uuid import UUID
+
+from context_service.checkpoints.rules.checkpoints import Checkpoints, RolledBack, Way
+from context_service.checkpoints.store import CheckpointRows
+from context_service.contexts.store.log import Log
+from context_service.kernel.parts import texts_of
+from context_service.packing.rules.pack import About, Pack, Packs
+from context_service.windows.pure.config import REREAD
+from context_service.windows.store.windows import Standing, Window, WindowRows, no_window
+from contextkeep.errors import InvalidArgument, WindowClosed
+from service_runtime.auth import Principal
+from service_runtime.postgres import Transaction
+from service_runtime.requests import Request, Requests
+
+_AROUND = 8  # messages up to the pack's last one, among which is what was said last
+_RESULT_CHARS = 200
+_PACK_ID = re.compile(r"([0-9]{1,9})\.([0-9]{1,18})")
+
+
+class PackId(NamedTuple):
+    """Which pack of a window is meant: all of an epoch and a log are the same."""
+
+    epoch: int
+    last_seq: int
+
+    @classmethod
+    def of(cls, pack: Pack) -> PackId:
+        """Return that of a pack."""
+        return cls(pack.window.epoch, pack.last_seq)
+
+    def __str__(self) -> str:
+        return f"{self.epoch}.{self.last_seq}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """What to try again with.
+
+    Attributes:
+        pack: As it is now. None: it is not made yet.
+        done: What was rolled back; None: it was done before, by another report of a pack of before that.
+    """
+
+    pack: Pack | None
+    done: RolledBack | None
+
+
+class Recovery:
+    """Recovers windows; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        rows_of_checkpoints: What they were.
+        log: Their contexts.
+        requests: The request ids of this service.
+        checkpoints: Go back.
+        packs: Answer what to try again with.
+    """
+
+    def __init__(
+        self,
+        rows: WindowRows,
+        rows_of_checkpoints: CheckpointRows,
+        *,
+        log: Log,
+        requests: Requests,
+        checkpoints: Checkpoints,
+        packs: Packs,
+    ) -> None:
+        self._rows = rows
+        self._rows_of_checkpoints = rows_of_checkpoints
+        self._log = log
+        self._requests = requests
+        self._checkpoints = checkpoints
+        self._packs = packs
+
+    async def report(
+        self,
+        window_id: UUID,
+        pack_id: str,
+        *,
+        is_invalid: bool,
+        expected_last_seq: int | None,
+        principal: Principal,
+        request: Request | None,
+    ) -> Recovered | None:
+        """Take back what led to an invalid response, and return what to try again with; None: it was valid.
+
+        Args:
+            window_id: Which.
+            pack_id: What the model was asked with.
+            is_invalid: Whether its response is of no use.
+            expected_last_seq: The newest message of the log that the caller knows; None: the last of the pack.
+            principal: Who asks.
+            request: Its id.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            InvalidArgument: the window has had no such pack.
+            LogMoved: the log has messages that the caller does not know.
+            LimitExceeded, RequestIdReused: see the contract; and the errors of `Packs.pack`.
+        """
+        principal = principal.without_admin()
+        named = parsed(pack_id)
+        done = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
+        standing = await self._rows.standing(window_id, principal=principal)
+        if standing is None:
+            raise no_window(window_id)
+        check_had(standing, named)
+        if not is_invalid:
+            await self._changed_nothing(standing.window, None, principal, request)
+            return None
+        around = await self._around(standing.window, named, principal)
+        expected = named.last_seq if expected_last_seq is None else expected_last_seq
+        if done is None and not _is_done(standing.window, named):
+
+            async def chosen(window: Window) -> Way:
+                if _is_done(window, named):
+                    raise _DoneBefore
+                found = await self._rows_of_checkpoints.newest(
+                    window, epoch=named.epoch, seq=named.last_seq, principal=principal
+                )
+                rereads = found is None or window.config.recovery_strategy == REREAD
+                return Way(found.number if found else None, keep_to=named.last_seq if rereads else 0)
+
+            with suppress(_DoneBefore):
+                done = await self._checkpoints.gone_back(
+                    window_id,
+                    chosen,
+                    expected_last_seq=expected,
+                    principal=principal,
+                    request=_begun(request),
+                    is_whole=False,
+                )
+        if done is None:  # by a twin of this call, perhaps
+            done = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
+        if done is None:
+            await self._changed_nothing(standing.window, Recovered(pack=None, done=None), principal, request)
+        about = About(around, done.receipt.account.block_count) if done and around else None
+        recovered = Recovered(pack=await self._packs.pack(window_id, principal=principal, about=about), done=done)
+        if request:
+            await self._requests.complete(self._log.of(principal, standing.window.context_id), request, recovered)
+        return recovered
+
+    async def _changed_nothing(
+        self, window: Window, recovered: Recovered | None, principal: Principal, request: Request | None
+    ) -> None:
+        """Store the answer of a call that took nothing back; if it will have a pack, what is known before that.
+
+        Raises:
+            RequestIdReused: see the contract.
+        """
+
+        async def work(_: Transaction) -> Recovered | None:
+            return recovered
+
+        if request:
+            write = self._requests.once(
+                request,
+                work,
+                about_id=window.context_id,
+                is_whole=recovered is None,
+                repeated=lambda _: None,  # by a twin of this call that has more to do
+            )
+            await self._log.of(principal, window.context_id).transaction(write)
+
+    async def _around(self, window: Window, named: PackId, principal: Principal) -> str:
+        """Return what was said last in a pack, and how the results behind that begin."""
+        messages = await self._log.page(
+            window.context_id,
+            principal=principal,
+            seq_from=1,
+            seq_to=named.last_seq,
+            count=_AROUND,
+            newest_first=True,
+        )
+        texts = []
+        for one in messages or []:
+            text = " ".join(texts_of(one.content, one.parts)).strip()
+            texts.append(text[:_RESULT_CHARS] if one.role == "tool" else text)
+            if text and one.role != "tool":
+                break
+        return " ".join(texts).strip()
+
+
+def _begun(request: Request | None) -> Request | None:
+    """Return a request whose response is rendered of what was taken back, before there is a pack."""
+    if request is None or request.response is None:
+        return request
+    render = request.response
+    return replace(request, response=lambda done: render(Recovered(pack=None, done=done)))
+
+
+class _DoneBefore(Exception):
+    """The window was rolled back since the pack."""
+
+
+def _is_done(window: Window, named: PackId) -> bool:
+    """Say whether a window was rolled back since a pack: what led to a response to it is taken back."""
+    return window.rolled_back_epoch > named.epoch
+
+
+def parsed(text: str) -> PackId:
+    """Return which pack an id is of.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    found = _PACK_ID.fullmatch(text)
+    if not found:
+        raise InvalidArgument("pack_id is none that a pack has", field="pack_id")
+    return PackId(int(found[1]), int(found[2]))
+
+
+def check_had(standing: Standing, named: PackId) -> None:
+    """Refuse a pack that a window has not had.
+
+    Raises:
+        WindowClosed: the window is closed.
+        InvalidArgument: it is of a later epoch, or has read more than there is.
+    """
+    window = standing.window
+    if window.closed_at:
+        raise WindowClosed("the window is closed", window_id=window.window_id)
+    if named.epoch > window.epoch or named.last_seq > standing.last_seq:
+        raise InvalidArgument("the window has had no such pack", field="pack_id")

@@ -1,0 +1,1 @@
+"""Commands of operators: `context-service serve`, `storage`, `retrieval` and the others."""

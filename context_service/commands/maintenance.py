@@ -1,0 +1,278 @@
+"""What an operator has done to all that is stored, whether the services run or not: each opens what it needs.
+
+What is done of all tenants leaves out those whose database does not answer, and says which that is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from context_service.app import migrations
+from context_service.blobs.providers import open_storage
+from context_service.blobs.storage import BlobStorage
+from context_service.compiled_pages.store.passages import facet_source
+from context_service.contexts.room import context_eraser_of
+from context_service.contexts.store.artifact_passages import artifact_source
+from context_service.contexts.store.erasures import on_hold
+from context_service.contexts.store.log_passages import log_source
+from context_service.contexts.store.pointed_passages import POINTED
+from context_service.contexts.store.pointed_records import PointedRecords
+from context_service.erasure.room import subject_eraser_of
+from context_service.erasure.rules import holds, subjects
+from context_service.erasure.rules.register import Register
+from context_service.erasure.rules.replay import Replaying
+from context_service.erasure.rules.subjects import SubjectEraser
+from context_service.kernel.llm.providers import model_of
+from context_service.kernel.tokens import TokenCounter
+from context_service.knowledge_bases.store.passages import document_source
+from context_service.mcp_servers.rules import Rotated, rotate
+from context_service.memories.store.passages import memory_source
+from context_service.resources import open_database
+from context_service.retrieval.model import Backfilled
+from context_service.retrieval.room import document_reader_of
+from context_service.retrieval.rules.passage_backfill import PassageBackfill
+from context_service.retrieval.rules.verify import Verified, Verifying
+from context_service.retrieval.store.passages import CONTEXT, OF_USERS, Passages
+from context_service.settings import Settings
+from context_service.wiki.store.passages import page_source
+from context_service.working_memory.room import fsck_of, mover_of, sweeper_of
+from context_service.working_memory.rules.record_texts import RecordTexts
+from context_service.working_memory.store.index_source import RECORDS
+from context_service.working_memory.upkeep.fsck import Report
+from context_service.working_memory.upkeep.move_blobs import Copied, ProviderCopy
+from context_service.working_memory.upkeep.sweep import Swept
+from context_service.working_memory.upkeep.text_backfill import TextBackfill
+from context_service.working_memory.upkeep.vector_backfill import Backfill
+from contextkeep.errors import FailedPrecondition, InvalidArgument, SecretsKeyMissing
+from service_runtime.erased import Erased, Replayed
+from service_runtime.postgres import Database
+from service_runtime.schema import SchemaCheck
+from service_runtime.sealing import KeyRing, keys_of
+from service_runtime.tenants import tenant_named
+
+_CONTEXTS = "context.context"
+
+
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Database]:
+    """Connect to all databases, and learn which of them serve their tenants."""
+    async with open_database(settings) as database:
+        await SchemaCheck(database, migrations()).ready()
+        yield database
+
+
+async def sweep(settings: Settings) -> Swept:
+    """Do one pass of the sweeper, for an operator: the running services do it by themselves.
+
+    Raises:
+        Unavailable: Postgres does not answer.
+        UnsafeRole, ProviderNotConfigured: as `app.running`.
+    """
+    async with _opened(settings) as database, open_storage(settings) as storage:
+        return await sweeper_of(settings, database, storage).sweep()
+
+
+async def rotate_secrets(settings: Settings) -> Rotated:
+    """Seal all secrets of all tenants with the newest key, for an operator: behind it the older ones may go.
+
+    Raises:
+        SecretsKeyMissing: there is no key.
+        Unavailable: Postgres does not answer.
+    """
+    keys = KeyRing(keys_of(settings.secrets_key.get_secret_value()))
+    if not keys.newest_id:
+        raise SecretsKeyMissing("SECRETS_KEY is not set")
+    async with _opened(settings) as database:
+        rotated = await rotate(await database.tenants(reachable=True), keys)
+        rotated.databases_away = database.away
+        return rotated
+
+
+async def copy_blobs(
+    settings: Settings, source: str, target: str, *, dry_run: bool, on_progress: Callable[[Copied], None]
+) -> Copied:
+    """Copy everything of one provider to another, of all tenants, for an operator.
+
+    Raises:
+        InvalidArgument, ProviderNotConfigured, StorageFull, Unavailable: see `ProviderCopy.run`.
+        UnsafeRole: as `app.running`.
+    """
+    async with _opened(settings) as database, open_storage(settings) as storage:
+        copy = ProviderCopy(database, storage=storage, mover=mover_of(settings, storage))
+        copied = await copy.run(source, target, dry_run=dry_run, on_progress=on_progress)
+        if not dry_run:
+            await Register(storage).copy(target)
+        return copied
+
+
+async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Callable[[Report], None]) -> Report:
+    """Compare rows and stored bytes, of all tenants, for an operator.
+
+    Raises:
+        Unavailable: Postgres or a provider does not answer.
+        UnsafeRole, ProviderNotConfigured: as `app.running`.
+    """
+    async with _opened(settings) as database, open_storage(settings) as storage:
+        check = fsck_of(settings, database, storage)
+        return await check.check(quick=quick, repair=repair, on_progress=on_progress)
+
+
+async def backfill(
+    settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled, Backfilled], None]
+) -> tuple[Backfilled, Backfilled]:
+    """Owe the embedder's vectors that are lacking, of records, and of passages of contexts and memories.
+
+    Raises:
+        FailedPrecondition: there is no embedder.
+        Unavailable: Postgres does not answer.
+        UnsafeRole: as `app.running`.
+    """
+    model = model_of(settings)
+    if not model:
+        raise FailedPrecondition(
+            "there is no embedder: set EMBEDDING_PROVIDER or EMBEDDING_URL as the services have it"
+        )
+    async with _opened(settings) as database:
+        none = Backfilled()
+        records = await Backfill(database, model=model).run(
+            dry_run=dry_run, on_progress=lambda done: on_progress(done, none)
+        )
+        passages = none
+        for kind in (CONTEXT, *OF_USERS):
+
+            def on_passages(done: Backfilled, before: Backfilled = passages) -> None:
+                on_progress(records, before + done)
+
+            passages += await PassageBackfill(database, kind, model=model).run(dry_run=dry_run, on_progress=on_passages)
+        return records, passages
+
+
+async def backfill_texts(settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
+    """Owe the texts of records that were written before they were read, for an operator.
+
+    Raises:
+        Unavailable: Postgres does not answer.
+        UnsafeRole: as `app.running`.
+    """
+    async with _opened(settings) as database:
+        return await TextBackfill(database).run(dry_run=dry_run, on_progress=on_progress)
+
+
+async def erase_subject(
+    settings: Settings, tenant: str, user_id: str, *, dry_run: bool, on_progress: Callable[[int, int], None]
+) -> dict[str, int]:
+    """Remove all that is a user's from this service, for an operator, and return how much there was, by kind.
+
+    It does by itself what `Erasures/Erase` begins; the Entity Service is not asked.
+
+    Args:
+        settings: Those of the services.
+        tenant: By its name.
+        user_id: Whose.
+        dry_run: Only count.
+        on_progress: Is told how many contexts are gone, and how many there were.
+
+    Raises:
+        InvalidArgument: the user is empty: what is nobody's is everybody's.
+        LegalHold: it may not be erased now.
+        NoSuchTenant: no tenant has this name.
+        Unavailable: Postgres does not answer.
+        UnsafeRole, ProviderNotConfigured: as `app.running`.
+    """
+    if not user_id:
+        raise InvalidArgument("name a user", field="user")
+    async with _opened(settings) as database, open_storage(settings) as storage:
+        door = await tenant_named(database, tenant)
+        there_were = await subjects.count_owned(door, user_id)
+        if not dry_run:
+            if held := await holds.against(door, user_id):
+                raise on_hold([hold.hold_id for hold in held])
+            eraser, settle = _erasing(settings, database, storage)
+            await door.transaction(lambda one: subjects.begin(one, user_id, requested_by="operator"))
+            contexts_max = there_were[_CONTEXTS]
+            while await eraser.erase_tenant(door):
+                await settle()
+                left = await subjects.count_owned(door, user_id)
+                on_progress(contexts_max - left[_CONTEXTS], contexts_max)
+                await asyncio.sleep(subjects.LEASE_S)  # of some, a replica removes the rest
+            on_progress(contexts_max, contexts_max)
+        return there_were
+
+
+async def erasures(settings: Settings) -> list[Erased]:
+    """Return the register of erasures of all tenants, the oldest first, for an operator; Postgres is not asked.
+
+    Raises:
+        ProviderNotConfigured, Unavailable: a provider does not answer.
+    """
+    async with open_storage(settings) as storage:
+        return await Register(storage).entries()
+
+
+async def replay_erasures(settings: Settings, lines: Sequence[Erased]) -> Replayed:
+    """Erase again whom lines of a register name, where this service has them, for an operator.
+
+    Raises:
+        Unavailable: Postgres or a provider does not answer. So far and no further.
+        UnsafeRole, ProviderNotConfigured: as `app.running`.
+    """
+    async with _opened(settings) as database, open_storage(settings) as storage:
+        eraser, settle = _erasing(settings, database, storage)
+        return await Replaying(database, eraser, settle=settle).run(lines)
+
+
+def _erasing(
+    settings: Settings, database: Database, storage: BlobStorage
+) -> tuple[SubjectEraser, Callable[[], Awaitable[object]]]:
+    """Return what erases subjects, and what does behind it that others' messages said of records that are gone."""
+    eraser = subject_eraser_of(settings, database, storage, context_eraser_of(settings, database))
+    tokens, reader = TokenCounter(), document_reader_of(settings)
+    pointed = PointedRecords(database, Passages(database), read=RecordTexts(storage, reader).read, count=tokens.count)
+    return eraser, pointed.read_due
+
+
+async def verify_index(
+    settings: Settings,
+    *,
+    tenant: str | None,
+    context_id: UUID | None,
+    mend: bool,
+    on_progress: Callable[[Verified], None],
+) -> Verified:
+    """Compare the index of passages with what it is made of, for an operator, and write anew what differs.
+
+    Args:
+        settings: Those of the services.
+        tenant: By its name; None: all.
+        context_id: Only this one; None: all.
+        mend: Write anew what differs; else nothing is changed.
+        on_progress: Told after each context.
+
+    Raises:
+        NotFound: there is no such context.
+        NoSuchTenant: no tenant has this name.
+        Unavailable: Postgres does not answer.
+        UnsafeRole: as `app.running`.
+    """
+    async with _opened(settings) as database:
+        # Where one context is does not say itself: it may be in a database that does not answer.
+        is_all = tenant is None and context_id is None
+        tenants = [await tenant_named(database, tenant)] if tenant else await database.tenants(reachable=is_all)
+        count = TokenCounter().count
+        sources = [
+            log_source(count),
+            POINTED,
+            artifact_source(count),
+            RECORDS,
+            memory_source(count),
+            page_source(count),
+            document_source(count),
+            facet_source(count),
+        ]
+        verifying = Verifying(database, Passages(database), sources)
+        verified = await verifying.run(tenants, scope_id=context_id, mend=mend, on_progress=on_progress)
+        verified.databases_away = database.away if is_all else ()
+        return verified

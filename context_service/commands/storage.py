@@ -1,0 +1,168 @@
+"""`context-service storage`: what an operator does with the blobs, with progress for people and JSON for programs.
+
+What shows it is loaded where it is shown: `serve` starts without it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from context_service.blobs.providers import BACKENDS
+from context_service.commands import maintenance
+from context_service.settings import Settings
+from context_service.working_memory.upkeep.fsck import Report
+from context_service.working_memory.upkeep.move_blobs import Copied
+from service_runtime import process
+from service_runtime.commands import Subparsers, told_away
+from service_runtime.tables import print_table
+
+_PROBLEMS_SHOWN = 50
+_INTERRUPTED = 130
+
+
+def add_storage(commands: Subparsers) -> None:
+    """Add `storage` and what it does."""
+    storage = commands.add_parser("storage", help="look after the blobs")
+    storage_commands = storage.add_subparsers(dest="storage_command", required=True)
+
+    sweep = storage_commands.add_parser("sweep", help="purge and remove what is due, once")
+    sweep.set_defaults(run=_sweep)
+
+    copy = storage_commands.add_parser(
+        "copy", help="move the blobs of one provider to another while the services run; may be started again"
+    )
+    copy.add_argument("--from", dest="source", choices=sorted(BACKENDS), required=True, help="where they are")
+    copy.add_argument("--to", dest="target", choices=sorted(BACKENDS), required=True, help="where they go")
+    copy.add_argument("--dry-run", action="store_true", help="only count what there is to do")
+    copy.set_defaults(run=_copy)
+
+    fsck = storage_commands.add_parser("fsck", help="compare the database with what is stored, in both directions")
+    fsck.add_argument("--repair", action="store_true", help="mend what can be mended; bytes are never removed at once")
+    fsck.add_argument("--quick", action="store_true", help="read the last MiB of each blob instead of all of it")
+    fsck.set_defaults(run=_fsck)
+
+    for command in (sweep, copy, fsck):
+        command.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+
+def run_storage(settings: Settings, arguments: argparse.Namespace) -> None:
+    """Run a `storage` command; exit with 1 if something is left to be done."""
+    try:
+        done = arguments.run(settings, arguments)
+    except KeyboardInterrupt:
+        print("interrupted; what is done is done, start it again for the rest", file=sys.stderr)  # noqa: T201
+        sys.exit(_INTERRUPTED)
+    if not done:
+        sys.exit(1)
+
+
+def _sweep(settings: Settings, arguments: argparse.Namespace) -> bool:
+    swept = process.run(maintenance.sweep(settings))
+    if arguments.json:
+        _print_json(dataclasses.asdict(swept))
+    else:
+        _say(
+            f"purged {swept.records_purged} records; gave up {swept.uploads_given_up} resumable uploads; "
+            f"removed {swept.blobs_removed} blobs, {swept.uploads_abandoned} of them uploads that were never finished; "
+            f"{swept.blobs_failed} could not be removed"
+        )
+    return told_away(swept.databases_away) and not swept.blobs_failed
+
+
+def _copy(settings: Settings, arguments: argparse.Namespace) -> bool:
+    source, target, dry_run = arguments.source, arguments.target, arguments.dry_run
+    with _progress(f"{source} to {target}", shown=not arguments.json) as show:
+
+        def on_progress(copied: Copied) -> None:
+            show(copied.size_bytes, copied.to_do.size_bytes)
+
+        copied = process.run(maintenance.copy_blobs(settings, source, target, dry_run=dry_run, on_progress=on_progress))
+    if arguments.json:
+        _print_json({"from": source, "to": target, "dry_run": dry_run, **dataclasses.asdict(copied)})
+    elif dry_run:
+        _say(f"{copied.to_do.blobs:,} blobs, {_size(copied.to_do.size_bytes)}, are to be copied")
+    else:
+        _say(
+            f"copied {copied.blobs:,} of {copied.to_do.blobs:,} blobs, {_size(copied.size_bytes)}; "
+            f"{copied.blobs_shared:,} of them were there already; {copied.records:,} records point there now; "
+            f"{copied.blobs_gone:,} were purged meanwhile; {copied.blobs_damaged:,} are damaged and stay"
+        )
+    return told_away(copied.databases_away) and not copied.blobs_damaged
+
+
+def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
+    with _progress("checking", shown=not arguments.json) as show:
+
+        def on_progress(report: Report) -> None:
+            show(report.size_bytes, report.to_do.size_bytes)
+
+        report = process.run(
+            maintenance.fsck(settings, quick=arguments.quick, repair=arguments.repair, on_progress=on_progress)
+        )
+    if arguments.json:
+        _print_json({**dataclasses.asdict(report), "is_clean": report.is_clean})
+        return told_away(report.databases_away) and report.is_clean
+    _say(
+        f"checked {report.blobs:,} blobs, {_size(report.size_bytes)}, and looked up {report.stored:,} stored entries; "
+        f"{report.foreign:,} of these are foreign: no service of this database made them"
+    )
+    if report.problems:
+        from rich.table import Table
+
+        table = Table("problem", "provider", "key", "records", "repaired", "", box=None, pad_edge=False)
+        for column in table.columns:
+            column.overflow = "fold"  # keys and ids are never cut
+        for problem in report.problems[:_PROBLEMS_SHOWN]:
+            table.add_row(
+                problem.kind,
+                problem.provider,
+                problem.key,
+                " ".join(problem.working_memory_ids),
+                "yes" if problem.repaired else "no",
+                problem.what,
+            )
+        print_table(table)
+    left = sum(not problem.repaired for problem in report.problems)
+    _say(f"{len(report.problems)} problems, {left} of them left" if report.problems else "no problems")
+    if len(report.problems) > _PROBLEMS_SHOWN:
+        _say(f"only the first {_PROBLEMS_SHOWN} are shown; --json has all of them")
+    return told_away(report.databases_away) and report.is_clean
+
+
+@contextmanager
+def _progress(title: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar for the block, where somebody watches; yield what moves it: bytes done, and bytes in all."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(binary_units=True),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not shown or not console.is_terminal) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _size(size_bytes: int) -> str:
+    units = ("KiB", "MiB", "GiB", "TiB")
+    power = min(max(size_bytes.bit_length() - 1, 0) // 10, len(units))
+    return f"{size_bytes / 1024**power:,.1f} {units[power - 1]}" if power else f"{size_bytes} bytes"
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    print(json.dumps(document))  # noqa: T201
+
+
+def _say(text: str) -> None:
+    print(text)  # noqa: T201

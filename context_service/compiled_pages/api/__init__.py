@@ -1,0 +1,1 @@
+"""Servicers of compiled pages: parse, one call, render."""

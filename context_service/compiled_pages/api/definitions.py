@@ -1,0 +1,170 @@
+"""The RPCs of `Knowledge` about definitions: parse, one call, render."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from context_service.compiled_pages.api.pages import KINDS, NUMBER_OF_KIND, tried_page
+from context_service.compiled_pages.pure.definition import (
+    DEPTH_DEFAULT,
+    Definition,
+    DefinitionRules,
+    DefinitionState,
+    FacetKind,
+    FacetRules,
+    FacetWalk,
+)
+from context_service.compiled_pages.rules.definitions import Definitions
+from context_service.kernel.graph import Direction
+from context_service.kernel.wire.imported import imported_of
+from context_service.kernel.wire.node_names import NodeNames
+from contextkeep.context.v1 import definitions_pb2 as pb
+from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.errors import InvalidArgument
+from service_runtime import calls
+from service_runtime.auth import GRAPH_DEFAULT
+from service_runtime.copying import copied
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+_STATES = {
+    pb.DEFINITION_STATE_DRAFT: DefinitionState.DRAFT,
+    pb.DEFINITION_STATE_APPROVED: DefinitionState.APPROVED,
+    pb.DEFINITION_STATE_RETIRED: DefinitionState.RETIRED,
+}
+_BY_STATE = {state: number for number, state in _STATES.items()}
+
+
+class DefinitionsServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about definitions."""
+
+    _definitions: Definitions
+    _names: NodeNames
+
+    async def PutDefinition(self, request: pb.PutDefinitionRequest, context: object) -> pb.PutDefinitionResponse:
+        """Write a draft."""
+
+        def response(put: Definition) -> pb.PutDefinitionResponse:
+            return pb.PutDefinitionResponse(definition=_definition(put))
+
+        put = await self._definitions.put(
+            request.name,
+            _rules(request.rules),
+            principal=calls.principal(),
+            request=request_of("PutDefinition", request, response=response),
+        )
+        return response(put)
+
+    async def ApproveDefinition(
+        self, request: pb.ApproveDefinitionRequest, context: object
+    ) -> pb.ApproveDefinitionResponse:
+        """Have pages compiled by a version."""
+
+        def response(approved: Definition) -> pb.ApproveDefinitionResponse:
+            return pb.ApproveDefinitionResponse(definition=_definition(approved))
+
+        asked = request_of("ApproveDefinition", request, response=response)
+        approved = await self._definitions.approve(
+            request.name, request.version, principal=calls.principal(), request=asked
+        )
+        return response(approved)
+
+    async def RetireDefinition(
+        self, request: pb.RetireDefinitionRequest, context: object
+    ) -> pb.RetireDefinitionResponse:
+        """End a version."""
+
+        def response(retired: Definition) -> pb.RetireDefinitionResponse:
+            return pb.RetireDefinitionResponse(definition=_definition(retired))
+
+        asked = request_of("RetireDefinition", request, response=response)
+        retired = await self._definitions.retire(
+            request.name, request.version, principal=calls.principal(), request=asked
+        )
+        return response(retired)
+
+    async def GetDefinition(self, request: pb.GetDefinitionRequest, context: object) -> pb.GetDefinitionResponse:
+        """Read a version."""
+        found = await self._definitions.get(request.name, request.version, principal=calls.principal())
+        return pb.GetDefinitionResponse(definition=_definition(found))
+
+    async def ListDefinitions(self, request: pb.ListDefinitionsRequest, context: object) -> pb.ListDefinitionsResponse:
+        """List versions."""
+        found, token = await self._definitions.page(
+            PageRequest(size=request.page_size, token=request.page_token),
+            [_state(f"states[{place}]", one) for place, one in enumerate(request.states)],
+            principal=calls.principal(),
+        )
+        return pb.ListDefinitionsResponse(definitions=map(_definition, found), next_page_token=token)
+
+    async def TestDefinition(self, request: pb.TestDefinitionRequest, context: object) -> pb.TestDefinitionResponse:
+        """Make a page that is kept nowhere."""
+        rules = _rules(request.rules)
+        node_id = await self._names.id_of("node_id", request.node_id, request)
+        made = await self._definitions.tried(rules, node_id, principal=calls.principal())
+        return tried_page(rules, made)
+
+
+def _rules(message: pb.DefinitionRules) -> DefinitionRules:
+    return copied(
+        DefinitionRules,
+        message,
+        graph_name=message.graph_name or GRAPH_DEFAULT,
+        facets=tuple(_facet(place, one) for place, one in enumerate(message.facets)),
+    )
+
+
+def _facet(place: int, facet: pb.FacetRules) -> FacetRules:
+    walk = facet.walk
+    return copied(
+        FacetRules,
+        facet,
+        kind=kind_of(f"definition.facets[{place}].kind", facet.kind),
+        walk=copied(
+            FacetWalk,
+            walk,
+            direction=cast("Direction", walk.direction or "out"),
+            depth_max=walk.depth_max or DEPTH_DEFAULT,
+        )
+        if facet.HasField("walk")
+        else None,
+    )
+
+
+def kind_of(field: str, kind: pb.FacetKind) -> FacetKind:
+    """Return a kind of facets.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    if kind not in KINDS:
+        raise InvalidArgument(f"{field} is none of the kinds", field=field)
+    return KINDS[kind]
+
+
+def _state(field: str, state: pb.DefinitionState) -> DefinitionState:
+    if state not in _STATES:
+        raise InvalidArgument(f"{field} is none of the states", field=field)
+    return _STATES[state]
+
+
+def _definition(one: Definition) -> pb.Definition:
+    return copied(
+        pb.Definition, one, state=_BY_STATE[one.state], rules=_shown(one.rules), imported=imported_of(one.imported_json)
+    )
+
+
+def _shown(rules: DefinitionRules) -> pb.DefinitionRules:
+    return copied(
+        pb.DefinitionRules,
+        rules,
+        facets=[
+            copied(
+                pb.FacetRules,
+                facet,
+                kind=NUMBER_OF_KIND[facet.kind],
+                walk=None if facet.walk is None else copied(pb.FacetWalk, facet.walk),
+            )
+            for facet in rules.facets
+        ],
+    )

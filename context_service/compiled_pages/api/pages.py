@@ -1,0 +1,186 @@
+"""Pages that were compiled of nodes: their RPCs, and how they travel."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+from context_service.compiled_pages.model import Counts, FacetInput, KeptFacet, KeptPage, NamedSource
+from context_service.compiled_pages.pure.definition import NAME_CHARS_MAX, DefinitionRules, FacetKind
+from context_service.compiled_pages.rules.compile import NODES_MAX, Compiling, Wanted
+from context_service.compiled_pages.rules.page import Made, MadeFacet, Problem, Source
+from context_service.compiled_pages.rules.pages import CompiledPages
+from context_service.kernel.wire import times
+from context_service.kernel.wire.node_names import NodeNames
+from contextkeep.context.v1 import definitions_pb2 as pb
+from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.errors import AnswerTooLarge
+from service_runtime import calls
+from service_runtime.checks import check_count, check_text
+from service_runtime.copying import copied
+from service_runtime.ids import parse_id
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+ANSWER_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024  # gRPC takes messages up to 4 MiB
+
+KINDS = {
+    pb.FACET_KIND_OPERATIONAL: FacetKind.OPERATIONAL,
+    pb.FACET_KIND_RELATIONSHIP: FacetKind.RELATIONSHIP,
+    pb.FACET_KIND_COMPILED: FacetKind.COMPILED,
+    pb.FACET_KIND_ACTIVITY: FacetKind.ACTIVITY,
+    pb.FACET_KIND_KB: FacetKind.KB,
+    pb.FACET_KIND_EXTERNAL: FacetKind.EXTERNAL,
+}
+NUMBER_OF_KIND = {kind: number for number, kind in KINDS.items()}
+
+
+class CompiledPagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about pages which are compiled."""
+
+    _compiling: Compiling
+    _compiled: CompiledPages
+    _names: NodeNames
+
+    async def CompilePages(
+        self, request: pb.CompilePagesRequest, context: object
+    ) -> AsyncIterator[pb.CompilePagesResponse]:
+        """Compile pages, and tell how far it is."""
+        check_text("definition_name", request.definition_name, chars_max=NAME_CHARS_MAX)
+        check_count("node_ids", len(request.node_ids), NODES_MAX)
+        wanted = Wanted(
+            definition_name=request.definition_name,
+            node_ids=tuple(str(parse_id(f"node_ids[{at}]", one)) for at, one in enumerate(request.node_ids)),
+        )
+        async with aclosing(self._compiling.run(wanted, principal=calls.principal())) as coming:
+            async for counts in coming:
+                yield _progress(counts)
+
+    async def GetCompiledPage(self, request: pb.GetCompiledPageRequest, context: object) -> pb.GetCompiledPageResponse:
+        """Read a page."""
+        page = await self._compiled.read(parse_id("page_id", request.page_id), principal=calls.principal())
+        response = pb.GetCompiledPageResponse(page=_page(page))
+        if response.ByteSize() > ANSWER_BYTES_MAX:
+            raise AnswerTooLarge("the page does not fit one answer")
+        return response
+
+    async def ListCompiledPages(
+        self, request: pb.ListCompiledPagesRequest, context: object
+    ) -> pb.ListCompiledPagesResponse:
+        """List pages."""
+        found, token = await self._compiled.page(
+            PageRequest(size=request.page_size, token=request.page_token),
+            definition_name=request.definition_name,
+            node_id=await self._names.optional_id_of("node_id", request.node_id, request),
+            principal=calls.principal(),
+        )
+        return pb.ListCompiledPagesResponse(pages=map(_page, found), next_page_token=token)
+
+    async def PutFacet(self, request: pb.PutFacetRequest, context: object) -> pb.PutFacetResponse:
+        """Put a facet on a page."""
+
+        def response(facet: KeptFacet | None) -> pb.PutFacetResponse:
+            return pb.PutFacetResponse(facet=_facet(facet) if facet else None)
+
+        said = request.facet
+        facet = await self._compiled.put_facet(
+            parse_id("page_id", request.page_id),
+            copied(
+                FacetInput,
+                said,
+                kind=KINDS.get(said.kind),
+                confidence=said.confidence if said.HasField("confidence") else 1.0,
+                as_of=times.time_of("facet.as_of", said.as_of) if said.HasField("as_of") else None,
+                fresh_until=times.time_of("facet.fresh_until", said.fresh_until)
+                if said.HasField("fresh_until")
+                else None,
+                source=NamedSource(label=said.source_label, uri=said.source_uri),
+            ),
+            principal=calls.principal(),
+            request=request_of("PutFacet", request, response=response),
+        )
+        return response(facet)
+
+
+def tried_page(rules: DefinitionRules, made: Made) -> pb.TestDefinitionResponse:
+    """Return what came of rules that were tried.
+
+    Raises:
+        AnswerTooLarge: the page does not fit one message.
+    """
+    response = pb.TestDefinitionResponse(
+        problems=map(_problem, made.problems), problems_left_out=made.problems_left_out
+    )
+    if made.page is not None:
+        node = made.page.node
+        response.page.MergeFrom(
+            pb.CompiledPage(
+                node_id=node.node_id,
+                node_type=node.entity["type"],
+                title=made.page.title,
+                aliases=made.page.aliases,
+                facets=map(_made_facet, made.page.facets),
+                graph_name=node.graph_name,
+                agent_bundle_id=node.agent_bundle_id,
+                app_id=rules.app_id,
+            )
+        )
+    if response.ByteSize() > ANSWER_BYTES_MAX:
+        raise AnswerTooLarge("the page does not fit one answer")
+    return response
+
+
+def _progress(counts: Counts) -> pb.CompilePagesResponse:
+    return copied(
+        pb.CompilePagesResponse,
+        counts,
+        pages_written=counts.written,
+        pages_unchanged=counts.unchanged,
+        pages_removed=counts.removed,
+        pages_failed=counts.failed,
+        problems=map(_problem, counts.problems),
+    )
+
+
+def _problem(one: Problem) -> pb.RuleProblem:
+    return copied(pb.RuleProblem, one)
+
+
+def _made_facet(facet: MadeFacet) -> pb.Facet:
+    return pb.Facet(
+        slug=facet.slug,
+        heading=facet.heading,
+        kind=NUMBER_OF_KIND[facet.kind],
+        trust=facet.trust,
+        text=facet.text,
+        is_cut=facet.is_cut,
+        confidence=facet.confidence,
+        as_of=times.timestamp(facet.as_of),
+        fresh_until=times.timestamp(facet.fresh_until) if facet.fresh_until else None,
+        sources=map(_source, facet.sources),
+        agent_bundle_ids=facet.bundles,
+        is_declassified=facet.is_declassified,
+    )
+
+
+def _page(one: KeptPage) -> pb.CompiledPage:
+    return copied(pb.CompiledPage, one, facets=map(_facet, one.facets))
+
+
+def _facet(one: KeptFacet) -> pb.Facet:
+    return copied(
+        pb.Facet,
+        one,
+        kind=NUMBER_OF_KIND[one.kind],
+        sources=map(_source, one.sources),
+        agent_bundle_ids=one.bundles,
+        definition_version=one.definition_version if one.compile_id else 0,
+    )
+
+
+def _source(one: Source | NamedSource) -> pb.FacetSource:
+    if isinstance(one, NamedSource):
+        return pb.FacetSource(label=one.label, uri=one.uri)
+    return pb.FacetSource(
+        node_id=one.node_id, node_version=one.node_version, edge_id=one.edge_id, edge_version=one.edge_version
+    )

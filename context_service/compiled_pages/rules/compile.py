@@ -1,0 +1,491 @@
+"""Compiling pages: by whoever may read the graph, as the caller, and only what changed since the last time.
+
+What changed is read in the order of the list of changes, and how far that is goes into the database once it is dealt
+with: whatever ends a compile, the next one goes on, and does again at most what was under way. Before changes are
+listed, a definition that was not compiled in its approved version is compiled of all nodes; what changes meanwhile is
+listed after that.
+
+A compile of all nodes asks the Entity Service for the nodes of pages that it did not come by, and removes the pages of
+those that are gone. A node never changes its graph or its agent bundle, and a page has those of its node: so a caller
+who sees the page would see the node, if it were still there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TypeVar
+from uuid import UUID
+
+from context_service.compiled_pages.model import Audience, Compiled, Counts
+from context_service.compiled_pages.pure.definition import CompiledDefinition, Definition
+from context_service.compiled_pages.rules.definitions import Definitions, no_definition
+from context_service.compiled_pages.rules.page import EDGES_IN, EDGES_OUT, NODE, PROBLEMS_MAX, Made, PageMaking, Problem
+from context_service.compiled_pages.store.definitions import DefinitionRows
+from context_service.compiled_pages.store.pages import FIRST, CompiledRows, Tally, Unseen
+from context_service.compiled_pages.store.progress import CompileStates, Reached
+from context_service.kernel.graph import EntityGraph, GraphChange, WholeNode
+from contextkeep.errors import (
+    ChangesExpired,
+    ChangesNotStarted,
+    ContextKeepError,
+    InvalidArgument,
+    InvalidPageToken,
+    NodeNotFound,
+)
+from service_runtime.auth import Principal
+from service_runtime.ids import new_id
+from service_runtime.postgres import Database, Transaction
+
+BATCH = 25  # pages that are made together, and written in a transaction, unless they are large
+BATCH_BYTES = 4 * 1024 * 1024  # about, of a transaction
+AT_ONCE = 4  # that are made
+DROPPED = 200  # pages of a transaction that removes them
+NODES_MAX = 1_000  # that a caller names
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be compiled: one of the two; neither: what changed."""
+
+    definition_name: str = ""
+    node_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    """A definition by which pages are made."""
+
+    definition: Definition
+    rules: CompiledDefinition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """Pages that were made together."""
+
+    read_at: float  # when the first of their nodes was read, by the monotonic clock
+    nodes: int  # that were read
+    compiled: Sequence[tuple[Compiled, Made]]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    """A compile under way."""
+
+    principal: Principal
+    audience: Audience
+    counts: Counts
+    ready: Mapping[str, _Ready]
+    names: Sequence[str]  # of all definitions that are approved, and that the caller sees
+    problems: list[Problem] = field(default_factory=list)
+
+    def told(self) -> Counts:
+        """Return how far it is, and what was wrong since it was told the last time."""
+        told = replace(self.counts, problems=tuple(self.problems))
+        self.problems.clear()
+        return told
+
+
+class Compiling:
+    """Compiles pages; each time for a principal.
+
+    Args:
+        database: Where pages are.
+        approved: Definitions, of which those that are approved count.
+        definitions: Compiles their rules.
+        rows: Of the pages.
+        states: How far compiling is.
+        graph: What is read, as the caller.
+        making: Makes a page of a node.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        approved: DefinitionRows,
+        definitions: Definitions,
+        rows: CompiledRows,
+        states: CompileStates,
+        graph: EntityGraph,
+        making: PageMaking,
+    ) -> None:
+        self._database = database
+        self._approved = approved
+        self._definitions = definitions
+        self._rows = rows
+        self._states = states
+        self._graph = graph
+        self._making = making
+
+    async def run(self, wanted: Wanted, *, principal: Principal) -> AsyncGenerator[Counts, None]:
+        """Compile pages, and yield how far it is; what is counted is stored.
+
+        Raises:
+            InvalidArgument: it is said twice what is to be compiled.
+            DefinitionNotFound: there is no such definition that is approved.
+            CompileUnderWay: another compile of this audience is.
+            Unavailable: the Entity Service does not answer. What was told is stored.
+        """
+        if wanted.definition_name and wanted.node_ids:
+            raise InvalidArgument("definition_name or node_ids: not both", field="node_ids")
+        approved = await self._approved.approved(principal)
+        mine = [one for one in approved if _is_open(one, principal)]
+        if wanted.definition_name:
+            mine = [one for one in mine if one.name == wanted.definition_name]
+            if not mine:
+                raise no_definition(wanted.definition_name)
+        counts = Counts(compile_id=new_id())
+        problems: list[Problem] = []
+        ready = {}
+        for one in mine:
+            try:
+                rules = await self._definitions.compiled(one.rules, principal=principal)
+            except ContextKeepError as error:  # they did compile when they were put: an upgrade sees more
+                problems.append(Problem(f"the definition {one.name!r}", "", error.message))
+            else:
+                ready[one.name] = _Ready(definition=one, rules=rules)
+        run = _Run(
+            principal=principal,
+            audience=Audience.of(principal),
+            counts=counts,
+            ready=ready,
+            names=[one.name for one in approved],
+            problems=problems[:PROBLEMS_MAX],
+        )
+        reached = await self._states.take(principal, run.audience, counts.compile_id)
+        try:
+            async with aclosing(self._steps(run, wanted, reached)) as steps:
+                async for _ in steps:
+                    yield run.told()
+        finally:
+            # Who has enough of it cancels: it is for the next one all the same.
+            await asyncio.shield(self._states.release(principal, run.audience, counts.compile_id))
+        counts.is_done = True
+        yield run.told()
+
+    async def _steps(self, run: _Run, wanted: Wanted, reached: Reached) -> AsyncGenerator[None, None]:
+        if wanted.node_ids:
+            steps = self._nodes(run, wanted.node_ids)
+        elif wanted.definition_name:
+            steps = self._whole(run, run.ready[wanted.definition_name]) if run.ready else _nothing()
+        else:
+            steps = self._changed(run, reached)
+        async with aclosing(steps):
+            async for _ in steps:
+                yield
+
+    async def _nodes(self, run: _Run, node_ids: Sequence[str]) -> AsyncGenerator[None, None]:
+        """Compile the pages of nodes that are named."""
+        for some in _portions(dict.fromkeys(node_ids), BATCH):
+            nodes = await self._graph.nodes(some)
+            seen = {node.node_id for node in nodes}
+            for node_id in some:
+                if node_id not in seen:
+                    _note(run, [Problem("", node_id, "no node that the caller sees has this id")])
+            if gone := [node_id for node_id in some if node_id not in seen]:
+                await self._remove(run, gone)
+            pairs = [(one, node) for node in nodes for one in run.ready.values() if _is_of(one, node)]
+            await self._batch(run, pairs)
+            yield
+
+    async def _whole(self, run: _Run, one: _Ready) -> AsyncGenerator[None, None]:
+        """Compile the pages of all nodes of a definition."""
+        run.counts.definition_name = one.definition.name
+        coming = asyncio.create_task(self._next(one, ""))
+        try:
+            while True:  # while some pages are written, the next ones are made
+                made, token = await coming
+                if token:
+                    coming = asyncio.create_task(self._next(one, token))
+                await self._store(run, made)
+                yield
+                if not token:
+                    break
+        finally:
+            coming.cancel()
+            await asyncio.wait({coming})
+            if not coming.cancelled():
+                coming.exception()  # asked for, or asyncio would log it
+
+        async with aclosing(self._unseen(run, one)) as steps:
+            async for _ in steps:
+                yield
+        run.counts.definition_name = ""
+
+    async def _unseen(self, run: _Run, one: _Ready) -> AsyncGenerator[None, None]:
+        """Ask for the nodes of pages that a compile of all nodes did not come by; remove the pages of those gone."""
+        after = FIRST
+        while pages := await self._rows.unseen(
+            run.principal, one.definition.name, run.audience, run.counts.compile_id, after=after, count=DROPPED
+        ):
+            after = pages[-1].page_id
+            for some in _portions(pages, BATCH):
+                await self._ask_for(run, one, some)
+                yield
+
+    async def _ask_for(self, run: _Run, one: _Ready, pages: Sequence[Unseen]) -> None:
+        """Remove the pages of nodes that are gone, and those that this audience has of nodes of another type.
+
+        Its other pages are of nodes that were archived, or written meanwhile: they are compiled.
+        """
+        node_ids = list(dict.fromkeys(str(page.node_id) for page in pages))
+        nodes = {node.node_id: node for node in await self._graph.nodes(node_ids)}
+        if gone := [node_id for node_id in node_ids if node_id not in nodes]:
+            await self._remove(run, gone)
+        own = [
+            (page.page_id, nodes[str(page.node_id)])
+            for page in pages
+            if page.audience_id == run.audience.id and str(page.node_id) in nodes
+        ]
+        if others := [page_id for page_id, node in own if not _is_of(one, node)]:
+            await self._drop(run, others)
+        await self._batch(run, [(one, node) for _, node in own if _is_of(one, node)])
+
+    async def _changed(self, run: _Run, reached: Reached) -> AsyncGenerator[None, None]:
+        """Compile what changed since the last time, and all of what was not compiled yet."""
+        place, whole = await self._place(reached)
+        await self._save(run, place, whole)
+        async with aclosing(self._drop_others(run)) as steps:
+            async for _ in steps:
+                yield
+        for name, one in run.ready.items():
+            if whole.get(name) == one.definition.version:
+                continue
+            async with aclosing(self._whole(run, one)) as steps:
+                async for _ in steps:
+                    yield
+            whole[name] = one.definition.version
+            await self._save(run, place, whole)
+        while place:
+            changes = await self._graph.changes(place)
+            run.counts.changes_read += len(changes.changes)
+            async with aclosing(self._deal_with(run, changes.changes)) as steps:
+                async for _ in steps:
+                    yield
+            place = changes.next_place
+            await self._save(run, place, whole)
+            if not changes.has_more:
+                break
+
+    async def _place(self, reached: Reached) -> tuple[str, dict[str, int]]:
+        """Return behind which place changes are to be read, and which definitions are compiled of all nodes before it.
+
+        Without a place, as long as changes are not kept, all is to be read, each time.
+        """
+        try:
+            if reached.place:
+                await self._graph.changes(reached.place)
+                return reached.place, dict(reached.definitions)
+        except (ChangesExpired, ChangesNotStarted, InvalidPageToken):  # a place of another release, or of a restore
+            pass
+        try:
+            return (await self._graph.changes("")).next_place, {}
+        except ChangesNotStarted:
+            return "", {}
+
+    async def _save(self, run: _Run, place: str, whole: Mapping[str, int]) -> None:
+        reached = Reached(place=place, definitions=whole if place else {})
+        await self._states.save(run.principal, run.audience, run.counts.compile_id, reached)
+
+    async def _drop_others(self, run: _Run) -> AsyncGenerator[None, None]:
+        """Remove the pages of definitions that are not approved any more."""
+
+        async def work(transaction: Transaction) -> int:
+            await self._states.keep(transaction, run.audience, run.counts.compile_id)
+            others = await self._rows.not_approved(transaction, run.names, count=DROPPED)
+            return await self._rows.drop(transaction, others)
+
+        while count := await self._database.of(run.principal).transaction(work):
+            run.counts.removed += count
+            yield
+
+    async def _deal_with(self, run: _Run, changes: Sequence[GraphChange]) -> AsyncGenerator[None, None]:
+        """Compile the pages that depend on what changed, and remove those of nodes that are gone."""
+        removed = {one.node_id for one in changes if one.node_id and one.is_removed}
+        if removed:
+            await self._remove(run, sorted(removed))
+            yield
+        depending = await self._rows.dependent(run.principal, run.audience, _touched(changes))
+        affected = {(name, node_id) for name, node_id in depending if name in run.ready}
+        for change in changes:
+            if change.node_id:
+                affected |= {(name, change.node_id) for name, one in run.ready.items() if _is_of_change(one, change)}
+        of_node: dict[str, list[str]] = {}
+        for name, node_id in sorted(affected):
+            if node_id not in removed:
+                of_node.setdefault(node_id, []).append(name)
+        for some in _portions(of_node, BATCH):
+            nodes = await self._graph.nodes(some)
+            pairs = [(run.ready[name], node) for node in nodes for name in of_node[node.node_id]]
+            for portion in _portions(pairs, BATCH):
+                await self._batch(run, portion)
+                yield
+
+    async def _remove(self, run: _Run, node_ids: Sequence[str]) -> None:
+        """Remove the pages of nodes that are gone, whoever compiled them."""
+
+        async def work(transaction: Transaction) -> int:
+            await self._states.keep(transaction, run.audience, run.counts.compile_id)
+            return await self._rows.drop(transaction, await self._rows.of_nodes(transaction, node_ids))
+
+        run.counts.removed += await self._database.of(run.principal).transaction(work)
+
+    async def _drop(self, run: _Run, page_ids: Sequence[UUID]) -> None:
+        """Remove pages."""
+
+        async def work(transaction: Transaction) -> int:
+            await self._states.keep(transaction, run.audience, run.counts.compile_id)
+            return await self._rows.drop(transaction, page_ids)
+
+        run.counts.removed += await self._database.of(run.principal).transaction(work)
+
+    async def _next(self, one: _Ready, token: str) -> tuple[_Batch, str]:
+        """Return the pages of the next nodes of a definition, and where those behind them begin."""
+        rules = one.definition.rules
+        nodes, token = await self._graph.nodes_of_type(
+            rules.node_type, graph_name=rules.graph_name, page_size=BATCH, page_token=token
+        )
+        return await self._read([(one, node) for node in nodes]), token
+
+    async def _batch(self, run: _Run, pairs: Sequence[tuple[_Ready, WholeNode]]) -> None:
+        """Make pages of nodes, and write them."""
+        await self._store(run, await self._read(pairs))
+
+    async def _read(self, pairs: Sequence[tuple[_Ready, WholeNode]]) -> _Batch:
+        """Make pages of nodes."""
+        read_at = time.monotonic()
+        compiled = [
+            _compiled(one, node, made)
+            for (one, node), made in zip(pairs, await self._made(pairs), strict=True)
+            if made is not None
+        ]
+        return _Batch(read_at=read_at, nodes=len({node.node_id for _, node in pairs}), compiled=compiled)
+
+    async def _store(self, run: _Run, batch: _Batch) -> None:
+        for _, made in batch.compiled:
+            _note(run, made.problems)
+        run.counts.nodes_read += batch.nodes
+        for portion in _by_size([one for one, _ in batch.compiled]):
+            await self._write(run, portion, batch.read_at)
+
+    async def _write(self, run: _Run, compiled: Sequence[Compiled], read_at: float) -> None:
+        counts = run.counts
+
+        async def work(transaction: Transaction) -> Tally:
+            await self._states.keep(transaction, run.audience, counts.compile_id)
+            ago_s = time.monotonic() - read_at  # what is stored is by the clock of Postgres
+            return await self._rows.write(transaction, compiled, run.audience, counts.compile_id, read_ago_s=ago_s)
+
+        tally = await self._database.of(run.principal).transaction(work)
+        counts.written += tally.written
+        counts.unchanged += tally.unchanged
+        counts.removed += tally.removed
+        counts.failed += tally.failed
+
+    async def _made(self, pairs: Sequence[tuple[_Ready, WholeNode]]) -> list[Made | None]:
+        """Return what came of nodes; None of one that went meanwhile, of which the list of changes will tell."""
+        found: list[Made | None] = [None] * len(pairs)
+        numbers = iter(range(len(pairs)))
+
+        async def make() -> None:
+            for number in numbers:
+                one, node = pairs[number]
+                try:
+                    found[number] = await self._making.page(one.rules, node)
+                except NodeNotFound:
+                    continue
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(AT_ONCE, len(pairs))):
+                    group.create_task(make())
+        except* ContextKeepError as errors:
+            raise errors.exceptions[0] from None
+        return found
+
+
+def _compiled(one: _Ready, node: WholeNode, made: Made) -> tuple[Compiled, Made]:
+    definition = one.definition
+    trouble = ""
+    if made.failed:
+        problem = made.problems[-1]
+        trouble = f"it could not be compiled: {problem.rule}: {problem.error}"
+    return (
+        Compiled(
+            definition_name=definition.name,
+            definition_version=definition.version,
+            app_id=definition.rules.app_id,
+            node_id=node.node_id,
+            page=made.page,
+            trouble=trouble,
+        ),
+        made,
+    )
+
+
+def _by_size(compiled: Sequence[Compiled]) -> Iterator[list[Compiled]]:
+    """Yield what is written together: one at least."""
+    some: list[Compiled] = []
+    size_bytes = 0
+    for one in compiled:
+        more_bytes = one.page.size_bytes if one.page else 0
+        if some and size_bytes + more_bytes > BATCH_BYTES:
+            yield some
+            some, size_bytes = [], 0
+        some.append(one)
+        size_bytes += more_bytes
+    if some:
+        yield some
+
+
+def _note(run: _Run, problems: Sequence[Problem]) -> None:
+    run.problems += problems[: PROBLEMS_MAX - len(run.problems)]
+
+
+def _touched(changes: Sequence[GraphChange]) -> dict[str, int]:
+    """Return which nodes changes touch, and what of them."""
+    touched: dict[str, int] = {}
+    for one in changes:
+        for node_id, bits in ((one.node_id, NODE), (one.from_node_id, EDGES_OUT), (one.to_node_id, EDGES_IN)):
+            if node_id:
+                touched[node_id] = touched.get(node_id, 0) | bits
+    return touched
+
+
+def _is_open(definition: Definition, principal: Principal) -> bool:
+    """Say whether a principal may see pages of a definition at all: it would not see those that it writes."""
+    rules = definition.rules
+    return (not principal.app_ids or rules.app_id in principal.app_ids) and (
+        not principal.graph_names or rules.graph_name in principal.graph_names
+    )
+
+
+def _is_of(one: _Ready, node: WholeNode) -> bool:
+    rules = one.definition.rules
+    return node.graph_name == rules.graph_name and rules.node_type in (
+        node.entity["type"],
+        node.entity["general_type"],
+    )
+
+
+def _is_of_change(one: _Ready, change: GraphChange) -> bool:
+    rules = one.definition.rules
+    return change.graph_name == rules.graph_name and rules.node_type in change.types
+
+
+def _portions(some: Sequence[_T] | Mapping[_T, object], count: int) -> Iterator[list[_T]]:
+    left = iter(some)
+    while portion := list(islice(left, count)):
+        yield portion
+
+
+async def _nothing() -> AsyncGenerator[None, None]:
+    for _ in ():
+        yield

@@ -1,0 +1,221 @@
+"""The rules of definitions: written as drafts, approved by administrators, tried out before.
+
+Only what is approved makes pages. They are the tenant's, so that no key that is bound writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from context_service.compiled_pages.pure.definition import (
+    DEFINITIONS_MAX,
+    NAME_CHARS_MAX,
+    VERSION_MAX,
+    CompiledDefinition,
+    Definition,
+    DefinitionRules,
+    DefinitionState,
+    check_name,
+    check_rules,
+    compile_definition,
+)
+from context_service.compiled_pages.rules.page import Made, PageMaking
+from context_service.compiled_pages.store.definitions import DefinitionRows
+from context_service.history.pure.limits import HistoryLimits
+from context_service.history.rules.compile_pool import CompilePool
+from context_service.kernel.catalog import check_unbound
+from context_service.kernel.graph import EntityGraph
+from contextkeep.errors import (
+    DefinitionNotFound,
+    InvalidArgument,
+    InvalidPageToken,
+    NodeNotFound,
+)
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.checks import check_stored
+from service_runtime.postgres import Database, Transaction
+from service_runtime.requests import Request, Requests
+
+
+class Definitions:
+    """The definitions of tenants; each time for a principal.
+
+    Args:
+        database: Where they are.
+        rows: Their SQL.
+        graph: Where what changes is kept once one is approved.
+        making: Makes pages by them.
+        limits: How large their expressions may be.
+        requests: The request ids of this service.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        rows: DefinitionRows,
+        graph: EntityGraph,
+        making: PageMaking,
+        limits: HistoryLimits,
+        *,
+        requests: Requests,
+    ) -> None:
+        self._database = database
+        self._rows = rows
+        self._graph = graph
+        self._making = making
+        self._limits = limits
+        self._requests = requests
+        self._pool = CompilePool(limits)
+
+    async def put(
+        self, name: str, rules: DefinitionRules, *, principal: Principal, request: Request | None
+    ) -> Definition:
+        """Write a draft, unless the newest version has the same rules and is not retired.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the rules do not compile, or there are too many definitions.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, "definitions")
+        check_name(name)
+        await self.compiled(rules, principal=principal)
+
+        async def work(transaction: Transaction) -> Definition:
+            await self._rows.lock(transaction)
+            newest = await self._rows.newest(transaction, name)
+            if newest and newest.rules == rules and newest.state is not DefinitionState.RETIRED:
+                put = newest
+            else:
+                version = newest.version + 1 if newest else 1
+                put, count = await self._rows.put(transaction, name, rules, version=version, by=principal.subject)
+                check_stored("definitions", count, DEFINITIONS_MAX)
+            return put
+
+        return await self._database.of(principal).transaction(self._requests.once(request, work))
+
+    async def approve(self, name: str, version: int, *, principal: Principal, request: Request | None) -> Definition:
+        """Have pages made by a version.
+
+        Raises:
+            DefinitionNotFound: there is none.
+            InvalidArgument: no version is named.
+            PermissionDenied: the key is bound, or may not have changes kept.
+            Unavailable: the Entity Service does not answer.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, "definitions")
+        check_name(name)
+        _check_version(version, required=True)
+        await self.get(name, version, principal=principal)
+        # Before it is approved: what changes from then on is not missed.
+        await self._graph.start_changes()
+
+        async def work(transaction: Transaction) -> Definition:
+            await self._rows.lock(transaction)
+            approved = await self._rows.approve(transaction, name, version, by=principal.subject)
+            if approved is None:
+                raise no_definition(name)
+            return approved
+
+        return await self._database.of(principal).transaction(self._requests.once(request, work))
+
+    async def retire(self, name: str, version: int, *, principal: Principal, request: Request | None) -> Definition:
+        """End a version; 0: the one that is approved.
+
+        Raises:
+            DefinitionNotFound: there is none.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, "definitions")
+        check_name(name)
+        _check_version(version)
+
+        async def work(transaction: Transaction) -> Definition:
+            await self._rows.lock(transaction)
+            retired = await self._rows.retire(transaction, name, version)
+            if retired is None:
+                raise no_definition(name)
+            return retired
+
+        return await self._database.of(principal).transaction(self._requests.once(request, work))
+
+    async def get(self, name: str, version: int, *, principal: Principal) -> Definition:
+        """Return a version; 0: the one that is approved, else the newest.
+
+        Raises:
+            DefinitionNotFound: the caller sees none.
+            InvalidArgument, LimitExceeded: no definition can be called so.
+        """
+        check_name(name)
+        _check_version(version)
+        found = await self._rows.read(principal, name, version)
+        if found is None:
+            raise no_definition(name)
+        return found
+
+    async def page(
+        self, page: pages.PageRequest, states: Sequence[DefinitionState], *, principal: Principal
+    ) -> tuple[list[Definition], str]:
+        """Return a page of the versions that the caller sees, and the token of the next one.
+
+        Raises:
+            InvalidPageToken: see the contract.
+        """
+        query = ("ListDefinitions", principal.tenant_id, sorted(one.value for one in states))
+        key = pages.decode_token(query, page.token, parts=2)
+        after = _place(key) if key else ("", 0)
+        count = pages.page_size(page.size)
+        found = await self._rows.page(principal, states, after=after, count=count + 1)
+        return pages.cut(query, found, count, key=lambda listed: (listed.name, listed.version))
+
+    async def tried(self, rules: DefinitionRules, node_id: UUID, *, principal: Principal) -> Made:
+        """Return the page that rules make of a node, which is kept nowhere.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the rules do not compile.
+            NodeNotFound: there is no such node.
+            Unavailable: the Entity Service does not answer.
+        """
+        definition = await self.compiled(rules, principal=principal)
+        nodes = await self._graph.nodes([str(node_id)])
+        if not nodes:
+            raise NodeNotFound("no node has this id", node_id=node_id)
+        (node,) = nodes
+        types = node.entity["type"], node.entity["general_type"]
+        if rules.node_type not in types or node.graph_name != rules.graph_name:
+            return Made()
+        return await self._making.page(definition, node)
+
+    async def compiled(self, rules: DefinitionRules, *, principal: Principal) -> CompiledDefinition:
+        """Return rules compiled, beside the event loop.
+
+        Raises:
+            InvalidArgument, LimitExceeded: they do not compile.
+        """
+        check_rules(rules, self._limits)
+        async with self._pool.turn(principal):
+            return await self._pool.run(partial(compile_definition, rules))
+
+
+def no_definition(name: str) -> DefinitionNotFound:
+    """Return the one answer about what is not there, is another's, or is not approved."""
+    return DefinitionNotFound("there is no such definition, or not this version of it", definition_name=name)
+
+
+def _check_version(version: int, *, required: bool = False) -> None:
+    if not 0 <= version <= VERSION_MAX or (required and not version):
+        raise InvalidArgument("version is required, from 1" if required else "version is negative", field="version")
+
+
+def _place(key: Sequence[Any]) -> tuple[str, int]:
+    name, version = key
+    is_name = type(name) is str and len(name) <= NAME_CHARS_MAX and "\0" not in name
+    if is_name and type(version) is int and 0 <= version <= VERSION_MAX:
+        return name, version
+    raise InvalidPageToken("page_token is malformed", field="page_token")

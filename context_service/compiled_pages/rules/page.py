@@ -1,0 +1,436 @@
+"""A page made of a node: its definition's rules, run on what they read of the graph, as the caller sees that.
+
+A facet reads all that its walk comes to, and lets types and archived nodes pass by itself: so it knows on which nodes
+it depends, and in which bundles they are, whether or not they have a line in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import orjson
+
+from context_service.compiled_pages.pure.definition import TRUST, CompiledDefinition, CompiledFacet, FacetKind
+from context_service.history.pure.limits import HistoryLimits
+from context_service.history.pure.mappings import Rule
+from context_service.kernel.cel import CallBudget, CallBudgetExceeded, Duration, EvaluationError, Timestamp
+from context_service.kernel.graph import EntityGraph, GraphNode, Origin, Reached, Walk, WholeNode
+from contextkeep.errors import LimitExceeded, NodeBudgetExceeded
+from service_runtime.calls import give_way
+from service_runtime.checks import utf8_bytes
+from service_runtime.copying import copied
+from service_runtime.turns import SLICE_S
+
+TITLE_CHARS_MAX = 200
+ALIASES_MAX, ALIAS_CHARS_MAX = 20, 200
+NODES_MAX = 2_000  # that the walk of a facet comes to
+PAGE_NODES_MAX = 5_000  # that all walks of a page come to
+FACET_BYTES_MAX = 64 * 1024
+PROBLEMS_MAX = 20  # that are told of a page
+_ERROR_CHARS_MAX = 500
+_SOURCE_BYTES = 120  # of a line's source, or of a node that a page depends on
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST_US = 253_402_300_799_999_999  # the end of the year 9999
+
+# Of what a page depends on a node for, as bits: the node itself, the edges that leave it, and those that come to it.
+NODE, EDGES_OUT, EDGES_IN = 1, 2, 4
+_EDGES = {"out": EDGES_OUT, "in": EDGES_IN, "both": EDGES_OUT | EDGES_IN}
+
+
+class Source(NamedTuple):
+    """A node that has a line in a facet, and the edge by which the walk came to it."""
+
+    node_id: str
+    node_version: int
+    edge_id: str  # empty: the node is the page's own
+    edge_version: int
+
+
+class Problem(NamedTuple):
+    """A rule that failed on a node, or a walk that came too far."""
+
+    rule: str
+    node_id: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeFacet:
+    """A part of a page, as it is now."""
+
+    slug: str
+    heading: str
+    kind: FacetKind
+    text: str
+    is_cut: bool
+    confidence: float
+    as_of: datetime
+    fresh_until: datetime | None
+    sources: Sequence[Source]
+    bundles: Sequence[str]  # of all that was read, sorted
+    is_declassified: bool
+
+    @property
+    def trust(self) -> int:
+        """How far it is trusted."""
+        return TRUST[self.kind]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadePage:
+    """A page, as it is now."""
+
+    node: WholeNode
+    title: str
+    aliases: Sequence[str]
+    facets: Sequence[MadeFacet]
+    depends_on: dict[str, int]  # nodes, and for what of them
+    owners: dict[str, str]  # of those of them that are a user's
+
+    @property
+    def size_bytes(self) -> int:
+        """Return about what it takes to write it."""
+        of_facets = sum(utf8_bytes(facet.text) + _SOURCE_BYTES * len(facet.sources) for facet in self.facets)
+        return of_facets + _SOURCE_BYTES * len(self.depends_on)
+
+    @property
+    def sha256(self) -> bytes:
+        """What it is known by: the same again is written no second time."""
+        node = self.node
+        named = (node.graph_name, node.agent_bundle_id, node.entity["type"], self.title, self.aliases)
+        said = (named, self.facets, sorted(self.depends_on.items()), sorted(self.owners.items()))
+        return hashlib.sha256(orjson.dumps(said, default=list)).digest()
+
+
+@dataclass(slots=True)
+class Made:
+    """What came of a node.
+
+    Attributes:
+        page: None: it has none, or it `failed`.
+        failed: A rule of the page itself failed: nothing is known of the page.
+        problems: The first of them.
+        problems_left_out: How many more there are.
+    """
+
+    page: MadePage | None = None
+    failed: bool = False
+    problems: list[Problem] = field(default_factory=list)
+    problems_left_out: int = 0
+
+    def note(self, rule: str, node_id: str, error: object) -> None:
+        """Add a problem."""
+        if len(self.problems) == PROBLEMS_MAX:
+            self.problems_left_out += 1
+        else:
+            self.problems.append(Problem(rule, node_id, stored(str(error))[:_ERROR_CHARS_MAX]))
+
+
+class PageMaking:
+    """Makes pages, each within the budget of a call.
+
+    Args:
+        graph: What is read, as the caller.
+        limits: What the expressions of a page may spend.
+    """
+
+    def __init__(self, graph: EntityGraph, limits: HistoryLimits) -> None:
+        self._graph = graph
+        self._limits = limits
+
+    async def page(self, definition: CompiledDefinition, node: WholeNode) -> Made:
+        """Return the page of a node.
+
+        Raises:
+            NodeNotFound: it went while it was read.
+            Unavailable: the Entity Service does not answer.
+        """
+        made = Made()
+        budget = self._limits.call_budget()
+        if node.is_archived:
+            return made
+        try:
+            named = _named(definition, node, budget, made)
+            if named is None:
+                return made
+            title, aliases = named
+            depends_on = {node.node_id: NODE}
+            owners = {node.node_id: node.owner_user_id} if node.owner_user_id else {}
+            readers = [_Reader(facet, node, budget, made) for facet in definition.facets]
+            await self._read(node, readers, depends_on, owners, made)
+            facets = [facet for reader in readers if (facet := reader.facet()) is not None]
+        except CallBudgetExceeded as error:
+            made.note("definition", node.node_id, error)
+            made.failed = True
+            return made
+        made.page = MadePage(
+            node=node, title=title, aliases=aliases, facets=facets, depends_on=depends_on, owners=owners
+        )
+        return made
+
+    async def _read(
+        self,
+        root: WholeNode,
+        readers: Sequence[_Reader],
+        depends_on: dict[str, int],
+        owners: dict[str, str],
+        made: Made,
+    ) -> None:
+        """Read all nodes of the facets of a page; those that walk the same way, but for how far, walk once."""
+        walks: dict[tuple[tuple[str, ...], str], list[_Reader]] = {}
+        for reader in readers:
+            if walk := reader.walk:
+                walks.setdefault((walk.edge_types, walk.direction), []).append(reader)
+            else:
+                await reader.read(_as_reached(root))
+        for together in walks.values():
+            problem = await self._walk(root, together, depends_on, owners)
+            if not problem:
+                continue
+            for reader in together:  # not all of them need come too far
+                reader.begin()
+                if len(together) > 1:
+                    problem = await self._walk(root, [reader], depends_on, owners)
+                if problem:
+                    reader.begin()
+                    made.note(f"{reader.place}.walk", root.node_id, problem)
+
+    async def _walk(
+        self, root: WholeNode, readers: Sequence[_Reader], depends_on: dict[str, int], owners: dict[str, str]
+    ) -> str:
+        """Read the nodes of a walk, and return why it came too far; empty: it did not."""
+        walk = readers[0].walk
+        assert walk is not None
+        bits = _EDGES[walk.direction]
+        depends_on[root.node_id] |= bits
+        depth_max = max(reader.depth_max for reader in readers)
+        asked = Walk(
+            node_id=root.node_id,
+            edge_types=walk.edge_types,
+            direction=walk.direction,
+            depth_max=depth_max,
+            entity_types=(),
+            include_start=any(reader.includes_start for reader in readers),
+            include_archived=True,
+            fields=frozenset({"type", "general_type"}).union(*(reader.fields for reader in readers)),
+            with_edges=any(reader.reads_edges for reader in readers),
+            with_origin=True,
+        )
+        count = 0
+        try:
+            async with aclosing(self._graph.walk(asked, limit=NODES_MAX + 1)) as pages:
+                async for page in pages:
+                    for one in page.nodes:
+                        assert one.reached is not None and one.origin is not None
+                        if one.origin.owner_user_id:
+                            owners[one.node_id] = one.origin.owner_user_id
+                        at_end = one.reached.depth == depth_max
+                        depends_on[one.node_id] = depends_on.get(one.node_id, 0) | NODE | (0 if at_end else bits)
+                        for reader in readers:
+                            if reader.comes_to(one.reached.depth):
+                                await reader.read(one)
+                    count += len(page.nodes)
+        except (NodeBudgetExceeded, LimitExceeded) as error:
+            return error.message
+        if count > NODES_MAX:
+            return f"it comes to more than {NODES_MAX:,} nodes"
+        if len(depends_on) > PAGE_NODES_MAX:
+            return f"the page reads more than {PAGE_NODES_MAX:,} nodes"
+        return ""
+
+
+class _Reader:
+    """Reads one node after another for a facet."""
+
+    def __init__(self, facet: CompiledFacet, root: WholeNode, budget: CallBudget, made: Made) -> None:
+        self._facet = facet
+        self._root = root
+        self._made = made
+        self._when, self._text, self._confidence, self._as_of, self._time_to_live = (
+            None if rule is None else rule.expression.evaluator(budget)
+            for rule in (facet.when, facet.text, facet.confidence, facet.as_of, facet.time_to_live)
+        )
+        self.place = facet.place
+        self.walk = facet.rules.walk
+        self.depth_max = self.walk.depth_max if self.walk else 0
+        self.includes_start = self.walk is not None and self.walk.include_start
+        self.fields = _fields(facet)
+        self.reads_edges = any(path[0] == "edge" for path in facet.read)
+        self._types = frozenset(self.walk.entity_types) if self.walk else frozenset[str]()
+        self._with_archived = self.walk is not None and self.walk.include_archived
+        self._pause_at = time.perf_counter() + SLICE_S
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was read."""
+        self._lines: list[str] = []
+        self._left_bytes = FACET_BYTES_MAX
+        self._is_cut = False
+        self._sources: list[Source] = []
+        self._bundles = {self._root.agent_bundle_id}
+        self._sure = 1.0
+        self._as_of_us: int | None = None
+        self._until_us: int | None = None
+
+    def comes_to(self, depth: int) -> bool:
+        """Say whether the facet's own walk reads nodes of a depth."""
+        return depth <= self.depth_max and (depth > 0 or self.includes_start)
+
+    async def read(self, node: GraphNode) -> None:
+        """Read a node, and give the event loop back now and then."""
+        assert node.origin is not None
+        self._bundles.add(node.origin.agent_bundle_id)
+        if self._is_meant(node):
+            self._line(node)
+        if time.perf_counter() > self._pause_at:
+            await give_way()
+            self._pause_at = time.perf_counter() + SLICE_S
+
+    def facet(self) -> MadeFacet | None:
+        """Return what was read; None: nothing."""
+        if self._as_of_us is None:
+            return None
+        rules = self._facet.rules
+        return copied(
+            MadeFacet,
+            rules,
+            text="\n".join(self._lines),
+            is_cut=self._is_cut,
+            confidence=self._sure,
+            as_of=_time(self._as_of_us),
+            fresh_until=None if self._until_us is None else _time(self._until_us),
+            sources=self._sources,
+            bundles=sorted(self._bundles),
+            is_declassified=rules.declassify,
+        )
+
+    def _is_meant(self, node: GraphNode) -> bool:
+        assert node.origin is not None
+        if node.origin.is_archived and not self._with_archived:
+            return False
+        return not self._types or not self._types.isdisjoint((node.entity["type"], node.entity["general_type"]))
+
+    def _line(self, node: GraphNode) -> None:
+        assert node.reached is not None and node.origin is not None
+        variables = {"entity": node.entity, "edge": node.edge, "root": self._root.entity}
+        place = "when"
+        try:
+            if self._when is not None and not self._when(variables):
+                return
+            place = "text"
+            said: Any = self._text(variables) if self._text else ""
+            line = stored(said).strip()
+            if not line:
+                return
+            place = "confidence"
+            sure = 1.0 if self._confidence is None else _share(self._confidence(variables))
+            place = "as_of"
+            as_of_us = node.reached.modified_at_us if self._as_of is None else _micros(self._as_of(variables))
+            place = "time_to_live"
+            until_us = None
+            if self._time_to_live is not None:
+                until_us = as_of_us + _span_us(self._time_to_live(variables))
+        except EvaluationError as error:
+            self._made.note(f"{self._facet.place}.{place}", node.node_id, error)
+            return
+        line_bytes = utf8_bytes(line) + 1
+        if line_bytes > self._left_bytes:
+            self._is_cut = True
+            if self._lines:
+                return
+            line = line.encode()[: self._left_bytes - 1].decode(errors="ignore")
+        self._left_bytes -= line_bytes
+        self._lines.append(line)
+        self._sources.append(Source(node.node_id, node.origin.version, node.reached.edge_id, node.origin.edge_version))
+        self._sure = min(self._sure, sure)
+        self._as_of_us = as_of_us if self._as_of_us is None else max(self._as_of_us, as_of_us)
+        if until_us is not None and until_us <= _LATEST_US:
+            self._until_us = until_us if self._until_us is None else min(self._until_us, until_us)
+
+
+def stored(text: str) -> str:
+    """Return a text as Postgres can store it."""
+    return text.replace("\0", "").encode(errors="replace").decode()
+
+
+def _named(
+    definition: CompiledDefinition, node: WholeNode, budget: CallBudget, made: Made
+) -> tuple[str, list[str]] | None:
+    """Return the title and the aliases of a page; None: the node has none."""
+    variables = {"entity": node.entity}
+
+    def value_of(rule: Rule) -> Any:
+        return rule.expression.evaluator(budget)(variables)
+
+    place = "when"
+    try:
+        if definition.when is not None and not value_of(definition.when):
+            return None
+        place = "title"
+        title = _short(value_of(definition.title), TITLE_CHARS_MAX)
+        place = "aliases"
+        given = [] if definition.aliases is None else value_of(definition.aliases)[:ALIASES_MAX]
+        if not all(isinstance(one, str) for one in given):
+            raise EvaluationError("an alias is no text")
+    except EvaluationError as error:
+        made.note(f"definition.{place}", node.node_id, error)
+        made.failed = True
+        return None
+    aliases = [_short(one, ALIAS_CHARS_MAX) for one in given]
+    return (title, list(dict.fromkeys(one for one in aliases if one))) if title else None
+
+
+def _fields(facet: CompiledFacet) -> frozenset[str]:
+    return frozenset(
+        name
+        for name in ("external_id", "name", "status", "data", "io", "created_at", "modified_at")
+        if facet.reads("entity", name)
+    )
+
+
+def _as_reached(node: WholeNode) -> GraphNode:
+    """Return a page's own node as a walk would."""
+    modified_at_us = (node.entity["modified_at"] - _EPOCH) // timedelta(microseconds=1)
+    return GraphNode(
+        node.node_id,
+        0,
+        0,
+        node.entity,
+        {"type": "", "depth": 0, "data": {}},
+        Reached(modified_at_us, 0, "", "", ""),
+        Origin(node.version, node.agent_bundle_id, node.is_archived, 0, node.owner_user_id),
+    )
+
+
+def _short(text: str, chars_max: int) -> str:
+    """Return a text as one line of a few characters."""
+    return " ".join(stored(text[: 4 * chars_max]).split())[:chars_max].strip()
+
+
+def _share(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        raise EvaluationError("it is no number from 0 to 1")
+    return float(value)
+
+
+def _micros(value: object) -> int:
+    if not isinstance(value, datetime | Timestamp):
+        raise EvaluationError("it is no timestamp")
+    return Timestamp.of(value).ns // 1000
+
+
+def _span_us(value: object) -> int:
+    if not isinstance(value, Duration) or value.ns < 0:
+        raise EvaluationError("it is no duration")
+    return value.ns // 1000
+
+
+def _time(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)

@@ -1,0 +1,101 @@
+"""The rules of compiled pages: read by whoever may see what they were made of, and facets that are put on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from context_service.compiled_pages.model import PUT_MAX, FacetInput, KeptFacet, KeptPage
+from context_service.compiled_pages.pure.definition import NAME_CHARS_MAX
+from context_service.compiled_pages.store.pages import CompiledRows
+from contextkeep.errors import CompiledPageNotFound, InvalidPageToken
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.checks import check_stored, check_text
+from service_runtime.postgres import Database, Transaction
+from service_runtime.requests import Request, Requests
+
+
+class CompiledPages:
+    """The compiled pages of tenants; each time for a principal.
+
+    Args:
+        database: Where they are.
+        rows: Their SQL.
+        requests: The request ids of this service.
+    """
+
+    def __init__(self, database: Database, rows: CompiledRows, *, requests: Requests) -> None:
+        self._database = database
+        self._rows = rows
+        self._requests = requests
+
+    async def read(self, page_id: UUID, *, principal: Principal) -> KeptPage:
+        """Return a page with the facets that the principal may see.
+
+        Raises:
+            CompiledPageNotFound: it sees no such page.
+        """
+        page = await self._rows.read(self._database.of(principal), page_id)
+        if page is None:
+            raise _not_found()
+        return page
+
+    async def page(
+        self, page: pages.PageRequest, *, definition_name: str, node_id: UUID | None, principal: Principal
+    ) -> tuple[list[KeptPage], str]:
+        """Return a page of the pages that the principal sees, without facets, and the token of the next one.
+
+        Raises:
+            InvalidArgument, InvalidPageToken, LimitExceeded: see the contract.
+        """
+        check_text("definition_name", definition_name, chars_max=NAME_CHARS_MAX)
+        query = ("ListCompiledPages", principal.tenant_id, definition_name, str(node_id or ""))
+        key = pages.decode_token(query, page.token, parts=2)
+        count = pages.page_size(page.size)
+        found = await self._rows.page(
+            principal,
+            definition_name=definition_name,
+            node_id=node_id,
+            after=_place(key) if key else None,
+            count=count + 1,
+        )
+        return pages.cut(query, found, count, key=lambda page: (page.definition_name, page.page_id))
+
+    async def put_facet(
+        self, page_id: UUID, said: FacetInput, *, principal: Principal, request: Request | None
+    ) -> KeptFacet | None:
+        """Put a facet on a page, and return it; None: it is gone.
+
+        Raises:
+            CompiledPageNotFound: the principal sees no such page.
+            InvalidArgument, LimitExceeded: it is none, or there are too many.
+            RequestIdReused: see the contract.
+        """
+        said.check()
+
+        async def work(transaction: Transaction) -> KeptFacet | None:
+            page = await self._rows.lock(transaction, page_id)
+            if page is None:
+                raise _not_found()
+            check_stored("facets", await self._rows.put(transaction, page, said, by=principal.subject), PUT_MAX)
+            read = await self._rows.read(transaction, page_id)
+            facets = read.facets if read else ()
+            return next((one for one in facets if one.compile_id is None and one.slug == said.slug), None)
+
+        return await self._database.of(principal).transaction(self._requests.once(request, work))
+
+
+def _not_found() -> CompiledPageNotFound:
+    return CompiledPageNotFound("there is no such page")
+
+
+def _place(key: Sequence[Any]) -> tuple[str, UUID]:
+    name, page_id = key
+    try:
+        if type(name) is str and len(name) <= NAME_CHARS_MAX and "\0" not in name and type(page_id) is str:
+            return name, UUID(page_id)
+    except ValueError:
+        pass
+    raise InvalidPageToken("page_token is malformed", field="page_token")

@@ -1,0 +1,204 @@
+"""Facets of compiled pages that have something to say to a question.
+
+What is shown is looked at once more behind the passages: of a page that was written anew between the two, or whose
+definition is not approved any more, nothing is. Of a node there may be pages of several audiences; of those that the
+caller sees, the one whose keys see the most speaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+
+from context_service.compiled_pages.pure.definition import TRUST, FacetKind
+from context_service.compiled_pages.store.pages import DECLASSIFIED, facet_stale, page_stale, scope_of
+from context_service.retrieval.pure.ranking import Ranked
+from context_service.retrieval.rules.meaning import Meaning
+from context_service.retrieval.rules.search import best, few_of_each
+from context_service.retrieval.store.passages import BRAIN, Passages
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+from service_runtime.postgres import Database, Row
+
+PASSAGES_MAX = 2  # of one facet
+
+_APPROVED = """
+    JOIN context.definition d ON d.tenant_id = p.tenant_id AND d.name = p.definition_name AND d.state = 'APPROVED'
+"""
+_COLUMNS = """
+    p.page_id, p.definition_name, p.node_id, p.node_type, p.title, p.trouble, p.is_unbound, p.definition_version,
+    p.compiled_at, d.version AS approved_version, f.slug, f.heading, f.kind, f.confidence, f.as_of, f.fresh_until,
+    f.fresh_until < now() AS is_past, f.is_put, f.compile_id, f.put_by
+"""
+# Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
+_SHOWN = f"""
+SELECT n.n, e.ordinal, e.text, {_COLUMNS}
+FROM json_to_recordset(%(found)s::json) n (n integer, seq bigint, ordinal integer)
+    CROSS JOIN LATERAL (
+        SELECT e.ordinal, e.text FROM context.passage e
+        WHERE e.tenant_id = %(tenant_id)s AND e.scope_id = %(scope_id)s AND e.scope_kind = '{BRAIN}' AND e.seq = n.seq
+            AND e.ordinal = n.ordinal
+        LIMIT 1
+    ) e
+    CROSS JOIN LATERAL (
+        SELECT f.* FROM context.facet f WHERE f.tenant_id = %(tenant_id)s AND f.seq = n.seq LIMIT 1
+    ) f
+    JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
+    {_APPROVED}
+WHERE {DECLASSIFIED}
+ORDER BY n.n
+"""  # noqa: S608 - constants
+_COUNT = f"SELECT count(*) AS pages FROM context.compiled_page p {_APPROVED} WHERE p.tenant_id = %(tenant_id)s"  # noqa: S608
+_WHOLE = f"""
+SELECT f.text, f.is_cut, {_COLUMNS}
+FROM context.facet f
+    JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
+    {_APPROVED}
+WHERE f.tenant_id = %(tenant_id)s AND f.page_id = %(page_id)s AND f.slug = %(slug)s AND f.is_put = %(is_put)s
+    AND {DECLASSIFIED}
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidByFacet:
+    """What a facet says to a question."""
+
+    page_id: UUID
+    definition_name: str
+    definition_version: int
+    node_id: UUID
+    node_type: str
+    title: str
+    slug: str
+    heading: str
+    kind: FacetKind
+    confidence: float
+    as_of: datetime
+    fresh_until: datetime | None
+    compiled_at: datetime
+    stale: Sequence[str]  # why it is out of date
+    is_put: bool
+    compile_id: UUID | None
+    put_by: str
+    ordinal: int
+    text: str
+    score: float
+    cosine: float | None  # of its vector with the question's; None: one of them there is not
+
+    @property
+    def trust(self) -> int:
+        """How far it is trusted."""
+        return TRUST[self.kind]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFacets:
+    """What was found, the best first."""
+
+    facets: Sequence[SaidByFacet]
+    by_meaning: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeFacet:
+    """All that a facet says."""
+
+    title: str
+    heading: str
+    text: str
+    is_cut: bool
+    as_of: datetime
+
+
+class AskedFacets:
+    """Finds them; each time for a principal.
+
+    Args:
+        database: Where they are.
+        passages: What they say.
+        meaning: Compares texts by what they mean; None: words are all.
+    """
+
+    def __init__(self, database: Database, passages: Passages, *, meaning: Meaning | None) -> None:
+        self._database = database
+        self._passages = passages
+        self._meaning = meaning
+
+    async def pages(self, *, principal: Principal) -> int:
+        """Return how many pages there are that the principal may see."""
+        (row,) = await self._database.of(principal).query(_COUNT)
+        return int(row.pages)
+
+    async def found(
+        self,
+        text: str,
+        *,
+        limit: int,
+        time_from: datetime | None = None,
+        time_to: datetime | None = None,
+        principal: Principal,
+    ) -> FoundFacets:
+        """Return the best passages of facets, `PASSAGES_MAX` of each.
+
+        Args:
+            text: The question.
+            limit: Passages.
+            time_from: Only of facets that hold as of then or later.
+            time_to: Only of those that hold as of before.
+            principal: Who asks.
+        """
+        found = await best(
+            self._passages,
+            self._meaning,
+            scope_of(principal.tenant_id),
+            text,
+            wanted=lambda _: True,  # when it holds is not in its passages
+            limit=4 * limit,
+            principal=principal,
+        )
+        taken = few_of_each(found.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
+        shown = [
+            one
+            for one in await self._shown(taken, principal)
+            if (time_from is None or one.as_of >= time_from) and (time_to is None or one.as_of < time_to)
+        ]
+        return FoundFacets(facets=shown[:limit], by_meaning=found.by_meaning)
+
+    async def whole(self, page_id: UUID, slug: str, *, is_put: bool, principal: Principal) -> WholeFacet | None:
+        """Return all that a facet says; None: the principal sees no such one."""
+        named = {"page_id": page_id, "slug": slug, "is_put": is_put}
+        for row in await self._database.of(principal).query(_WHOLE, named):
+            return copied(WholeFacet, row)
+        return None
+
+    async def _shown(self, taken: Sequence[Ranked], principal: Principal) -> list[SaidByFacet]:
+        if not taken:
+            return []
+        found = [{"n": number, "seq": one.row.seq, "ordinal": one.row.ordinal} for number, one in enumerate(taken)]
+        named = {"scope_id": scope_of(principal.tenant_id).id, "found": orjson.dumps(found).decode()}
+        rows = await self._database.of(principal).query(_SHOWN, named)
+        speaks: dict[object, tuple[bool, datetime, UUID]] = {}
+        for row in rows:
+            rank = (row.is_unbound, row.compiled_at, row.page_id)
+            speaks[_same(row)] = max(speaks.get(_same(row), rank), rank)
+        return [_said(row, taken[row.n]) for row in rows if speaks[_same(row)][2] == row.page_id]
+
+
+def _same(row: Row) -> object:
+    """Return what is the same facet on the pages of several audiences."""
+    return row.definition_name, row.node_id, row.slug, row.page_id if row.is_put else None
+
+
+def _said(row: Row, one: Ranked) -> SaidByFacet:
+    return copied(
+        SaidByFacet,
+        row,
+        kind=FacetKind(row.kind),
+        stale=facet_stale(row, of_page=page_stale(row)),
+        score=one.score,
+        cosine=one.cosine,
+    )

@@ -1,0 +1,743 @@
+"""The SQL of compiled pages: their headers, facets and dependencies, and what they are found by, in one transaction.
+
+Pages of several nodes are written together, a statement for each table. Who writes passages of a tenant's facets takes
+turns, by a lock of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID, uuid5
+
+from context_service.compiled_pages.model import Audience, Compiled, FacetInput, KeptFacet, KeptPage, NamedSource
+from context_service.compiled_pages.pure.definition import FacetKind
+from context_service.compiled_pages.rules.page import MadePage, Source
+from context_service.retrieval.pure.pieces import Piece
+from context_service.retrieval.pure.sections import Section, cut
+from context_service.retrieval.pure.terms import masks
+from context_service.retrieval.store import passages as index
+from context_service.retrieval.store.passages import BRAIN, Passage, Passages, Scope
+from service_runtime.auth import Principal
+from service_runtime.checks import utf8_bytes
+from service_runtime.copying import copied
+from service_runtime.documents import beside_the_loop
+from service_runtime.postgres import Database, Row, Tenant, Transaction, json_rows
+
+KIND = "facet"  # of their passages
+FORGOTTEN = "what it said of somebody is erased, and it is compiled anew with the next compile"
+_CUTTING = 16  # times as long as parsing takes, as of wiki pages
+
+_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('facets of ' || %s::text, 0))"
+
+_KNOWN = """
+SELECT p.page_id, p.sha256, p.definition_version FROM context.compiled_page p
+WHERE p.tenant_id = %(tenant_id)s AND p.page_id = ANY (%(page_ids)s)
+"""
+_STAND = """
+UPDATE context.compiled_page
+SET compile_id = %(compile_id)s, compiled_at = now() - make_interval(secs => %(read_ago_s)s), trouble = ''
+WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s)
+"""
+_TROUBLED = """
+UPDATE context.compiled_page p
+SET compile_id = %(compile_id)s, trouble = t.trouble
+FROM json_to_recordset(%(troubles)s::json) t (page_id uuid, trouble text)
+WHERE p.tenant_id = %(tenant_id)s AND p.page_id = t.page_id
+"""
+# Pages that this compile did not come by: of its own audience each, of others those of nodes that it has not seen.
+_UNSEEN = """
+SELECT p.page_id, p.node_id, p.audience_id FROM context.compiled_page p
+WHERE p.tenant_id = %(tenant_id)s AND p.definition_name COLLATE "C" = %(definition_name)s AND p.page_id > %(after)s
+    AND p.compile_id <> %(compile_id)s
+    AND (
+        p.audience_id = %(audience_id)s
+        OR NOT EXISTS (
+            SELECT FROM context.compiled_page made
+            WHERE made.tenant_id = p.tenant_id AND made.node_id = p.node_id AND made.compile_id = %(compile_id)s
+        )
+    )
+ORDER BY p.page_id
+LIMIT %(count)s
+"""
+_PUT_PAGES = """
+INSERT INTO context.compiled_page AS p (
+    tenant_id, page_id, node_id, audience_id, compile_id, compiled_at, definition_version, is_unbound, definition_name,
+    graph_name, agent_bundle_id, app_id, node_type, title, aliases, sha256
+)
+SELECT %(tenant_id)s, n.page_id, n.node_id, %(audience_id)s, %(compile_id)s,
+    now() - make_interval(secs => %(read_ago_s)s), n.definition_version, %(is_unbound)s,
+    n.definition_name, n.graph_name, n.agent_bundle_id, n.app_id, n.node_type, n.title,
+    ARRAY(SELECT json_array_elements_text(n.aliases)), decode(n.sha256, 'hex')
+FROM json_to_recordset(%(pages)s::json) n (
+    page_id uuid, node_id uuid, definition_version integer, definition_name text, graph_name text,
+    agent_bundle_id text, app_id text, node_type text, title text, aliases json, sha256 text
+)
+ON CONFLICT (tenant_id, page_id) DO UPDATE
+    SET compile_id = excluded.compile_id, compiled_at = excluded.compiled_at,
+        definition_version = excluded.definition_version, graph_name = excluded.graph_name,
+        agent_bundle_id = excluded.agent_bundle_id, app_id = excluded.app_id, node_type = excluded.node_type,
+        title = excluded.title, trouble = '', aliases = excluded.aliases, sha256 = excluded.sha256
+"""
+# Those that were put stay, with the walls that their page has now.
+_MOVE_PUT = """
+UPDATE context.facet f
+SET graph_name = p.graph_name, agent_bundle_id = p.agent_bundle_id, app_id = p.app_id,
+    bundles = ARRAY[p.agent_bundle_id]
+FROM context.compiled_page p
+WHERE f.tenant_id = %(tenant_id)s AND f.page_id = ANY (%(page_ids)s) AND f.is_put AND p.tenant_id = f.tenant_id
+    AND p.page_id = f.page_id
+RETURNING f.page_id, f.slug, f.heading, f.text, f.seq, f.written_at, f.graph_name, f.agent_bundle_id, f.app_id,
+    p.title, p.aliases
+"""
+_FOUND_BY = """
+SELECT seq FROM context.facet
+WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s) AND passage_count > 0
+"""
+_DROP_COMPILED = (
+    "DELETE FROM context.facet WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s) AND NOT is_put"
+)
+_PUT_FACETS = """
+INSERT INTO context.facet AS f (
+    tenant_id, page_id, compile_id, as_of, fresh_until, confidence, place, definition_version, passage_count, is_put,
+    is_cut, is_declassified, slug, heading, kind, put_by, graph_name, agent_bundle_id, app_id, bundles, sources, text
+)
+SELECT %(tenant_id)s, n.page_id, n.compile_id, coalesce(n.as_of, now()), n.fresh_until, n.confidence, n.place,
+    n.definition_version, n.passage_count, n.is_put, n.is_cut, n.is_declassified, n.slug, n.heading, n.kind, n.put_by,
+    n.graph_name, n.agent_bundle_id, n.app_id, ARRAY(SELECT json_array_elements_text(n.bundles)), n.sources, n.text
+FROM json_to_recordset(%(facets)s::json) n (
+    page_id uuid, compile_id uuid, as_of timestamptz, fresh_until timestamptz, confidence double precision,
+    place integer, definition_version integer, passage_count integer, is_put boolean, is_cut boolean,
+    is_declassified boolean, slug text, heading text, kind text, put_by text, graph_name text, agent_bundle_id text,
+    app_id text, bundles json, sources json, text text
+)
+RETURNING f.page_id, f.slug, f.seq, f.written_at
+"""
+_DROP_DEPENDENCIES = (
+    "DELETE FROM context.page_dependency WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s)"
+)
+_PUT_DEPENDENCIES = """
+INSERT INTO context.page_dependency (
+    tenant_id, node_id, page_id, bits, node_owner_id, graph_name, agent_bundle_id, app_id
+)
+SELECT %(tenant_id)s, n.node_id, n.page_id, n.bits, n.node_owner_id, n.graph_name, n.agent_bundle_id, n.app_id
+FROM json_to_recordset(%(dependencies)s::json) n (
+    node_id uuid, page_id uuid, bits smallint, node_owner_id text, graph_name text, agent_bundle_id text, app_id text
+)
+"""
+_DROP_PAGES = """
+WITH facets AS (
+    DELETE FROM context.facet WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s)
+)
+DELETE FROM context.compiled_page WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s) RETURNING page_id
+"""
+# Who wrote what they say is not known of pages that an older release compiled: they may say anybody's.
+_SAYING = """
+SELECT d.page_id, bool_or(d.node_owner_id IS NOT NULL AND d.node_id = p.node_id) AS is_own,
+    bool_or(d.node_owner_id IS NULL AND d.node_id = p.node_id) AS may_be_own
+FROM context.page_dependency d
+JOIN context.compiled_page p ON p.tenant_id = d.tenant_id AND p.page_id = d.page_id
+WHERE d.ctid >= %(first)s::tid AND d.ctid < %(behind)s::tid AND d.tenant_id = %(tenant_id)s
+    AND (d.node_owner_id = %(owner_id)s OR d.node_owner_id IS NULL)
+GROUP BY d.page_id
+"""
+# What depends on a node stays written, so the next compile makes the page anew; the hash is that of no page.
+_EMPTY = """
+WITH facets AS (
+    UPDATE context.facet SET passage_count = 0
+    WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s) AND is_put
+), dependencies AS (
+    UPDATE context.page_dependency SET node_owner_id = ''
+    WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s)
+        AND (node_owner_id = %(owner_id)s OR node_owner_id IS NULL)
+)
+UPDATE context.compiled_page
+SET sha256 = '', trouble = %(trouble)s,
+    title = CASE WHEN page_id = ANY (%(unnamed_ids)s) THEN node_type ELSE title END,
+    aliases = CASE WHEN page_id = ANY (%(unnamed_ids)s) THEN '{}' ELSE aliases END
+WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s)
+RETURNING page_id
+"""
+_OF_NODES = """
+SELECT page_id FROM context.compiled_page WHERE tenant_id = %(tenant_id)s AND node_id = ANY (%(node_ids)s::uuid[])
+"""
+_NOT_APPROVED = """
+SELECT p.page_id FROM context.compiled_page p
+WHERE p.tenant_id = %(tenant_id)s AND p.definition_name <> ALL (%(names)s::text[])
+LIMIT %(count)s
+"""
+_DEPENDENT = """
+SELECT DISTINCT p.definition_name, p.node_id
+FROM json_to_recordset(%(touched)s::json) t (node_id uuid, bits integer)
+    JOIN context.page_dependency d ON d.tenant_id = %(tenant_id)s AND d.node_id = t.node_id AND d.bits & t.bits <> 0
+    JOIN context.compiled_page p ON p.tenant_id = d.tenant_id AND p.page_id = d.page_id
+WHERE p.audience_id = %(audience_id)s
+"""
+
+# What is shown is of definitions that are approved.
+_APPROVED = """
+    JOIN context.definition d ON d.tenant_id = p.tenant_id AND d.name = p.definition_name AND d.state = 'APPROVED'
+"""
+# An approval declassifies what its own version wrote. A facet of another version is shown as if it were not
+# declassified: to keys that see all that it read.
+DECLASSIFIED = """
+    (NOT f.is_declassified OR f.definition_version = d.version OR coalesce(current_setting('app.bounds', true), '') = ''
+        OR context.in_bounds(
+            f.graph_name, CASE WHEN cardinality(f.bundles) = 1 THEN f.bundles[1] ELSE '' END, f.app_id
+        ))
+"""
+_PAGE_COLUMNS = """
+    p.page_id, p.definition_name, p.definition_version, p.node_id, p.node_type, p.title, p.aliases, p.trouble,
+    p.graph_name, p.agent_bundle_id, p.app_id, p.compile_id, p.compiled_at, p.created_at, d.version AS approved_version
+"""
+_FACET_COLUMNS = """
+    f.slug, f.heading, f.kind, f.text, f.is_cut, f.confidence, f.as_of, f.fresh_until, f.fresh_until < now() AS is_past,
+    f.sources, f.bundles, f.is_declassified, f.definition_version, f.compile_id, f.put_by, f.is_put, f.written_at
+"""
+_READ = f"""
+SELECT {_PAGE_COLUMNS} FROM context.compiled_page p {_APPROVED}
+WHERE p.tenant_id = %(tenant_id)s AND p.page_id = %(page_id)s
+"""  # noqa: S608 - constants
+_LOCK = f"{_READ} FOR UPDATE OF p"
+_FACETS = f"""
+SELECT {_FACET_COLUMNS} FROM context.facet f
+    JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
+    {_APPROVED}
+WHERE f.tenant_id = %(tenant_id)s AND f.page_id = %(page_id)s AND {DECLASSIFIED}
+ORDER BY f.is_put, f.place, f.slug COLLATE "C"
+"""  # noqa: S608
+_STALE_BY = """
+    ARRAY(
+        SELECT f.fresh_until FROM context.facet f
+        WHERE f.tenant_id = p.tenant_id AND f.page_id = p.page_id AND f.fresh_until < now()
+        ORDER BY f.fresh_until
+        LIMIT 1
+    ) AS past
+"""
+_LIST = f"""
+SELECT {_PAGE_COLUMNS}, {_STALE_BY}
+FROM context.compiled_page p {_APPROVED}
+WHERE p.tenant_id = %(tenant_id)s AND (%(definition_name)s = '' OR p.definition_name = %(definition_name)s)
+    AND (%(node_id)s::uuid IS NULL OR p.node_id = %(node_id)s)
+    AND (p.definition_name COLLATE "C", p.page_id) > (%(after)s, %(after_id)s::uuid)
+ORDER BY p.definition_name COLLATE "C", p.page_id
+LIMIT %(count)s
+"""  # noqa: S608
+_DROP_PUT = """
+DELETE FROM context.facet
+WHERE tenant_id = %(tenant_id)s AND page_id = %(page_id)s AND is_put AND slug = %(slug)s
+RETURNING seq, passage_count
+"""
+_COUNT_PUT = (
+    "SELECT count(*) AS facets FROM context.facet WHERE tenant_id = %(tenant_id)s AND page_id = %(page_id)s AND is_put"
+)
+_PASSAGES = """
+UPDATE context.facet f SET passage_count = n.passage_count
+FROM json_to_recordset(%(counts)s::json) n (seq bigint, passage_count integer)
+WHERE f.tenant_id = %(tenant_id)s AND f.seq = n.seq
+"""
+FIRST = UUID(int=0)  # before all ids of pages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many pages were written, were as they are, went, and could not be made."""
+
+    written: int
+    unchanged: int
+    removed: int
+    failed: int
+
+
+class Unseen(NamedTuple):
+    """A page whose node a compile of all nodes did not come by."""
+
+    page_id: UUID
+    node_id: UUID
+    audience_id: UUID
+
+
+class Saying(NamedTuple):
+    """A page that says something of a user's nodes, or may."""
+
+    page_id: UUID
+    is_own: bool  # it is the page of such a node
+    may_be_own: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walls:
+    """What policies read."""
+
+    graph_name: str
+    agent_bundle_id: str
+    app_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A facet, and what finds it."""
+
+    seq: int
+    page_id: UUID
+    written_at: datetime
+    walls: Walls
+    pieces: Sequence[tuple[Piece, Sequence[int]]]  # with the numbers of its terms
+
+
+def scope_of(tenant_id: UUID) -> Scope:
+    """Return the scope of what a tenant's facets say."""
+    return Scope(kind=BRAIN, id=uuid5(tenant_id, BRAIN))
+
+
+async def take_turn(transaction: Transaction) -> None:
+    """Let nobody else write passages of the tenant's facets until the transaction ends."""
+    await transaction.query(_TURN, (transaction.tenant_id,))
+
+
+class CompiledRows:
+    """The compiled pages of tenants.
+
+    Args:
+        database: Where they are.
+        passages: What they are found by.
+        count: Counts the tokens of a text.
+    """
+
+    def __init__(self, database: Database, passages: Passages, *, count: Callable[[str], int]) -> None:
+        self._database = database
+        self._passages = passages
+        self._count = count
+
+    # Writing
+
+    async def write(
+        self,
+        transaction: Transaction,
+        compiled: Sequence[Compiled],
+        audience: Audience,
+        compile_id: UUID,
+        *,
+        read_ago_s: float,
+    ) -> Tally:
+        """Write what a compile found of some nodes, and return how many pages it is.
+
+        Args:
+            transaction: In which the compile is known to be under way.
+            compiled: Of each page once.
+            audience: Who compiles.
+            compile_id: The compile.
+            read_ago_s: How long ago the first of the nodes was read.
+        """
+        by_id = {audience.page_id(one.definition_name, one.node_id): one for one in compiled}
+        named: dict[str, Any] = {
+            "tenant_id": transaction.tenant_id,
+            "audience_id": audience.id,
+            "is_unbound": audience.is_unbound,
+            "compile_id": compile_id,
+            "read_ago_s": read_ago_s,
+        }
+        known = {
+            row.page_id: (bytes(row.sha256), row.definition_version)
+            for row in await transaction.query(_KNOWN, {**named, "page_ids": list(by_id)})
+        }
+        troubled = {page_id: one.trouble for page_id, one in by_id.items() if one.trouble}
+        pages = {page_id: (one, one.page) for page_id, one in by_id.items() if one.page is not None}
+        standing = [
+            page_id
+            for page_id, (one, page) in pages.items()
+            if known.get(page_id) == (page.sha256, one.definition_version)
+        ]
+        gone = [page_id for page_id in known if page_id not in pages and page_id not in troubled]
+        written = {page_id: both for page_id, both in pages.items() if page_id not in standing}
+        if standing:
+            await transaction.query(_STAND, {**named, "page_ids": standing})
+        if troubled:
+            rows = json_rows({"page_id": page_id, "trouble": text} for page_id, text in troubled.items())
+            await transaction.query(_TROUBLED, {**named, "troubles": rows})
+        if written:
+            await self._put(transaction, written, named)
+        removed = await self.drop(transaction, gone)
+        return Tally(written=len(written), unchanged=len(standing), removed=removed, failed=len(troubled))
+
+    async def _put(
+        self, transaction: Transaction, pages: Mapping[UUID, tuple[Compiled, MadePage]], named: Mapping[str, Any]
+    ) -> None:
+        scope = scope_of(transaction.tenant_id)
+        ids = {**named, "page_ids": list(pages)}
+        size_bytes = sum(utf8_bytes(facet.text) for _, page in pages.values() for facet in page.facets)
+        pieces = await beside_the_loop(_CUTTING * size_bytes, self._cut_all, pages, scope)
+        await take_turn(transaction)
+        seqs = [row.seq for row in await transaction.query(_FOUND_BY, ids)]
+        if seqs:
+            await self._passages.remove_documents(transaction, scope, seqs)
+        await transaction.query(_DROP_COMPILED, ids)
+        await transaction.query(_DROP_DEPENDENCIES, ids)
+        await transaction.query(_PUT_PAGES, {**named, "pages": json_rows(map(_page_row, pages, pages.values()))})
+        facets = json_rows(
+            _facet_row(page_id, one, page, place, len(pieces[page_id, facet.slug]), named["compile_id"])
+            for page_id, (one, page) in pages.items()
+            for place, facet in enumerate(page.facets)
+        )
+        placed = await transaction.query(_PUT_FACETS, {**named, "facets": facets})
+        await transaction.query(
+            _PUT_DEPENDENCIES,
+            {
+                **named,
+                "dependencies": json_rows(
+                    {
+                        "node_id": node_id,
+                        "page_id": page_id,
+                        "bits": bits,
+                        "node_owner_id": page.owners.get(node_id, ""),
+                        **_page_walls(one, page),
+                    }
+                    for page_id, (one, page) in pages.items()
+                    for node_id, bits in page.depends_on.items()
+                ),
+            },
+        )
+        walls = {
+            (page_id, facet.slug): Walls(
+                **_facet_walls(one, page, facet.bundles, is_declassified=facet.is_declassified)
+            )
+            for page_id, (one, page) in pages.items()
+            for facet in page.facets
+        }
+        found = [
+            copied(_Found, row, walls=walls[row.page_id, row.slug], pieces=pieces[row.page_id, row.slug])
+            for row in placed
+        ]
+        for row in await transaction.query(_MOVE_PUT, ids):
+            found.append(await self._again(transaction, row))
+        await self._find(transaction, scope, found)
+
+    def _cut_all(
+        self, pages: Mapping[UUID, tuple[Compiled, MadePage]], scope: Scope
+    ) -> dict[tuple[UUID, str], list[tuple[Piece, Sequence[int]]]]:
+        return {
+            (page_id, facet.slug): cut_of(
+                page.title, page.aliases, facet.heading, facet.text, count=self._count, scope_id=scope.id
+            )
+            for page_id, (_, page) in pages.items()
+            for facet in page.facets
+        }
+
+    async def _again(self, transaction: Transaction, row: Row) -> _Found:
+        """Return a facet that was put with what finds it now: its page may be called otherwise."""
+        pieces = await self._pieces(transaction, row.title, row.aliases, row.heading, row.text)
+        counts = json_rows([{"seq": row.seq, "passage_count": len(pieces)}])
+        await transaction.query(_PASSAGES, {"counts": counts})
+        return copied(_Found, row, walls=walls_of(row), pieces=pieces)
+
+    async def _pieces(
+        self, transaction: Transaction, title: str, aliases: Sequence[str], heading: str, text: str
+    ) -> list[tuple[Piece, Sequence[int]]]:
+        scope_id = scope_of(transaction.tenant_id).id
+
+        def work() -> list[tuple[Piece, Sequence[int]]]:
+            return cut_of(title, aliases, heading, text, count=self._count, scope_id=scope_id)
+
+        return await beside_the_loop(_CUTTING * utf8_bytes(text), work)
+
+    async def _find(self, transaction: Transaction, scope: Scope, found: Iterable[_Found]) -> None:
+        """Write passages: those of one audience together."""
+        together: dict[Walls, list[Passage]] = {}
+        for one in found:
+            together.setdefault(one.walls, []).extend(
+                passage(piece, one.page_id, ordinal=ordinal, seq=one.seq, said_at=one.written_at, numbers=numbers)
+                for ordinal, (piece, numbers) in enumerate(one.pieces)
+            )
+        for walls in sorted(together, key=lambda one: (one.graph_name, one.agent_bundle_id, one.app_id)):
+            await self._passages.put(transaction, scope, audience_of(walls), together[walls])
+
+    async def drop(self, transaction: Transaction, page_ids: Sequence[UUID]) -> int:
+        """Remove pages with all that they have; return how many there were."""
+        if not page_ids:
+            return 0
+        ids = {"page_ids": list(page_ids)}
+        await take_turn(transaction)
+        seqs = [row.seq for row in await transaction.query(_FOUND_BY, ids)]
+        if seqs:
+            await self._passages.remove_documents(transaction, scope_of(transaction.tenant_id), seqs)
+        await transaction.query(_DROP_DEPENDENCIES, ids)
+        return len(await transaction.query(_DROP_PAGES, ids))
+
+    async def of_nodes(self, transaction: Transaction, node_ids: Sequence[str]) -> list[UUID]:
+        """Return the pages of nodes, whoever compiled them, of those that the caller sees."""
+        named = {"node_ids": list(node_ids)}
+        return [row.page_id for row in await transaction.query(_OF_NODES, named)]
+
+    async def saying(self, tenant: Tenant, owner_id: str, pages: Mapping[str, str]) -> list[Saying]:
+        """Return the pages that say something of nodes that are a user's, of some pages of the table."""
+        named = {"owner_id": owner_id, **pages}
+        return [Saying(*row) for row in await tenant.query(_SAYING, named)]
+
+    async def forget(self, transaction: Transaction, owner_id: str, those: Sequence[Saying]) -> int:
+        """Remove pages of a user's nodes, and empty others that say something of such; return how many there were.
+
+        What was put on one that is emptied stays, and is found again when the page is compiled.
+        """
+        removed = await self.drop(transaction, [one.page_id for one in those if one.is_own])
+        emptied = [one for one in those if not one.is_own]
+        if not emptied:
+            return removed
+        named = {
+            "page_ids": [one.page_id for one in emptied],
+            "unnamed_ids": [one.page_id for one in emptied if one.may_be_own],
+            "owner_id": owner_id,
+            "trouble": FORGOTTEN,
+        }
+        await take_turn(transaction)
+        seqs = [row.seq for row in await transaction.query(_FOUND_BY, named)]
+        if seqs:
+            await self._passages.remove_documents(transaction, scope_of(transaction.tenant_id), seqs)
+        await transaction.query(_DROP_COMPILED, named)
+        return removed + len(await transaction.query(_EMPTY, named))
+
+    async def not_approved(self, transaction: Transaction, names: Sequence[str], *, count: int) -> list[UUID]:
+        """Return pages of other definitions than these, `count` at most."""
+        named = {"names": list(names), "count": count}
+        return [row.page_id for row in await transaction.query(_NOT_APPROVED, named)]
+
+    async def unseen(
+        self,
+        principal: Principal,
+        definition_name: str,
+        audience: Audience,
+        compile_id: UUID,
+        *,
+        after: UUID,
+        count: int,
+    ) -> list[Unseen]:
+        """Return pages of a definition that a compile of all nodes did not come by, after an id, `count` at most."""
+        named = {
+            "definition_name": definition_name,
+            "audience_id": audience.id,
+            "compile_id": compile_id,
+            "after": after,
+            "count": count,
+        }
+        return [Unseen(*row) for row in await self._database.of(principal).query(_UNSEEN, named)]
+
+    async def dependent(
+        self, principal: Principal, audience: Audience, touched: Mapping[str, int]
+    ) -> list[tuple[str, str]]:
+        """Return the definitions and the nodes of pages that depend on what was touched of some nodes."""
+        rows = json_rows({"node_id": node_id, "bits": bits} for node_id, bits in touched.items())
+        named = {"audience_id": audience.id, "touched": rows}
+        found = await self._database.of(principal).query(_DEPENDENT, named)
+        return [(row.definition_name, str(row.node_id)) for row in found]
+
+    # Facets that are put
+
+    async def lock(self, transaction: Transaction, page_id: UUID) -> KeptPage | None:
+        """Return a page that stays as it is until the transaction ends; None: the caller sees none."""
+        rows = await transaction.query(_LOCK, {"page_id": page_id})
+        return _page(rows[0]) if rows else None
+
+    async def put(self, transaction: Transaction, page: KeptPage, said: FacetInput, *, by: str) -> int:
+        """Put a facet on a locked page, or take it away; return how many there are that were put."""
+        scope = scope_of(transaction.tenant_id)
+        ids = {"page_id": page.page_id, "slug": said.slug}
+        await take_turn(transaction)
+        for row in await transaction.query(_DROP_PUT, ids):
+            if row.passage_count:
+                await self._passages.remove_documents(transaction, scope, [row.seq])
+        if said.text:
+            pieces = await self._pieces(transaction, page.title, page.aliases, said.heading, said.text)
+            walls = copied(Walls, page)
+            row_put = _put_row(page, said, walls, len(pieces), by)
+            (row,) = await transaction.query(_PUT_FACETS, {**ids, "facets": json_rows([row_put])})
+            found = _Found(seq=row.seq, page_id=page.page_id, written_at=row.written_at, walls=walls, pieces=pieces)
+            await self._find(transaction, scope, [found])
+        (count,) = await transaction.query(_COUNT_PUT, ids)
+        return int(count.facets)
+
+    # Reading
+
+    async def read(self, door: Tenant | Transaction, page_id: UUID) -> KeptPage | None:
+        """Return a page with the facets that the caller may see; None: it sees no such page."""
+        named = {"page_id": page_id}
+        rows = await door.query(_READ, named)
+        if not rows:
+            return None
+        return _page(rows[0], [_facet(row, rows[0]) for row in await door.query(_FACETS, named)])
+
+    async def page(
+        self,
+        principal: Principal,
+        *,
+        definition_name: str,
+        node_id: UUID | None,
+        after: tuple[str, UUID] | None,
+        count: int,
+    ) -> list[KeptPage]:
+        """Return pages by the name of their definition, from behind one on, without their facets."""
+        after_name, after_id = after or ("", FIRST)
+        named = {
+            "definition_name": definition_name,
+            "node_id": node_id,
+            "after": after_name,
+            "after_id": after_id,
+            "count": count,
+        }
+        return [_page(row) for row in await self._database.of(principal).query(_LIST, named)]
+
+
+def cut_of(
+    title: str, aliases: Sequence[str], heading: str, text: str, *, count: Callable[[str], int], scope_id: UUID
+) -> list[tuple[Piece, Sequence[int]]]:
+    """Return what a facet is found by, with the numbers of its terms."""
+    found = cut(title, aliases, [Section(heading, text)], count=count)
+    return [(one.piece, masks(scope_id, one.piece.terms)) for one in found]
+
+
+def passage(
+    piece: Piece, page_id: UUID, *, ordinal: int, seq: int, said_at: datetime, numbers: Sequence[int] | None = None
+) -> Passage:
+    """Return a passage of a facet where it stands."""
+    return Passage(
+        seq=seq,
+        ordinal=ordinal,
+        session=seq,  # each is a document of its own
+        text=piece.text,
+        terms=piece.terms,
+        numbers=numbers,
+        kind=KIND,
+        said_at=said_at,
+        is_said=False,
+        marks=piece.marks,
+        source_id=page_id,
+    )
+
+
+def walls_of(row: Row) -> Walls:
+    """Return the walls of a row."""
+    return copied(Walls, row)
+
+
+def audience_of(walls: Walls) -> index.Audience:
+    """Return who may see what is found behind walls."""
+    return index.Audience(graph_name=walls.graph_name, agent_bundle_id=walls.agent_bundle_id, app_id=walls.app_id)
+
+
+def page_stale(row: Row) -> list[str]:
+    """Return why a page is out of date, whatever its facets say."""
+    reasons = [row.trouble] if row.trouble else []
+    if row.definition_version != row.approved_version:
+        reasons.append(
+            f"version {row.approved_version} of its definition is approved, and it is of {row.definition_version}"
+        )
+    return reasons
+
+
+def past(fresh_until: datetime) -> str:
+    """Return the reason of what was good until a time."""
+    return f"it was good until {fresh_until:%Y-%m-%d %H:%M} UTC"
+
+
+def _page_walls(one: Compiled, page: MadePage) -> dict[str, str]:
+    node = page.node
+    return {"graph_name": node.graph_name, "agent_bundle_id": node.agent_bundle_id, "app_id": one.app_id}
+
+
+def _facet_walls(one: Compiled, page: MadePage, bundles: Sequence[str], *, is_declassified: bool) -> dict[str, str]:
+    """Return the walls within which all is that a facet read: a bound key has one bundle, and none sees two."""
+    walls = _page_walls(one, page)
+    if not is_declassified:
+        walls["agent_bundle_id"] = bundles[0] if len(bundles) == 1 else ""
+    return walls
+
+
+def _page_row(page_id: UUID, both: tuple[Compiled, MadePage]) -> dict[str, object]:
+    one, page = both
+    return {
+        "page_id": page_id,
+        "node_id": one.node_id,
+        "definition_version": one.definition_version,
+        "definition_name": one.definition_name,
+        "node_type": page.node.entity["type"],
+        "title": page.title,
+        "aliases": page.aliases,
+        "sha256": page.sha256.hex(),
+        **_page_walls(one, page),
+    }
+
+
+def _facet_row(
+    page_id: UUID, one: Compiled, page: MadePage, place: int, passage_count: int, compile_id: UUID
+) -> dict[str, object]:
+    facet = page.facets[place]
+    return {
+        "page_id": page_id,
+        "compile_id": compile_id,
+        "as_of": facet.as_of,
+        "fresh_until": facet.fresh_until,
+        "confidence": facet.confidence,
+        "place": place,
+        "definition_version": one.definition_version,
+        "passage_count": passage_count,
+        "is_put": False,
+        "is_cut": facet.is_cut,
+        "is_declassified": facet.is_declassified,
+        "slug": facet.slug,
+        "heading": facet.heading,
+        "kind": facet.kind.value,
+        "put_by": "",
+        "bundles": facet.bundles,
+        "sources": [list(source) for source in facet.sources],
+        "text": facet.text,
+        **_facet_walls(one, page, facet.bundles, is_declassified=facet.is_declassified),
+    }
+
+
+def _put_row(page: KeptPage, said: FacetInput, walls: Walls, passage_count: int, by: str) -> dict[str, object]:
+    assert said.kind is not None, "FacetInput.check requires one"
+    return {
+        "page_id": page.page_id,
+        "as_of": said.as_of,
+        "fresh_until": said.fresh_until,
+        "confidence": said.confidence,
+        "place": 0,
+        "definition_version": page.definition_version,
+        "passage_count": passage_count,
+        "is_put": True,
+        "is_cut": False,
+        "is_declassified": False,
+        "slug": said.slug,
+        "heading": said.heading,
+        "kind": said.kind.value,
+        "put_by": by,
+        "bundles": [walls.agent_bundle_id],
+        "sources": [[said.source.label, said.source.uri]],
+        "text": said.text,
+        "graph_name": walls.graph_name,
+        "agent_bundle_id": walls.agent_bundle_id,
+        "app_id": walls.app_id,
+    }
+
+
+def _page(row: Row, facets: Sequence[KeptFacet] = ()) -> KeptPage:
+    stale = page_stale(row)
+    stale += [f"{one.heading}: {why}" for one in facets for why in one.stale if why not in stale]
+    stale += [past(one) for one in getattr(row, "past", ())]
+    return copied(KeptPage, row, stale=stale, facets=facets)
+
+
+def facet_stale(row: Row, *, of_page: Sequence[str]) -> list[str]:
+    """Return why a facet is out of date: one that was put does not depend on what the graph says."""
+    return [*(() if row.is_put else of_page), *([past(row.fresh_until)] if row.is_past else ())]
+
+
+def _facet(row: Row, page: Row) -> KeptFacet:
+    sources: Sequence[Source | NamedSource]
+    if row.is_put:
+        sources = [NamedSource(label=label, uri=uri) for label, uri in row.sources]
+    else:
+        sources = [Source(*one) for one in row.sources]
+    return copied(
+        KeptFacet, row, kind=FacetKind(row.kind), stale=facet_stale(row, of_page=page_stale(page)), sources=sources
+    )

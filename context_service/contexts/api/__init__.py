@@ -1,0 +1,1 @@
+"""Servicers of contexts: parse, one call, render."""

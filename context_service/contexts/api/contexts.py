@@ -1,0 +1,425 @@
+"""The proto service `Contexts`: parse, one call, render."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from context_service.contexts.api.tasks import TasksServicer
+from context_service.contexts.model import Context, ContextFilter, ContextInput, ExternalId, MessageInput
+from context_service.contexts.rules.artifacts import Artifacts
+from context_service.contexts.rules.index_state import IndexState, IndexStates
+from context_service.contexts.rules.messages import Messaging, Target, Written, written_before
+from context_service.contexts.rules.recall import ITEMS_DEFAULT, TOKENS_DEFAULT, Asked, Recalled, Recalling
+from context_service.contexts.rules.sync_history import Syncing, SyncQuestion
+from context_service.contexts.rules.tasks import Tasks
+from context_service.contexts.rules.watch import Watching
+from context_service.contexts.store.erasures import Erasing, Erasure
+from context_service.contexts.wire.headers import header_of
+from context_service.contexts.wire.recall import by_meaning, recalled_item, which_of
+from context_service.contexts.wire.requests import ids_of, lifetime_of, messages_of, principal_of
+from context_service.history.wire import messages as message_wire
+from context_service.kernel.wire import times
+from context_service.kernel.wire.node_names import NodeNames
+from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.errors import ContextKeepError, InvalidArgument
+from service_runtime import calls
+from service_runtime.auth import Authenticator, Principal
+from service_runtime.copying import copied
+from service_runtime.ids import parse_id, parse_optional_id
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+
+class ContextsServicer(TasksServicer):
+    """Answers the RPCs of `Contexts`."""
+
+    def __init__(
+        self,
+        messaging: Messaging,
+        recalling: Recalling,
+        erasing: Erasing,
+        index_states: IndexStates,
+        tasks: Tasks,
+        artifacts: Artifacts,
+        watching: Watching,
+        callers: Authenticator,
+        syncing: Syncing,
+        names: NodeNames,
+    ) -> None:
+        super().__init__(tasks, artifacts, watching, callers)
+        self._messaging = messaging
+        self._recalling = recalling
+        self._erasing = erasing
+        self._index_states = index_states
+        self._syncing = syncing
+        self._names = names
+
+    async def SendMessage(self, request: pb.SendMessageRequest, context: object) -> pb.SendMessageResponse:
+        """Write one message."""
+        principal = principal_of(request.subject_user_id)
+        (said,) = await messages_of({"message": request.message})  # first: it takes the secrets out of the request
+        target = _target(request)
+        asked = _asked_behind(request, said)  # before anything is written: what is malformed refuses the call
+        if request.standalone:
+            if target.context_id or target.only:
+                raise InvalidArgument("a standalone message is in no context", field="standalone")
+            await self._messaging.check(said, path="message", principal=principal)
+            return pb.SendMessageResponse(message=pb.SentMessage(redacted_parts=said.redacted))
+
+        async def response(written: Written) -> pb.SendMessageResponse:
+            (sent,) = _sent(written, [said])
+            response = pb.SendMessageResponse(context_id=str(written.context_id), message=sent, created=written.created)
+            if asked and (request.HasField("recall") or not written.created):
+                until = _until(asked, written.messages[0].seq - 1)
+                response.recall.CopyFrom(await self._recalled_behind(written.context_id, until, principal))
+            return response
+
+        written = await self._messaging.send(
+            target,
+            [said],
+            paths=["message"],
+            principal=principal,
+            request=request_of("SendMessage", request, replay=lambda answer: response(written_before(answer))),
+        )
+        return await response(written)
+
+    async def _recalled_behind(self, context_id: UUID, asked: Asked, principal: Principal) -> pb.Recalled:
+        """Return what a message that is written recalls; if that fails, why: the message is written all the same."""
+        await calls.take_turn()  # after the write: a message does not wait for the searches of others
+        try:
+            return _recalled(await self._recalling.recall(context_id, asked, principal=principal))
+        except ContextKeepError as error:
+            return pb.Recalled(error=error.reason)
+
+    async def AppendMessages(self, request: pb.AppendMessagesRequest, context: object) -> pb.AppendMessagesResponse:
+        """Write several messages."""
+        principal = principal_of(request.subject_user_id)
+        sent = {f"messages[{place}]": one for place, one in enumerate(request.messages)}
+        said = await messages_of(sent)
+
+        def response(written: Written) -> pb.AppendMessagesResponse:
+            return pb.AppendMessagesResponse(
+                context_id=str(written.context_id), messages=_sent(written, said), created=written.created
+            )
+
+        written = await self._messaging.send(
+            _target(request),
+            said,
+            paths=list(sent),
+            principal=principal,
+            request=request_of("AppendMessages", request, replay=lambda answer: response(written_before(answer))),
+        )
+        return response(written)
+
+    async def Recall(self, request: pb.RecallRequest, context: object) -> pb.RecallResponse:
+        """Find what matters to a text."""
+        recalled = await self._recalling.recall(
+            parse_id("context_id", request.context_id),
+            replace(
+                _asked(request.text, request.options, "options"),
+                reference_task_ids=ids_of("reference_task_ids", request.reference_task_ids),
+            ),
+            principal=principal_of(request.subject_user_id),
+        )
+        return pb.RecallResponse(recalled=_recalled(recalled))
+
+    async def SearchContext(self, request: pb.SearchContextRequest, context: object) -> pb.SearchContextResponse:
+        """Find passages by words."""
+        asked = Asked(
+            text=request.query,
+            items_max=request.limit or ITEMS_DEFAULT,
+            profile=request.profile,
+            which=which_of(request.filter, "filter"),
+            with_features=request.with_features,
+        )
+        found = await self._recalling.search(
+            parse_id("context_id", request.context_id), asked, principal=principal_of(request.subject_user_id)
+        )
+        return pb.SearchContextResponse(hits=map(recalled_item, found.items), by_meaning=by_meaning(found.meaning))
+
+    async def GetContext(self, request: pb.GetContextRequest, context: object) -> pb.GetContextResponse:
+        """Read a context and its newest messages."""
+        history_length = request.history_length if request.HasField("history_length") else None
+        if history_length is not None and history_length < 0:
+            raise InvalidArgument("history_length is negative", field="history_length")
+        principal = principal_of(request.subject_user_id)
+        found, messages = await self._messaging.read(
+            parse_id("context_id", request.context_id), principal=principal, history_length=history_length
+        )
+        response = pb.GetContextResponse(context=header_of(found))
+        response.context.index.CopyFrom(_index(await self._index_states.state(principal, found.context_id)))
+        for message in messages:
+            message_wire.fill_of_context(response.messages.add(), message)
+        return response
+
+    async def GetContextsByExternalId(
+        self, request: pb.GetContextsByExternalIdRequest, context: object
+    ) -> pb.GetContextsByExternalIdResponse:
+        """List the contexts that carry an external id."""
+        found, next_page_token = await self._messaging.contexts(
+            ContextFilter(external_id=_external_id(request.external_id)),
+            PageRequest(size=request.page_size, token=request.page_token),
+            rpc="GetContextsByExternalId",
+            principal=principal_of(request.subject_user_id),
+        )
+        return pb.GetContextsByExternalIdResponse(contexts=map(header_of, found), next_page_token=next_page_token)
+
+    async def ListContexts(self, request: pb.ListContextsRequest, context: object) -> pb.ListContextsResponse:
+        """List contexts."""
+        found, next_page_token = await self._messaging.contexts(
+            _filter(request),
+            PageRequest(size=request.page_size, token=request.page_token),
+            rpc="ListContexts",
+            principal=principal_of(request.subject_user_id),
+        )
+        return pb.ListContextsResponse(contexts=map(header_of, found), next_page_token=next_page_token)
+
+    async def UpdateContext(self, request: pb.UpdateContextRequest, context: object) -> pb.UpdateContextResponse:
+        """Change fields of a context."""
+
+        def response(changed: Context) -> pb.UpdateContextResponse:
+            return pb.UpdateContextResponse(context=header_of(changed))
+
+        changed = await self._messaging.update(
+            parse_id("context_id", request.context_id),
+            _input(request.context),
+            tuple(dict.fromkeys(request.update_mask.paths)),
+            principal=principal_of(request.subject_user_id),
+            request=request_of("UpdateContext", request, response=response),
+        )
+        return response(changed)
+
+    async def CloseContext(self, request: pb.CloseContextRequest, context: object) -> pb.CloseContextResponse:
+        """Close a context."""
+
+        def response(closed: Context) -> pb.CloseContextResponse:
+            return pb.CloseContextResponse(context=header_of(closed))
+
+        closed = await self._messaging.close(
+            parse_id("context_id", request.context_id),
+            principal=principal_of(request.subject_user_id),
+            request=request_of("CloseContext", request, response=response),
+        )
+        return response(closed)
+
+    async def ListMessages(self, request: pb.ListMessagesRequest, context: object) -> pb.ListMessagesResponse:
+        """List the messages of a context."""
+        found, next_page_token = await self._messaging.messages(
+            parse_id("context_id", request.context_id),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=principal_of(request.subject_user_id),
+            seq_from=request.seq_from,
+            seq_to=request.seq_to,
+            newest_first=request.newest_first,
+        )
+        response = pb.ListMessagesResponse(next_page_token=next_page_token)
+        for message in found:
+            message_wire.fill_of_context(response.messages.add(), message)
+        return response
+
+    async def GetMessage(self, request: pb.GetMessageRequest, context: object) -> pb.GetMessageResponse:
+        """Read one message."""
+        found = await self._messaging.message(
+            parse_id("context_id", request.context_id),
+            request.message_id,
+            principal=principal_of(request.subject_user_id),
+        )
+        response = pb.GetMessageResponse()
+        message_wire.fill_of_context(response.message, found)
+        return response
+
+    async def RetractMessages(self, request: pb.RetractMessagesRequest, context: object) -> pb.RetractMessagesResponse:
+        """Hide messages."""
+        count = await self._messaging.retract(
+            parse_id("context_id", request.context_id),
+            request.message_ids,
+            principal=principal_of(request.subject_user_id),
+            request=request_of(
+                "RetractMessages",
+                request,
+                replay=lambda answer: pb.RetractMessagesResponse(retracted_count=answer["retracted"]),
+            ),
+        )
+        return pb.RetractMessagesResponse(retracted_count=count)
+
+    async def SyncHistory(self, request: pb.SyncHistoryRequest, context: object) -> pb.SyncHistoryResponse:
+        """Fill a context from a history."""
+        writer = principal_of(request.subject_user_id)
+        target = _target(request)
+        if not target.context_id and not target.only:
+            raise InvalidArgument("name a context: context_id, or get_or_create", field="context_id")
+        synced = await self._syncing.sync(
+            target,
+            SyncQuestion(
+                node_id=str(await self._names.id_of("node_id", request.node_id, request)),
+                app_id=request.app_id,
+                mapping_name=request.mapping_name,
+            ),
+            reader=calls.principal(),
+            writer=writer,
+        )
+        return copied(
+            pb.SyncHistoryResponse,
+            synced,
+            appended_count=synced.appended,
+            retracted_count=synced.retracted,
+            unchanged_count=synced.unchanged,
+            left_out_count=synced.left_out,
+            left_out=[
+                pb.LeftOutMessage(node_id=one.node_id, reason=one.error.reason, detail=one.error.message)
+                for one in synced.told
+            ],
+        )
+
+    async def IssueContextKey(self, request: pb.IssueContextKeyRequest, context: object) -> pb.IssueContextKeyResponse:
+        """Make a key of one context."""
+        issued = await self._messaging.issue_key(
+            parse_id("context_id", request.context_id),
+            principal=principal_of(request.subject_user_id),
+            scopes=_scopes(request.scopes),
+            lifetime=lifetime_of("ttl_s", request.ttl_s),
+        )
+        return pb.IssueContextKeyResponse(key=issued.key, expires_at=times.timestamp(issued.expires_at))
+
+    async def WaitForIndex(self, request: pb.WaitForIndexRequest, context: object) -> pb.WaitForIndexResponse:
+        """Wait until everything is found by all that it is found by."""
+        state, is_complete = await self._index_states.wait(
+            parse_id("context_id", request.context_id),
+            seq=request.seq,
+            timeout_s=request.timeout_s,
+            principal=principal_of(request.subject_user_id),
+        )
+        return pb.WaitForIndexResponse(index=_index(state), is_complete=is_complete)
+
+    async def DeleteContext(self, request: pb.DeleteContextRequest, context: object) -> pb.DeleteContextResponse:
+        """Delete a context."""
+        erasure = await self._erasing.delete(
+            parse_id("context_id", request.context_id),
+            principal=principal_of(request.subject_user_id),
+            now=request.now,
+            request=request_of("DeleteContext", request),
+        )
+        return pb.DeleteContextResponse(erasure=_erasure(erasure))
+
+    async def GetErasure(self, request: pb.GetErasureRequest, context: object) -> pb.GetErasureResponse:
+        """Read a receipt."""
+        erasure = await self._erasing.receipt(
+            parse_id("erasure_id", request.erasure_id), principal=principal_of(request.subject_user_id)
+        )
+        return pb.GetErasureResponse(erasure=_erasure(erasure))
+
+
+def _scopes(names: Sequence[str]) -> list[str]:
+    for place, name in enumerate(names):
+        if name not in ("read", "write"):
+            raise InvalidArgument("a key of a context may read and write", field=f"scopes[{place}]")
+    return sorted(set(names))
+
+
+def _asked_behind(request: pb.SendMessageRequest, said: MessageInput) -> Asked | None:
+    """Return what is to be recalled for a message once it is written, if anything is."""
+    text = _text(said)
+    if not text or request.recall.off or not (request.HasField("recall") or said.role == "user"):
+        return None
+    return replace(_asked(text, request.recall, "recall"), reference_task_ids=said.reference_task_ids)
+
+
+def _until(asked: Asked, seq: int) -> Asked:
+    """Return what is asked, of what stands up to a `seq`."""
+    seq_to = seq if asked.which.seq_to is None else min(asked.which.seq_to, seq)
+    return replace(asked, which=replace(asked.which, seq_to=seq_to))
+
+
+def _text(said: MessageInput) -> str:
+    return "\n".join([said.content, *(part.text for part in said.parts if part.text)]).strip()
+
+
+def _asked(text: str, options: pb.RecallOptions, path: str) -> Asked:
+    asked = Asked(
+        text=text,
+        tokens_max=options.tokens_max or TOKENS_DEFAULT,
+        items_max=options.items_max or ITEMS_DEFAULT,
+        profile=options.profile,
+        which=which_of(options.filter, f"{path}.filter"),
+        with_features=options.with_features,
+    )
+    return _until(asked, options.not_after_seq) if options.not_after_seq else asked
+
+
+def _recalled(recalled: Recalled) -> pb.Recalled:
+    return pb.Recalled(
+        items=map(recalled_item, recalled.items),
+        prompt_text=recalled.prompt_text,
+        tokens=recalled.tokens,
+        left_out_count=recalled.left_out,
+        by_meaning=by_meaning(recalled.meaning),
+    )
+
+
+def _target(request: pb.SendMessageRequest | pb.AppendMessagesRequest | pb.SyncHistoryRequest) -> Target:
+    return Target(
+        context_id=parse_optional_id("context_id", request.context_id),
+        only=_external_id(request.get_or_create) if request.HasField("get_or_create") else None,
+        new=_input(request.context),
+    )
+
+
+def _input(said: pb.ContextInput) -> ContextInput:
+    return copied(
+        ContextInput,
+        said,
+        external_ids=tuple(dict.fromkeys(map(_external_id, said.external_ids))),
+        metadata_json=said.metadata_json or "{}",
+        entity_node_id=parse_optional_id("context.entity_node_id", said.entity_node_id),
+        expires_at=times.time_of("context.expires_at", said.expires_at) if said.HasField("expires_at") else None,
+    )
+
+
+def _external_id(message: pb.ExternalId) -> ExternalId:
+    return ExternalId(system=message.system, id=message.id)
+
+
+def _sent(written: Written, said: Sequence[MessageInput]) -> Iterator[pb.SentMessage]:
+    """Yield what became of each message, with what was redacted of it: by its id, or in their order if it had none."""
+    by_id = {one.message_id: one.redacted for one in said if one.message_id}
+    unnamed = iter([one.redacted for one in said if not one.message_id])
+    for one in written.messages:
+        yield copied(
+            pb.SentMessage, one, redacted_parts=by_id[one.message_id] if one.message_id in by_id else next(unnamed, ())
+        )
+
+
+def _filter(request: pb.ListContextsRequest) -> ContextFilter:
+    if request.state not in pb.ContextState.values():
+        raise InvalidArgument(f"state {request.state} is unknown", field="state")
+    return copied(
+        ContextFilter,
+        request,
+        created_from=times.time_of("created_from", request.created_from) if request.HasField("created_from") else None,
+        created_to=times.time_of("created_to", request.created_to) if request.HasField("created_to") else None,
+        is_closed=None if not request.state else request.state == pb.CONTEXT_STATE_CLOSED,
+        external_id=_external_id(request.external_id) if request.HasField("external_id") else None,
+        metadata_contains_json=request.metadata_contains_json or "{}",
+        entity_node_id=parse_optional_id("entity_node_id", request.entity_node_id),
+    )
+
+
+def _index(state: IndexState) -> pb.ContextIndex:
+    return pb.ContextIndex(
+        passage_count=state.passages,
+        indexed_count=state.indexed,
+        pending_count=state.pending,
+        failed_count=state.failed,
+        without_text_count=state.without_text,
+        oldest_pending_at=state.oldest_pending_at and times.timestamp(state.oldest_pending_at),
+        error=state.error,
+        unread=[copied(pb.UnreadRecord, one, working_memory_id=str(one.record_id)) for one in state.unread],
+    )
+
+
+def _erasure(erasure: Erasure) -> pb.Erasure:
+    return copied(
+        pb.Erasure, erasure, state=pb.ERASURE_STATE_FINISHED if erasure.finished_at else pb.ERASURE_STATE_RUNNING
+    )

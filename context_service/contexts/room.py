@@ -1,0 +1,144 @@
+"""Composition of the room contexts: opens what only it needs, and returns its servicer and what others use."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from functools import partial
+from uuid import UUID
+
+from context_service.contexts.api.contexts import ContextsServicer
+from context_service.contexts.pure.checks import MessageChecks
+from context_service.contexts.rules.artifacts import Artifacts
+from context_service.contexts.rules.index_state import IndexStates, VectorsOwed
+from context_service.contexts.rules.messages import Messaging
+from context_service.contexts.rules.pointed_state import RecordsOwed
+from context_service.contexts.rules.recall import Recalling
+from context_service.contexts.rules.references import References
+from context_service.contexts.rules.sync_history import Syncing
+from context_service.contexts.rules.tasks import Tasks
+from context_service.contexts.rules.watch import Watching
+from context_service.contexts.store.artifacts import ArtifactRows
+from context_service.contexts.store.backlog import Standing
+from context_service.contexts.store.erasures import Eraser, Erasing
+from context_service.contexts.store.pointed_records import PointedRecords
+from context_service.contexts.store.tasks import TaskRows
+from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.retrieval.room import keep_making_passage_vectors, meaning_of
+from context_service.retrieval.store.passages import CONTEXT, Passages
+from context_service.settings import Settings
+from context_service.working_memory.room import purges_of
+from context_service.working_memory.rules.fetch import RecordName
+from context_service.working_memory.rules.retention import SWEEPER
+from contextkeep.context.v1.contexts_pb2_grpc import add_ContextsServicer_to_server
+from service_runtime import background
+from service_runtime.auth import Authenticator, Principal
+from service_runtime.postgres import Database
+from service_runtime.server import Service
+
+
+def message_checks_of(settings: Settings) -> MessageChecks:
+    """Return the limits of messages, as the settings have them."""
+    return MessageChecks(
+        message_bytes_max=settings.context_message_bytes_max,
+        parts_max=settings.context_message_parts_max,
+        metadata_bytes_max=settings.metadata_bytes_max,
+        nesting_max=settings.json_nesting_max,
+        name_chars_max=settings.name_chars_max,
+    )
+
+
+async def open_contexts(
+    ground: Ground, stack: AsyncExitStack, callers: Authenticator, eraser: Eraser
+) -> tuple[Room[ContextsServicer], Messaging, Recalling]:
+    """Begin to erase what is due, to embed, and to read the records that messages point at; and give what recalls."""
+    settings, database, embedder = ground.settings, ground.database, ground.embedder
+    passages, log, order, tokens = ground.passages, ground.log, ground.order, ground.tokens
+
+    async def check_record(record_id: UUID, principal: Principal) -> None:
+        if not await ground.records.exists(principal, record_id):
+            raise RecordName(record_id=record_id).not_found()
+
+    task_rows = TaskRows(database, log)
+    references = References(task_rows)
+    await stack.enter_async_context(
+        background.keeping(
+            partial(
+                eraser.keep_erasing,
+                settings.sweep_interval_s,
+                failed=partial(ground.erasing_failed, what="contexts"),
+            )
+        )
+    )
+    standing = Standing(database)
+    standing.show(ground.metrics)
+    await stack.enter_async_context(background.keeping(standing.keep_reading))
+    await keep_making_passage_vectors(ground, CONTEXT, stack)
+    checks = message_checks_of(settings)
+    pointed = PointedRecords(database, passages, read=ground.record_texts.read, count=tokens.count)
+    await stack.enter_async_context(background.keeping(pointed.keep_reading))
+    messaging = Messaging(
+        log,
+        requests=REQUESTS,
+        checks=checks,
+        tokens=tokens,
+        check_record=check_record,
+        references=references,
+        order=order,
+    )
+    tasks = Tasks(
+        task_rows,
+        log=log,
+        references=references,
+        requests=REQUESTS,
+        checks=checks,
+        check_record=check_record,
+        order=order,
+    )
+    artifact_rows = ArtifactRows(log, passages)
+    artifacts = Artifacts(
+        artifact_rows,
+        log=log,
+        tasks=tasks,
+        references=references,
+        requests=REQUESTS,
+        checks=checks,
+        check_record=check_record,
+        tokens=tokens,
+    )
+    vectors = VectorsOwed(database, model=embedder.model if embedder else "")
+    index_states = IndexStates(database, log, [RecordsOwed(database), vectors])
+    watching = Watching(ground.lookout, log=log, tasks=task_rows, artifacts=artifact_rows)
+    recalling = Recalling(
+        log,
+        artifact_rows,
+        passages,
+        tokens,
+        index=index_states,
+        meaning=meaning_of(ground),
+        timed=ground.metrics.timer("contextkeep_recall_seconds", "Recalls, those of SendMessage and of packs too"),
+    )
+    servicer = ContextsServicer(
+        messaging,
+        recalling,
+        Erasing(database, requests=REQUESTS, eraser=eraser),
+        index_states,
+        tasks,
+        artifacts,
+        watching,
+        callers,
+        Syncing(ground.assembly, messaging),
+        ground.names,
+    )
+    service = Service(
+        full_name="contextkeep.context.v1.Contexts",
+        add=partial(add_ContextsServicer_to_server, servicer),
+        checks=[ground.schema_ready],
+        ending=ground.lookout.end,
+    )
+    return Room(servicer, service), messaging, recalling
+
+
+def context_eraser_of(settings: Settings, database: Database) -> Eraser:
+    """Return what removes contexts that are gone, with the records that were uploaded for them."""
+    purge = partial(purges_of(settings, database).purge, principal=SWEEPER, why="context deleted")
+    return Eraser(database, Passages(database), purge=purge)

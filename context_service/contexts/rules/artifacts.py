@@ -1,0 +1,231 @@
+"""The rules of artifacts: what a task makes, version by version, and chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from context_service.contexts.model import ARTIFACT_ROLE, Artifact, ArtifactInput, MessageInput, NewArtifact
+from context_service.contexts.pure.checks import MessageChecks, size_of
+from context_service.contexts.pure.passages import passages_of_artifact
+from context_service.contexts.pure.refs import place_of
+from context_service.contexts.rules.messages import CheckRecord, not_found, records_of
+from context_service.contexts.rules.references import References
+from context_service.contexts.rules.tasks import Tasks
+from context_service.contexts.store.artifacts import ARTIFACTS_MAX, ARTIFACTS_OF_TASK_MAX, ArtifactRows
+from context_service.contexts.store.log import Log
+from context_service.kernel.parts import texts_of
+from context_service.kernel.tokens import TokenCounter
+from context_service.retrieval.pure.terms import masks
+from contextkeep.errors import ArtifactComplete, ArtifactNotFound, InvalidArgument, LimitExceeded
+from service_runtime.auth import Principal
+from service_runtime.checks import check_text
+from service_runtime.documents import beside_the_loop
+from service_runtime.ids import new_id
+from service_runtime.postgres import Transaction
+from service_runtime.requests import Request, Requests
+
+PARTS_MAX = 1_000  # of a version
+ID_CHARS_MAX = 200
+NAME_CHARS_MAX = 200
+DESCRIPTION_CHARS_MAX = 1_000
+_CUTTING = 16  # times as long as parsing takes, as of messages
+_VERSION_MAX = 2**31 - 1
+
+
+class Artifacts:
+    """Writes and reads artifacts; each call acts for its principal.
+
+    Args:
+        rows: Where they are.
+        log: Their contexts.
+        tasks: That make them.
+        references: Of what tasks are named.
+        requests: The request ids of this service.
+        checks: Of what callers say.
+        check_record: Of a record that a part names.
+        tokens: Counts those of parts, and of what is cut.
+    """
+
+    def __init__(
+        self,
+        rows: ArtifactRows,
+        *,
+        log: Log,
+        tasks: Tasks,
+        references: References,
+        requests: Requests,
+        checks: MessageChecks,
+        check_record: CheckRecord,
+        tokens: TokenCounter,
+    ) -> None:
+        self._rows = rows
+        self._log = log
+        self._tasks = tasks
+        self._references = references
+        self._requests = requests
+        self._checks = checks
+        self._check_record = check_record
+        self._tokens = tokens
+
+    async def put(
+        self,
+        context_id: UUID | None,
+        task_id: UUID,
+        said: ArtifactInput,
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> Artifact:
+        """Write the next version of an artifact, or a chunk of the newest one.
+
+        Args:
+            context_id: None: that of the task.
+            task_id: What makes it.
+            said: With at least one part.
+            principal: Who writes.
+            request: Makes it happen once.
+
+        Raises:
+            ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
+            ContextClosed, TaskEnded: nothing is made any more.
+            ArtifactNotFound: a chunk is of none.
+            ArtifactComplete: a chunk comes behind the last one.
+            RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+        """
+        size_bytes = await self._check(said)
+        for record_id in records_of([_as_message(said)]):
+            await self._check_record(record_id, principal)
+        meant = context_id or await self._references.context_of(task_id, principal=principal)
+        await self._log.take_room_for_records(principal.tenant_id, said.parts)
+
+        async def work(transaction: Transaction) -> Artifact | None:
+            await self._tasks.going_on(transaction, meant, task_id)
+            before = await self._rows.newest(transaction, meant, task_id, said.artifact_id)
+            if said.append:
+                _check_chunk(before, said, size_bytes, self._checks.message_bytes_max)
+            elif before is None and await self._rows.count(transaction, meant, task_id) >= ARTIFACTS_OF_TASK_MAX:
+                raise _too_many("artifacts_of_task", ARTIFACTS_OF_TASK_MAX)
+            new, numbers = await beside_the_loop(_CUTTING * size_bytes, self._new, meant, said, size_bytes, before)
+            return await self._rows.put(
+                transaction, meant, task_id, new, numbers, before=before, created_by=principal.subject
+            )
+
+        return await self._tasks.written(
+            meant, work, principal, request=request, refused=lambda: _too_many("artifacts", ARTIFACTS_MAX)
+        )
+
+    async def read(
+        self, context_id: UUID | None, task_id: UUID, artifact_id: str, *, version: int, principal: Principal
+    ) -> Artifact:
+        """Return a version of an artifact, 0 the newest, with its parts.
+
+        Raises:
+            ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
+            ArtifactNotFound: it has none, or not this version.
+        """
+        check_text("artifact_id", artifact_id, chars_max=ID_CHARS_MAX, required=True)
+        if not 0 <= version <= _VERSION_MAX:
+            raise InvalidArgument("version is negative", field="version")
+        meant = context_id or await self._references.context_of(task_id, principal=principal, reads=True)
+        found = await self._rows.read(meant, task_id, artifact_id, version=version, principal=principal)
+        if found is None:
+            await self._tasks.read(meant, task_id, principal=principal, history_length=0)  # says what is not there
+        for artifact in found or ():
+            return artifact
+        raise _not_found(artifact_id)
+
+    async def quoted(self, context_id: UUID, ref: str, *, principal: Principal) -> Artifact:
+        """Return the version of an artifact of which a ref of recall is, with its parts.
+
+        Raises:
+            InvalidArgument: the ref is none of an artifact.
+            ContextNotFound: there is no such context.
+            ArtifactNotFound: it has none there.
+        """
+        place = place_of(ref, field="ref")
+        if place > 0:
+            raise InvalidArgument("ref is of a message, not of an artifact", field="ref")
+        found = await self._rows.read_at(context_id, place, principal=principal)
+        if found is None:
+            raise not_found(context_id)
+        for artifact in found:
+            return artifact
+        raise ArtifactNotFound("the context has no such artifact", ref=ref)
+
+    async def of_task(self, context_id: UUID, task_id: UUID, *, principal: Principal) -> Sequence[Artifact]:
+        """Return the artifacts of a task that is there, each in its newest version without its parts, oldest first."""
+        return await self._rows.of_task(context_id, task_id, principal=principal)
+
+    def _new(
+        self, context_id: UUID, said: ArtifactInput, size_bytes: int, before: Artifact | None
+    ) -> tuple[NewArtifact, list[list[int]]]:
+        """Return what is written, and what stands for the terms of its passages."""
+        count = self._tokens.count
+        first = before if said.append and before else None
+        passages = passages_of_artifact(
+            first.name if first else said.name,
+            said.description,
+            said.parts,
+            parts_before=first.part_count if first else 0,
+            count=count,
+        )
+        tokens = sum(map(count, texts_of("", said.parts)))
+        new = NewArtifact(said=said, tokens=tokens, size_bytes=size_bytes, passages=passages)
+        return new, [masks(context_id, one.terms) for one in passages]
+
+    async def _check(self, said: ArtifactInput) -> int:
+        """Refuse what cannot be stored, and return how many bytes it has."""
+        for field, text, chars_max in (
+            ("artifact_id", said.artifact_id, ID_CHARS_MAX),
+            ("name", said.name, NAME_CHARS_MAX),
+            ("description", said.description, DESCRIPTION_CHARS_MAX),
+        ):
+            check_text(f"artifact.{field}", text, chars_max=chars_max, required=field == "artifact_id")
+        if not said.parts:
+            raise InvalidArgument("artifact has no parts", field="artifact.parts")
+        as_message = _as_message(said)
+        size_bytes = size_of(as_message)
+        await beside_the_loop(size_bytes, self._checks.check_message, as_message, size_bytes, path="artifact")
+        return size_bytes
+
+
+def _as_message(said: ArtifactInput) -> MessageInput:
+    return MessageInput(message_id="", role=ARTIFACT_ROLE, parts=said.parts, metadata_json=said.metadata_json)
+
+
+def named(said_id: str) -> str:
+    """Return the id of an artifact: the sender's, or a new one."""
+    return said_id or str(new_id())
+
+
+def _check_chunk(before: Artifact | None, said: ArtifactInput, size_bytes: int, bytes_max: int) -> None:
+    if before is None:
+        raise _not_found(said.artifact_id)
+    if before.is_complete:
+        raise ArtifactComplete("the last chunk of the artifact came", artifact_id=said.artifact_id)
+    for limit, value, value_max in (
+        ("artifact.parts", before.part_count + len(said.parts), PARTS_MAX),
+        ("artifact", before.size_bytes + size_bytes, bytes_max),
+    ):
+        if value > value_max:
+            raise LimitExceeded(
+                f"{limit} would have {value}; the limit is {value_max}",
+                field=limit,
+                limit=limit,
+                limit_max=value_max,
+                value=value,
+            )
+
+
+def _too_many(limit: str, limit_max: int) -> LimitExceeded:
+    return LimitExceeded(
+        f"there are {limit_max} artifacts, as many as there may be",
+        limit=limit,
+        limit_max=limit_max,
+        value=limit_max + 1,
+    )
+
+
+def _not_found(artifact_id: str) -> ArtifactNotFound:
+    return ArtifactNotFound("the task has no such artifact, or not this version", artifact_id=artifact_id)

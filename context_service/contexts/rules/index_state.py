@@ -1,0 +1,299 @@
+"""How far the index of a context is, and waiting for it.
+
+Words are there when a message is acknowledged. What comes behind that (vectors; texts of files) is owed, each kind by
+an `Owing`: it says of which contexts something is owed, and from which `seq` on. That one notion is what waiting asks,
+and what `GetContext` shows is the sum of what each kind says.
+
+To add a kind: write a class with the two methods of `Owing`, and name an instance in the list that `app._contexts`
+gives to `IndexStates`. Both are asked for contexts that the caller was let into before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from context_service.contexts.rules.messages import not_found
+from context_service.contexts.store.log import SEQ_MAX, Log
+from context_service.retrieval.store.passages import CONTEXT
+from context_service.retrieval.store.vector_outbox import FIRST, PLACES, owing_topic
+from contextkeep.errors import InvalidArgument, LimitExceeded
+from service_runtime.auth import Principal
+from service_runtime.calls import answer_s, remaining_s
+from service_runtime.postgres import Across, Database, Tenant
+
+TIMEOUT_S, TIMEOUT_S_MAX = 30, 300
+WAITS_MAX = 1_000  # under way in a process
+WAITS_OF_TENANT_MAX = 200
+POLL_S = 0.25  # between two looks; all who wait for contexts of a tenant are one statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadRecord:
+    """A record that a message or an artifact points at, and of which there is no text, or none of its file."""
+
+    seq: int  # 0 of an artifact
+    task_id: UUID | None  # of an artifact: with its id it says which
+    artifact_id: str
+    part: int  # from 1
+    record_id: UUID
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexState:
+    """What a context is found by: of one kind, or of all."""
+
+    passages: int = 0
+    indexed: int = 0  # passages that meaning finds, too
+    pending: int = 0
+    failed: int = 0  # words find it all the same
+    without_text: int = 0  # records whose file has none that anything reads
+    oldest_pending_at: datetime | None = None
+    error: str = ""  # why what is pending was not made the last time
+    unread: tuple[UnreadRecord, ...] = ()  # the newest
+
+    def __add__(self, other: IndexState) -> IndexState:
+        times = [one.oldest_pending_at for one in (self, other) if one.oldest_pending_at]
+        return IndexState(
+            passages=self.passages + other.passages,
+            indexed=self.indexed + other.indexed,
+            pending=self.pending + other.pending,
+            failed=self.failed + other.failed,
+            without_text=self.without_text + other.without_text,
+            oldest_pending_at=min(times, default=None),
+            error=self.error or other.error,
+            unread=self.unread + other.unread,
+        )
+
+
+class Owing(Protocol):
+    """One kind of what is owed of contexts."""
+
+    async def owed_from(self, tenant: Tenant, context_ids: Sequence[UUID]) -> Mapping[UUID, int]:
+        """Return of which of some contexts something is owed, each with the first `seq` of which it may be.
+
+        Asked a few times a second while somebody waits: it should look at what is owed, and at nothing else.
+        """
+
+    async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None) -> IndexState:
+        """Return how far one context is that the principal sees, up to a `seq`; None: to the last."""
+
+
+_OWED_FROM = f"""
+SELECT subject_id AS context_id, {FIRST} AS seq
+FROM context.outbox o
+WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s AND subject_id = ANY (%(context_ids)s)
+"""  # noqa: S608 - a constant
+
+# What lacks a vector is looked for where it may: elsewhere there is none that is owed.
+_STATE = f"""
+SELECT c.passages, v.made - v.failed AS indexed, v.failed, coalesce(l.pending, 0) AS pending,
+    least(m.created_at, a.created_at) AS oldest, coalesce(o.last_error, '') AS error
+FROM (
+    SELECT coalesce(sum(passages), 0)::bigint AS passages
+    FROM context.passage_scope
+    WHERE tenant_id = %(tenant_id)s AND scope_id = %(context_id)s AND scope_kind = %(scope_kind)s
+) c
+CROSS JOIN (
+    SELECT count(*) AS made, (
+        SELECT count(*) FROM context.passage_vector
+        WHERE tenant_id = %(tenant_id)s AND scope_id = %(context_id)s AND scope_kind = %(scope_kind)s
+            AND model = %(model)s AND error <> ''
+    ) AS failed
+    FROM context.passage_vector
+    WHERE tenant_id = %(tenant_id)s AND scope_id = %(context_id)s AND scope_kind = %(scope_kind)s
+        AND model = %(model)s
+) v
+LEFT JOIN context.outbox o ON o.tenant_id = %(tenant_id)s AND o.topic = %(topic)s AND o.subject_id = %(context_id)s
+LEFT JOIN LATERAL (
+    SELECT count(*) AS pending, min(p.seq) FILTER (WHERE p.seq > 0) AS seq,
+        max(p.seq) FILTER (WHERE p.seq < 0) AS place
+    FROM {PLACES}
+        JOIN context.passage p ON p.tenant_id = %(tenant_id)s AND p.scope_id = %(context_id)s
+            AND p.scope_kind = %(scope_kind)s AND p.seq BETWEEN owed.low AND least(owed.high, %(seq_to)s)
+    WHERE NOT EXISTS (
+            SELECT FROM context.passage_vector v
+            WHERE v.tenant_id = %(tenant_id)s AND v.scope_id = %(context_id)s AND v.scope_kind = %(scope_kind)s
+                AND v.seq = p.seq AND v.ordinal = p.ordinal AND v.model = %(model)s
+        )
+) l ON o.id IS NOT NULL
+LEFT JOIN context.message m
+    ON m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.seq = l.seq
+LEFT JOIN context.artifact a
+    ON a.tenant_id = %(tenant_id)s AND a.context_id = %(context_id)s AND a.place = l.place
+"""  # noqa: S608
+_STATE_SEEN = Across(sql=_STATE, administrators=True, why="an administrator reads all of the tenant")
+
+
+class VectorsOwed:
+    """Vectors of passages, as `Owing`.
+
+    Args:
+        database: Where they are.
+        model: The embedder's; empty: there is none, and nothing is owed.
+    """
+
+    def __init__(self, database: Database, *, model: str) -> None:
+        self._database = database
+        self._model = model
+
+    async def owed_from(self, tenant: Tenant, context_ids: Sequence[UUID]) -> Mapping[UUID, int]:
+        """Return of which contexts vectors are owed, and from where on."""
+        if not self._model:
+            return {}
+        parameters = {"topic": owing_topic(CONTEXT), "context_ids": list(context_ids)}
+        return {row.context_id: row.seq for row in await tenant.query(_OWED_FROM, parameters)}
+
+    async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None) -> IndexState:
+        """Return how many passages of a context have a vector of the model."""
+        door = self._database.of(principal, context_id=context_id)
+        parameters = {
+            "context_id": context_id,
+            "scope_kind": CONTEXT,
+            "topic": owing_topic(CONTEXT) if self._model else "",  # what another process owes is made by none here
+            "model": self._model,
+            "seq_to": SEQ_MAX if seq_to is None else seq_to,
+        }
+        (row,) = await door.query(_STATE_SEEN, parameters)
+        return IndexState(
+            passages=row.passages,
+            indexed=row.indexed,
+            pending=row.pending,
+            failed=row.failed,
+            oldest_pending_at=row.oldest if row.pending else None,
+            error=row.error if row.pending else "",
+        )
+
+
+@dataclass(eq=False, slots=True)
+class _Wait:
+    tenant_id: UUID
+    context_id: UUID
+    seq: int
+    over: asyncio.Future[None]
+
+
+class IndexStates:
+    """Says how far contexts are, and waits for them.
+
+    Args:
+        database: Where they are.
+        log: The contexts.
+        owing: What is owed of them, by kind.
+    """
+
+    def __init__(self, database: Database, log: Log, owing: Sequence[Owing]) -> None:
+        self._database = database
+        self._log = log
+        self._owing = owing
+        self._waits: set[_Wait] = set()
+        self._of_tenant: Counter[UUID] = Counter()
+        self._poller: asyncio.Task[None] | None = None
+
+    async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None = None) -> IndexState:
+        """Return how far a context is that the principal sees, up to a `seq`."""
+        states = [await one.state(principal, context_id, seq_to=seq_to) for one in self._owing]
+        return sum(states, IndexState())
+
+    async def pending(self, principal: Principal, context_id: UUID) -> int:
+        """Return how much of what is found of a context is still to be made, for a principal that sees it."""
+        if not await self._is_owed(self._database.tenant(principal.tenant_id), context_id, SEQ_MAX - 1):
+            return 0
+        return (await self.state(principal, context_id)).pending
+
+    async def wait(
+        self, context_id: UUID, *, seq: int, timeout_s: int, principal: Principal
+    ) -> tuple[IndexState, bool]:
+        """Wait until nothing up to a `seq` is owed, or it takes too long; return the state, and whether nothing is.
+
+        Args:
+            context_id: Of which context.
+            seq: 0: of all that is written now.
+            timeout_s: 0: `TIMEOUT_S`.
+            principal: Who waits.
+
+        Raises:
+            ContextNotFound: there is no such context, or it was deleted meanwhile.
+            InvalidArgument: a number is negative.
+            LimitExceeded: that is too long, or too many wait.
+        """
+        for name, value in (("seq", seq), ("timeout_s", timeout_s)):
+            if value < 0:
+                raise InvalidArgument(f"{name} is negative", field=name)
+        if timeout_s > TIMEOUT_S_MAX:
+            raise _limit("timeout_s", TIMEOUT_S_MAX, timeout_s)
+        context = await self._log.read(context_id, principal=principal)
+        if context is None:
+            raise not_found(context_id)
+        upto = min(seq or context.last_seq, context.last_seq)
+        give_up_at = time.monotonic() + min(timeout_s or TIMEOUT_S, answer_s(remaining_s()))
+        tenant = self._database.tenant(principal.tenant_id)
+        if await self._is_owed(tenant, context_id, upto):
+            await self._wait(principal.tenant_id, context_id, upto, give_up_at)
+            if await self._log.read(context_id, principal=principal) is None:
+                raise not_found(context_id)
+        state = await self.state(principal, context_id, seq_to=upto)
+        return state, not state.pending
+
+    async def _is_owed(self, tenant: Tenant, context_id: UUID, seq: int) -> bool:
+        return any([(await one.owed_from(tenant, [context_id])).get(context_id, SEQ_MAX) <= seq for one in self._owing])
+
+    async def _wait(self, tenant_id: UUID, context_id: UUID, seq: int, give_up_at: float) -> None:
+        for name, limit, waiting in (
+            ("waits_max", WAITS_MAX, len(self._waits)),
+            ("waits_of_tenant_max", WAITS_OF_TENANT_MAX, self._of_tenant[tenant_id]),
+        ):
+            if waiting >= limit:
+                raise _limit(name, limit, waiting + 1)
+        wait = _Wait(tenant_id, context_id, seq, asyncio.get_running_loop().create_future())
+        self._waits.add(wait)
+        self._of_tenant[tenant_id] += 1
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.create_task(self._poll())
+        try:
+            async with asyncio.timeout(give_up_at - time.monotonic()):
+                await wait.over
+        except TimeoutError:
+            pass
+        finally:
+            self._waits.discard(wait)
+            self._of_tenant[tenant_id] -= 1
+            if not self._of_tenant[tenant_id]:
+                del self._of_tenant[tenant_id]
+
+    async def _poll(self) -> None:
+        """Look at what is owed for as long as anybody waits; whoever finds nothing owed any more goes on."""
+        while self._waits:
+            await asyncio.sleep(POLL_S)
+            for tenant_id in list(self._of_tenant):
+                waits = [one for one in self._waits if one.tenant_id == tenant_id]
+                try:
+                    owed = await self._owed(tenant_id, sorted({one.context_id for one in waits}))
+                except Exception as error:
+                    for one in waits:
+                        if not one.over.done():
+                            one.over.set_exception(error)
+                    continue
+                for one in waits:
+                    if owed.get(one.context_id, SEQ_MAX) > one.seq and not one.over.done():
+                        one.over.set_result(None)
+
+    async def _owed(self, tenant_id: UUID, context_ids: Sequence[UUID]) -> dict[UUID, int]:
+        """Return from where on anything is owed of contexts, where anything is."""
+        first: dict[UUID, int] = {}
+        for one in self._owing:
+            for context_id, seq in (await one.owed_from(self._database.tenant(tenant_id), context_ids)).items():
+                first[context_id] = min(seq, first.get(context_id, seq))
+        return first
+
+
+def _limit(name: str, limit: int, value: int) -> LimitExceeded:
+    return LimitExceeded(f"{name} is {value}; the limit is {limit}", limit=name, limit_max=limit, value=value)

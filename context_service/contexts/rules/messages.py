@@ -1,0 +1,624 @@
+"""The rules of contexts: what begins one, what may be written to it and by whom, and what a repeated call answers."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from context_service.contexts.model import (
+    Context,
+    ContextFilter,
+    ContextInput,
+    ExternalId,
+    Message,
+    MessageInput,
+    NewMessage,
+    Sent,
+)
+from context_service.contexts.pure.checks import MessageChecks, check_external_id, check_message_ids, size_of
+from context_service.contexts.pure.passages import passages_of
+from context_service.contexts.rules.references import References, named_by, task_not_found
+from context_service.contexts.store.log import SEQ_MAX, AlreadyThere, Known, Log, Taken
+from context_service.kernel.order import Order
+from context_service.kernel.parts import to_json, tokens_of
+from context_service.kernel.tokens import TokenCounter
+from contextkeep.errors import (
+    Aborted,
+    ContextClosed,
+    ContextKeepError,
+    ContextNotFound,
+    InvalidArgument,
+    InvalidPageToken,
+    MessageExists,
+    MessageNotFound,
+    PermissionDenied,
+    TaskEnded,
+    TaskNotFound,
+)
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.calls import give_way
+from service_runtime.copying import copied
+from service_runtime.documents import beside_the_loop
+from service_runtime.given_keys import IssuedKey, make_context_key
+from service_runtime.ids import new_id
+from service_runtime.optimistic import Moved, until_written
+from service_runtime.postgres import Transaction
+from service_runtime.requests import AnsweredBefore, Request, Requests
+from service_runtime.turns import SLICE_S
+
+CHANGEABLE = frozenset({"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile"})
+_CUTTING = 16  # times as long as parsing takes: what is done at once has a sixteenth of the bytes
+
+# Whether the caller may read a record; raises RecordNotFound if not.
+CheckRecord = Callable[[UUID, Principal], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a write answers: which context, and its messages in the order of their `seq`."""
+
+    context_id: UUID
+    messages: list[Sent]
+    created: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Which context is written to: the one with the id, the only one of an external id, or a new one."""
+
+    context_id: UUID | None = None
+    only: ExternalId | None = None
+    new: ContextInput = ContextInput()
+
+
+class Messaging:
+    """Writes contexts and their messages, and reads them; each call acts for its principal.
+
+    Args:
+        log: Where they are.
+        requests: The request ids of this service.
+        checks: Of what callers say.
+        tokens: Counts those of messages, and of what is cut.
+        check_record: Of a record that a part names.
+        references: Of the tasks that messages name.
+        order: The writers of a context.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        requests: Requests,
+        checks: MessageChecks,
+        tokens: TokenCounter,
+        check_record: CheckRecord,
+        references: References,
+        order: Order,
+    ) -> None:
+        self._log = log
+        self._requests = requests
+        self._checks = checks
+        self._tokens = tokens
+        self._check_record = check_record
+        self._references = references
+        self._order = order
+
+    async def check(self, said: MessageInput, *, path: str, principal: Principal) -> None:
+        """Refuse what could not be sent, and store nothing: of a standalone message."""
+        size_bytes = size_of(said)
+        await beside_the_loop(size_bytes, self._checks.check_message, said, size_bytes, path=path)
+        if said.task_id or said.reference_task_ids:
+            raise InvalidArgument("a standalone message is of no task", field="standalone")
+        await self._check_records(records_of([said]), principal)
+
+    async def send(
+        self,
+        target: Target,
+        messages: Sequence[MessageInput],
+        *,
+        paths: Sequence[str],
+        principal: Principal,
+        request: Request | None,
+    ) -> Written:
+        """Write messages in their order, all or none; to a new context, if none is named.
+
+        A message that is there already, by its id, is not written again.
+
+        Args:
+            target: Where to.
+            messages: What to write.
+            paths: Of each message in its request, for errors.
+            principal: Who writes, and for whom.
+            request: Makes it happen once.
+
+        Raises:
+            ContextNotFound: there is no such context for the principal.
+            ContextClosed: it takes no more messages.
+            MessageExists: an id is that of another message.
+            RecordNotFound: a part names a record that the principal cannot read.
+            TaskNotFound: a message names a task that is not of the context.
+            TaskEnded: a message belongs to a task that has ended.
+            PermissionDenied, RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
+        """
+        if target.context_id and target.only:
+            raise InvalidArgument("name a context or get_or_create, not both", field="get_or_create")
+        if target.only:
+            check_external_id(target.only, path="get_or_create")
+        sizes = [size_of(said) for said in messages]
+        await beside_the_loop(sum(sizes), self._checks.check_messages, messages, sizes=sizes, paths=paths)
+        new = await self._prepared(messages, sizes=sizes, paths=paths)
+        records = records_of(messages)
+        asks_task = not target.context_id and not target.only and any(said.task_id for said in messages)
+        await self._check_records(records, principal)
+        if asks_task:
+            target = replace(target, context_id=await self._references.context_meant(messages, principal=principal))
+        if target.context_id:
+            return await self._append(target.context_id, new, principal=principal, request=request)
+        return await self._begin(target, new, principal=principal, request=request)
+
+    async def taking(self, target: Target, *, principal: Principal) -> UUID | None:
+        """Return the context that would take messages; None: the first message begins it.
+
+        Raises:
+            ContextNotFound, ContextClosed: it takes none.
+            InvalidArgument: it is named twice.
+        """
+        if target.context_id and target.only:
+            raise InvalidArgument("name a context or get_or_create, not both", field="get_or_create")
+        found = target.context_id
+        if target.only:
+            check_external_id(target.only, path="get_or_create")
+            said = _within_bounds(target.new, principal)
+            found = await self._log.find_only(target.only, said, principal=principal)
+        if found:
+            context = await self._log.read(found, principal=principal.without_admin())
+            if context is None or context.closed_at:
+                raise await self._refusal(found, principal)
+        return found
+
+    async def ids_beginning(
+        self, context_id: UUID, prefixes: Sequence[str], *, principal: Principal
+    ) -> dict[str, bool]:
+        """Return the ids of messages that begin with one of these, and whether each is retracted."""
+        return await self._log.ids_beginning(context_id, prefixes, principal=principal)
+
+    async def _begin(
+        self, target: Target, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
+    ) -> Written:
+        self._checks.check_context(target.new, path="context")
+        _check_expiry(target.new)
+        said = _within_bounds(target.new, principal)
+        if target.only and target.only not in said.external_ids:
+            said = replace(said, external_ids=(target.only, *said.external_ids))
+
+        async def begun() -> Written:
+            if target.only and (found := await self._log.find_only(target.only, said, principal=principal)):
+                return await self._append(found, messages, principal=principal, request=request)
+            for task_id in named_by([message.said for message in messages]):  # a new context has none
+                raise task_not_found(task_id)
+            context_id = new_id()
+            try:
+                sent = await self._log.begin(
+                    context_id, said, messages, principal=principal, only=target.only, request=request
+                )
+                return Written(context_id=context_id, messages=sent, created=True)
+            except AlreadyThere as error:
+                if error.taken is Taken.REQUEST and request:
+                    await self._requests.answered(self._log.of(principal, context_id), request)
+                    raise _answered_long_ago() from error
+                if error.taken is not Taken.ONLY or not target.only:
+                    raise
+                # Somebody was first; or the one that was is past its time, and gives the id away.
+                await self._log.release_expired(target.only, said, principal=principal)
+                raise Moved from error
+
+        return await until_written(begun, what="the external id")
+
+    async def _append(
+        self, context_id: UUID, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
+    ) -> Written:
+        known: dict[str, Known] = {}
+
+        async def appended() -> Written:
+            nonlocal known
+            missing = [message for message in messages if message.said.message_id not in known]
+            sent: Sequence[Sent] = []
+            if missing:
+                try:
+                    sent = await self._log.append(
+                        context_id,
+                        missing,
+                        known=known.values(),
+                        hold=self._references.hold(context_id, [message.said for message in missing]),
+                        principal=principal,
+                        request=request,
+                    )
+                except (TaskNotFound, TaskEnded) as error:
+                    # What was written before the task ended, is.
+                    known = await self._known(context_id, messages, principal)
+                    if len(known) < len(messages):
+                        raise await self._refused_by_task(context_id, principal, error) from None
+                    raise Moved from error
+                except AlreadyThere as error:
+                    if error.taken is Taken.REQUEST and request:
+                        await self._requests.answered(self._log.of(principal, context_id), request)
+                        raise _answered_long_ago() from error
+                    known = await self._known(context_id, messages, principal)
+                    raise Moved from error
+                if not sent:
+                    # Refused; but what was written before it was closed, is.
+                    known = await self._known(context_id, messages, principal)
+                    if len(known) < len(messages):
+                        raise await self._refusal(context_id, principal)
+            before = sorted((one.sent for one in known.values()), key=lambda one: one.seq)
+            return Written(context_id=context_id, messages=[*before, *sent], created=False)
+
+        async with self._order.turn((principal.tenant_id, context_id)):
+            return await until_written(appended, what="the same messages")
+
+    async def _refused_by_task(
+        self, context_id: UUID, principal: Principal, error: TaskNotFound | TaskEnded
+    ) -> ContextKeepError:
+        """Return what is wrong with the context, which comes first, or with a task that a message names."""
+        context = await self._log.read(context_id, principal=principal.without_admin())
+        if context is None or context.closed_at:
+            return await self._refusal(context_id, principal)
+        return error
+
+    async def _known(self, context_id: UUID, messages: Sequence[NewMessage], principal: Principal) -> dict[str, Known]:
+        """Return those of the messages that are in the log.
+
+        Raises:
+            MessageExists: one of them has other content there.
+        """
+        by_id = {message.said.message_id: message for message in messages}
+        known = await self._log.known(context_id, list(by_id), principal=principal)
+        for message_id, one in known.items():
+            if one.sha256 != by_id[message_id].sha256:
+                raise MessageExists("the message id is that of a message with other content", message_id=message_id)
+        return known
+
+    async def _refusal(self, context_id: UUID, principal: Principal) -> ContextNotFound | ContextClosed:
+        if await self._log.read(context_id, principal=principal.without_admin()):
+            return ContextClosed("the context is closed", context_id=context_id)
+        return not_found(context_id)
+
+    async def _prepared(
+        self, messages: Sequence[MessageInput], *, sizes: Sequence[int], paths: Sequence[str]
+    ) -> list[NewMessage]:
+        """Return the messages as they are written: each once, with its id, tokens and passages."""
+        prepared: dict[str, NewMessage] = {}
+        pause_at = time.perf_counter() + SLICE_S
+        for said, size_bytes, path in zip(messages, sizes, paths, strict=True):
+            # One by one: whoever has texts to cut, too, has a turn between them.
+            message = await beside_the_loop(_CUTTING * size_bytes, self._new, said, size_bytes)
+            if time.perf_counter() > pause_at:  # short ones are prepared on the loop
+                await give_way()
+                pause_at = time.perf_counter() + SLICE_S
+            if prepared.setdefault(message.said.message_id, message).sha256 != message.sha256:
+                raise InvalidArgument("two messages have this id", field=f"{path}.message_id")
+        return list(prepared.values())
+
+    def _new(self, said: MessageInput, size_bytes: int) -> NewMessage:
+        said = said if said.message_id else replace(said, message_id=str(new_id()))
+        count = cache(self._tokens.count)  # a short text is counted as a text, and as a passage
+        return NewMessage(
+            said=said,
+            said_at=said.said_at,
+            tokens=tokens_of(said.content, said.parts, count=count),
+            size_bytes=size_bytes,
+            sha256=_sha256(said),
+            passages=passages_of(said, count=count),
+        )
+
+    async def prepared(self, said: MessageInput, *, path: str) -> NewMessage:
+        """Return a message that names nothing, as it is written, for a write that is more than that.
+
+        Raises:
+            InvalidArgument, LimitExceeded: it cannot be.
+        """
+        size_bytes = size_of(said)
+        await beside_the_loop(size_bytes, self._checks.check_message, said, size_bytes, path=path)
+        (made,) = await self._prepared([said], sizes=[size_bytes], paths=[path])
+        return made
+
+    async def _check_records(self, record_ids: Sequence[UUID], principal: Principal) -> None:
+        for record_id in record_ids:
+            await self._check_record(record_id, principal)
+
+    async def read(
+        self, context_id: UUID, *, principal: Principal, history_length: int | None
+    ) -> tuple[Context, list[Message]]:
+        """Return a context with its newest messages, oldest of them first; as many as fit, for None.
+
+        Raises:
+            ContextNotFound: there is none.
+        """
+        context = await self._log.read(context_id, principal=principal)
+        if context is None:
+            raise not_found(context_id)
+        if history_length == 0:
+            return context, []
+        messages = await self._log.newest(context_id, principal=principal, count=history_length)
+        if messages is None:
+            raise not_found(context_id)
+        return context, messages
+
+    async def messages(
+        self,
+        context_id: UUID,
+        page: pages.PageRequest,
+        *,
+        principal: Principal,
+        seq_from: int,
+        seq_to: int,
+        newest_first: bool,
+    ) -> tuple[list[Message], str]:
+        """Return a page of messages between two places, and the token of the next page.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        for name, value in (("seq_from", seq_from), ("seq_to", seq_to)):
+            if value < 0:
+                raise InvalidArgument(f"{name} is negative", field=name)
+        query = ("ListMessages", principal.tenant_id, context_id, seq_from, seq_to, newest_first)
+        low, high = max(seq_from, 1), seq_to or SEQ_MAX
+        if seq := pages.decode_number(query, page.token, number_min=1):
+            low, high = (low, seq - 1) if newest_first else (seq + 1, high)
+        count = pages.page_size(page.size)
+        found = await self._log.page(
+            context_id, principal=principal, seq_from=low, seq_to=high, count=count, newest_first=newest_first
+        )
+        if found is None:
+            raise not_found(context_id)
+        if not found or (found[-1].seq <= low if newest_first else found[-1].seq >= high):
+            return found, ""
+        # There may be nothing behind it: then the next page is empty.
+        return found, pages.encode_token(query, (found[-1].seq,))
+
+    async def message(self, context_id: UUID, message_id: str, *, principal: Principal) -> Message:
+        """Return one message.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            MessageNotFound: it has no such message, or it is retracted.
+        """
+        check_message_ids([message_id], path="message_id")
+        found = await self._log.message(context_id, message_id, principal=principal)
+        if found is None:
+            raise not_found(context_id)
+        for message in found:
+            return message
+        raise MessageNotFound("the context has no such message", message_id=message_id)
+
+    async def contexts(
+        self, which: ContextFilter, page: pages.PageRequest, *, rpc: str, principal: Principal
+    ) -> tuple[list[Context], str]:
+        """Return a page of contexts, newest first, and the token of the next page.
+
+        Raises:
+            InvalidArgument, InvalidPageToken, LimitExceeded: see the contract.
+        """
+        self._checks.check_filter(which)
+        query = (rpc, principal.tenant_id, principal.user_id, *(getattr(which, field.name) for field in fields(which)))
+        after = _place(pages.decode_token(query, page.token, parts=2))
+        count = pages.page_size(page.size)
+        found = await self._log.headers(which, principal=principal, after=after, count=count + 1)
+        return pages.cut(query, found, count, key=lambda context: (context.created_at, context.context_id))
+
+    async def update(
+        self,
+        context_id: UUID,
+        said: ContextInput,
+        names: Sequence[str],
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> Context:
+        """Change the fields `names` of a context.
+
+        Raises:
+            ContextNotFound: there is none.
+            ContextClosed: it is closed.
+            InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+        """
+        for name in names:
+            if name not in CHANGEABLE:
+                raise InvalidArgument(f"{name} cannot change", field="update_mask")
+        if not names:
+            raise InvalidArgument("update_mask names no field", field="update_mask")
+        self._checks.check_context(said, path="context")
+        if "expires_at" in names:
+            _check_expiry(said)
+
+        async def change(transaction: Transaction, context: Context) -> Context:
+            if context.closed_at:
+                raise ContextClosed("the context is closed", context_id=context_id)
+            before = copied(ContextInput, context, app_id="", agent_bundle_id="")
+            after = replace(before, **{name: getattr(said, name) for name in names})
+            return await self._log.update(transaction, context_id, after)
+
+        return await self._changed(context_id, change, principal=principal, request=request)
+
+    async def close(self, context_id: UUID, *, principal: Principal, request: Request | None) -> Context:
+        """Close a context, and what was forked from it.
+
+        Raises:
+            ContextNotFound: there is none.
+            RequestIdReused: see the contract.
+        """
+
+        async def change(transaction: Transaction, _: Context) -> Context:
+            return await self._log.close(transaction, context_id)
+
+        try:
+            closed = await self._changed(context_id, change, principal=principal, request=request)
+        except AnsweredBefore:  # by a call that was killed before it came to this, perhaps
+            await self._log.close_below(context_id, principal=principal)
+            raise
+        await self._log.close_below(context_id, principal=principal)
+        return closed
+
+    async def _changed(
+        self,
+        context_id: UUID,
+        change: Callable[[Transaction, Context], Awaitable[Context]],
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> Context:
+        """Change a header, once, and return it."""
+
+        async def work(transaction: Transaction) -> Context:
+            context = await self._locked(transaction, context_id)
+            return await change(transaction, context)
+
+        async with self._order.turn((principal.tenant_id, context_id)):
+            write = self._requests.once(request, work, about_id=context_id)
+            return await self._log.of(principal, context_id).transaction(write)
+
+    async def retract(
+        self, context_id: UUID, message_ids: Sequence[str], *, principal: Principal, request: Request | None
+    ) -> int:
+        """Hide messages, all or none, and return how many were not hidden before.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            ContextClosed: it is closed.
+            MessageNotFound: one of them is not there.
+            InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+        """
+        check_message_ids(message_ids, path="message_ids")
+        wanted = list(dict.fromkeys(message_ids))
+
+        async def work(transaction: Transaction) -> int:
+            context = await self._locked(transaction, context_id)
+            if context.closed_at:
+                raise ContextClosed("the context is closed", context_id=context_id)
+            there = await self._log.known_of(transaction, context_id, wanted)
+            for message_id in wanted:
+                if message_id not in there:
+                    raise MessageNotFound("the context has no such message", message_id=message_id)
+            return len(await self._log.retract(transaction, context_id, wanted))
+
+        async with self._order.turn((principal.tenant_id, context_id)):
+            write = self._requests.once(
+                request, work, about_id=context_id, values=lambda retracted: {"retracted": retracted}
+            )
+            return await self._log.of(principal, context_id).transaction(write)
+
+    async def issue_key(
+        self, context_id: UUID, *, principal: Principal, scopes: Sequence[str], lifetime: timedelta
+    ) -> IssuedKey:
+        """Make a short-lived key that reaches one context; see `given_keys.make_context_key`.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            PermissionDenied, InvalidArgument: see the contract.
+        """
+        if principal.context_id:
+            raise PermissionDenied("a key of a context makes no keys")
+
+        async def work(transaction: Transaction) -> IssuedKey:
+            if not await self._log.hold(transaction, context_id):
+                raise not_found(context_id)
+            return await make_context_key(transaction, principal, context_id, scopes=scopes, lifetime=lifetime)
+
+        return await self._log.of(principal, context_id).transaction(work)
+
+    async def _locked(self, transaction: Transaction, context_id: UUID) -> Context:
+        context = await self._log.lock(transaction, context_id)
+        if context is None:
+            raise not_found(context_id)
+        return context
+
+
+def not_found(context_id: UUID) -> ContextNotFound:
+    """Return the one answer to any context that is not the caller's."""
+    return ContextNotFound("there is no such context", context_id=context_id)
+
+
+def _within_bounds(said: ContextInput, principal: Principal) -> ContextInput:
+    """Return a new context with the app and the agent bundle that it is of: where it names none, the principal's.
+
+    Raises:
+        PermissionDenied: it names others than the principal is bound to; or he is bound to a context, or to graphs.
+    """
+    if principal.context_id:
+        raise PermissionDenied("the key is bound to a context: name it in context_id")
+    said = replace(
+        said,
+        app_id=said.app_id or principal.app_default,
+        agent_bundle_id=said.agent_bundle_id or principal.agent_bundle_id,
+    )
+    principal.check_bounds(graph_name="", agent_bundle_id=said.agent_bundle_id, app_id=said.app_id)
+    return said
+
+
+def records_of(messages: Sequence[MessageInput]) -> list[UUID]:
+    """Return the records that parts name, each once."""
+    named = {part.working_memory_id for said in messages for part in said.parts if part.working_memory_id}
+    return sorted(map(UUID, named))
+
+
+def _answered_long_ago() -> Aborted:
+    """Return the error of a request whose answer was forgotten just now, a day after it was given."""
+    return Aborted("the request was answered long ago")
+
+
+def written_before(answer: Mapping[str, Any]) -> Written:
+    """Return what was written when a request came first."""
+    messages = [
+        Sent(message_id=message_id, seq=seq, created_at=_utc(created_at), tokens=tokens)
+        for message_id, seq, created_at, tokens in answer["messages"]
+    ]
+    return Written(context_id=UUID(answer["context_id"]), messages=messages, created=answer["created"])
+
+
+def _check_expiry(said: ContextInput) -> None:
+    if said.expires_at and said.expires_at <= datetime.now(UTC):
+        raise InvalidArgument("expires_at is in the past", field="context.expires_at")
+
+
+def _sha256(said: MessageInput) -> bytes:
+    """Return what tells a message from another one with its id."""
+    content: list[object] = [
+        said.role,
+        said.content,
+        to_json(said.parts),
+        said.name,
+        said.agent_id,
+        said.metadata_json,
+        said.said_at,
+        said.session,
+    ]
+    if said.task_id or said.reference_task_ids:
+        content += [said.task_id, said.reference_task_ids]
+    return hashlib.sha256(orjson.dumps(content)).digest()
+
+
+def _utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def _place(key: Sequence[object] | None) -> tuple[datetime, UUID] | None:
+    if key is None:
+        return None
+    try:
+        created_at, context_id = datetime.fromisoformat(str(key[0])), UUID(str(key[1]))
+        if created_at.tzinfo is None:
+            raise ValueError("no zone")
+    except ValueError:
+        raise InvalidPageToken("page_token is malformed", field="page_token") from None
+    return created_at, context_id

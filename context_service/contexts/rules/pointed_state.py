@@ -1,0 +1,78 @@
+"""How far the records are that messages and artifacts point at, as one kind of what is owed of a context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from context_service.contexts.rules.index_state import IndexState, UnreadRecord
+from context_service.contexts.store.log import SEQ_MAX
+from service_runtime.auth import Principal
+from service_runtime.postgres import Across, Database, Tenant
+
+UNREAD_MAX = 20  # of a context that are shown
+
+_OWED_FROM = Across(
+    sql="""
+        SELECT context_id, min(seq) AS seq FROM context.message_record
+        WHERE tenant_id = %(tenant_id)s AND context_id = ANY (%(context_ids)s) AND state = 'PENDING'
+        GROUP BY context_id
+    """,
+    contexts=True,
+    subjects=True,
+    why="whoever waits was let into the context before; what comes back is a place in its log",
+)
+# What is not indexed has an index of its own, which a condition finds that says so.
+_STATE = """
+SELECT greatest(r.seq, 0) AS seq, a.task_id, coalesce(a.artifact_id, '') AS artifact_id, r.part, r.record_id, r.state,
+    r.reason, r.detail, r.created_at
+FROM context.message_record r
+    LEFT JOIN context.artifact a ON a.tenant_id = r.tenant_id AND a.context_id = r.context_id AND a.place = r.seq
+WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.seq <= %(seq_to)s
+    AND r.state IN ('PENDING', 'FAILED') AND r.state <> 'INDEXED' AND r.record_id IS NOT NULL
+ORDER BY r.created_at DESC, r.seq DESC, r.part DESC
+"""
+_WITHOUT_TEXT = """
+SELECT count(*) AS records FROM context.message_record
+WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq <= %(seq_to)s AND state = 'NO_TEXT'
+    AND state <> 'INDEXED' AND record_id IS NOT NULL
+"""
+_WHY = "an administrator reads all of the tenant"
+_STATE_SEEN = Across(sql=_STATE, administrators=True, why=_WHY)
+_WITHOUT_TEXT_SEEN = Across(sql=_WITHOUT_TEXT, administrators=True, why=_WHY)
+
+
+class RecordsOwed:
+    """Records that are to be read, as `Owing`.
+
+    Args:
+        database: Where they are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def owed_from(self, tenant: Tenant, context_ids: Sequence[UUID]) -> Mapping[UUID, int]:
+        """Return in which contexts records are to be read, and from where on."""
+        parameters = {"context_ids": list(context_ids)}
+        return {row.context_id: row.seq for row in await tenant.query(_OWED_FROM, parameters)}
+
+    async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None) -> IndexState:
+        """Return how many records of a context are to be read, and which could not be."""
+        door = self._database.of(principal, context_id=context_id)
+        parameters = {"context_id": context_id, "seq_to": SEQ_MAX if seq_to is None else seq_to}
+        rows = await door.query(_STATE_SEEN, parameters)
+        (without,) = await door.query(_WITHOUT_TEXT_SEEN, parameters)
+        pending = [row for row in rows if row.state == "PENDING"]
+        failed = [row for row in rows if row.state == "FAILED"]
+        return IndexState(
+            pending=len(pending),
+            failed=len(failed),
+            without_text=without.records,
+            oldest_pending_at=min((row.created_at for row in pending), default=None),
+            error=next((row.detail for row in reversed(pending) if row.detail), ""),
+            unread=tuple(
+                UnreadRecord(**{name: getattr(row, name) for name in UnreadRecord.__slots__})
+                for row in failed[:UNREAD_MAX]
+            ),
+        )

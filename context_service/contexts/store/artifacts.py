@@ -1,0 +1,297 @@
+"""The SQL of artifacts: a row for each version, and its passages beside those of messages.
+
+Whoever writes one has locked its task. What changes takes the next number of its context's changes, which is the place
+of the passages of a new version, too: below zero, where no message is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID, uuid5
+
+from context_service.contexts.model import ARTIFACT_ROLE, Artifact, NewArtifact, PassageText
+from context_service.contexts.store import pointed_records
+from context_service.contexts.store.log import ALIVE, Log
+from context_service.contexts.store.log_passages import audience_of
+from context_service.kernel.parts import of_json, to_json
+from context_service.retrieval.store.passages import Passage, Passages, Scope
+from service_runtime.auth import Principal
+from service_runtime.postgres import Across, Row, Transaction
+
+ARTIFACTS_MAX = 10_000  # of a context, with their versions
+ARTIFACTS_OF_TASK_MAX = 500
+KIND = "artifact"  # of their passages
+
+_COLUMNS = """
+    a.context_id, a.task_id, a.artifact_id, a.version, a.name, a.description, a.is_complete, a.is_newest, a.part_count,
+    a.passage_count, a.tokens, a.size_bytes, a.place, a.created_by, a.created_at, a.updated_at,
+    a.imported::text AS imported_json
+"""
+_AUDIENCE = "a.owner_user_id, a.ancestors, a.agent_bundle_id, a.app_id"
+
+_HEADER = f"""
+    UPDATE context.context
+    SET artifact_count = artifact_count + %(added)s, last_change = last_change + 1, updated_at = now()
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NULL AND {ALIVE}
+        AND artifact_count + %(added)s <= %(artifacts_max)s
+    RETURNING *
+"""  # noqa: S608 - constants
+
+_BEGIN = f"""
+WITH header AS ({_HEADER}), replaced AS (
+    UPDATE context.artifact a SET is_newest = false
+    FROM header h
+    WHERE a.tenant_id = h.tenant_id AND a.task_id = %(task_id)s AND a.artifact_id = %(artifact_id)s AND a.is_newest
+    RETURNING a.version
+)
+INSERT INTO context.artifact AS a (
+    tenant_id, context_id, task_id, ancestors, change, place, version, part_count, passage_count, tokens, size_bytes,
+    is_complete, owner_user_id, app_id, agent_bundle_id, created_by, artifact_id, name, description, parts, metadata
+)
+SELECT h.tenant_id, h.context_id, %(task_id)s, h.ancestors, h.last_change, -h.last_change,
+    coalesce((SELECT version FROM replaced), 0) + 1, %(part_count)s, %(passage_count)s, %(tokens)s, %(size_bytes)s,
+    %(is_complete)s, h.owner_user_id, h.app_id, h.agent_bundle_id, %(created_by)s, %(artifact_id)s, %(name)s,
+    %(description)s, %(parts)s::json, %(metadata)s::json
+FROM header h
+RETURNING {_COLUMNS}, {_AUDIENCE}
+"""  # noqa: S608
+
+# Both are lists that `to_json` wrote, with an element each: joined as texts, nothing is read.
+_EXTEND = f"""
+WITH header AS ({_HEADER})
+UPDATE context.artifact a
+SET change = h.last_change, updated_at = now(), part_count = a.part_count + %(part_count)s,
+    passage_count = a.passage_count + %(passage_count)s, tokens = a.tokens + %(tokens)s,
+    size_bytes = a.size_bytes + %(size_bytes)s, is_complete = %(is_complete)s,
+    parts = (left(a.parts::text, -1) || ',' || substr(%(parts)s, 2))::json
+FROM header h
+WHERE a.tenant_id = h.tenant_id AND a.task_id = %(task_id)s AND a.artifact_id = %(artifact_id)s AND a.is_newest
+RETURNING {_COLUMNS}, {_AUDIENCE}
+"""  # noqa: S608
+
+_NEWEST = f"""
+SELECT {_COLUMNS} FROM context.artifact a
+WHERE a.tenant_id = %s AND a.context_id = %s AND a.task_id = %s AND a.artifact_id = %s AND a.is_newest
+"""  # noqa: S608
+_COUNT = """
+SELECT count(*) AS artifacts FROM context.artifact
+WHERE tenant_id = %s AND context_id = %s AND task_id = %s AND is_newest
+"""
+
+_LIST = f"""
+SELECT {_COLUMNS} FROM context.artifact a
+WHERE a.tenant_id = %s AND a.context_id = %s AND a.task_id = %s AND a.is_newest
+ORDER BY a.place DESC
+"""  # noqa: S608
+
+# The task beside it: without an artifact there is a row, without the task there is none.
+_READ = f"""
+SELECT {_COLUMNS}, a.parts::text AS parts, a.metadata::text AS metadata
+FROM context.task t
+JOIN context.context c ON c.tenant_id = t.tenant_id AND c.context_id = t.context_id AND {ALIVE}
+LEFT JOIN context.artifact a ON a.tenant_id = t.tenant_id AND a.task_id = t.task_id AND a.context_id = t.context_id
+    AND a.artifact_id = %(artifact_id)s
+    AND CASE WHEN %(version)s = 0 THEN a.is_newest ELSE a.version = %(version)s END
+WHERE t.tenant_id = %(tenant_id)s AND t.context_id = %(context_id)s AND t.task_id = %(task_id)s
+"""  # noqa: S608
+# The context beside it: without an artifact there is a row. A version that was replaced has its place still.
+_READ_AT = f"""
+SELECT {_COLUMNS}, a.parts::text AS parts, a.metadata::text AS metadata
+FROM context.context c
+LEFT JOIN context.artifact a ON a.tenant_id = c.tenant_id AND a.context_id = c.context_id AND a.place = %(place)s
+WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND {ALIVE}
+"""  # noqa: S608
+_CHANGED = f"""
+SELECT {_COLUMNS}, a.change FROM context.artifact a
+WHERE a.tenant_id = %s AND a.context_id = %s AND a.change > %s AND a.change <= %s AND a.is_newest
+ORDER BY a.change
+LIMIT %s
+"""  # noqa: S608
+_WHY = "an administrator reads all of the tenant"
+_CHANGED_SEEN = Across(sql=_CHANGED, administrators=True, why=_WHY)
+_LIST_SEEN = Across(sql=_LIST, administrators=True, why=_WHY)
+_READ_SEEN = Across(sql=_READ, administrators=True, why=_WHY)
+_READ_AT_SEEN = Across(sql=_READ_AT, administrators=True, why=_WHY)
+
+_AT = f"""
+SELECT {_COLUMNS} FROM context.artifact a
+WHERE a.tenant_id = %s AND a.context_id = %s AND a.place = ANY (%s) AND a.is_newest
+"""  # noqa: S608
+_OF_TASKS = """
+SELECT t.task_id, a.place
+FROM context.task t
+LEFT JOIN context.artifact a ON a.tenant_id = t.tenant_id AND a.task_id = t.task_id AND a.is_newest
+WHERE t.tenant_id = %s AND t.context_id = %s AND t.task_id = ANY (%s)
+"""
+
+
+class ArtifactRows:
+    """The artifacts of tasks.
+
+    Args:
+        log: Their contexts.
+        passages: What they are found by.
+    """
+
+    def __init__(self, log: Log, passages: Passages) -> None:
+        self._log = log
+        self._passages = passages
+
+    async def newest(
+        self, transaction: Transaction, context_id: UUID, task_id: UUID, artifact_id: str
+    ) -> Artifact | None:
+        """Return the newest version of an artifact of a task that is locked; None: there is none."""
+        rows = await transaction.query(_NEWEST, (transaction.tenant_id, context_id, task_id, artifact_id))
+        return _artifact(rows[0]) if rows else None
+
+    async def count(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> int:
+        """Return how many artifacts a task has."""
+        (row,) = await transaction.query(_COUNT, (transaction.tenant_id, context_id, task_id))
+        return int(row.artifacts)
+
+    async def put(
+        self,
+        transaction: Transaction,
+        context_id: UUID,
+        task_id: UUID,
+        new: NewArtifact,
+        numbers: Sequence[Sequence[int]],
+        *,
+        before: Artifact | None,
+        created_by: str,
+    ) -> Artifact | None:
+        """Write a version, or a chunk of the newest one, with what it is found by; the one before is found no more.
+
+        Args:
+            transaction: In which its task is locked.
+            context_id: Of which context.
+            task_id: Of which task.
+            new: What is written.
+            numbers: Of the terms of its passages.
+            before: The newest version until now.
+            created_by: Who writes.
+
+        Returns:
+            None, and nothing is written: the context is not there, is closed, or has as many as it may have.
+        """
+        said = new.said
+        parameters = {
+            "context_id": context_id,
+            "task_id": task_id,
+            "added": 0 if said.append else 1,
+            "artifacts_max": ARTIFACTS_MAX,
+            "part_count": len(said.parts),
+            "passage_count": len(new.passages),
+            "tokens": new.tokens,
+            "size_bytes": new.size_bytes,
+            "is_complete": said.is_last,
+            "artifact_id": said.artifact_id,
+            "parts": to_json(said.parts),
+        }
+        if said.append:
+            rows = await transaction.query(_EXTEND, parameters)
+        else:
+            described = {"created_by": created_by, "name": said.name, "description": said.description}
+            metadata = said.metadata_json or None
+            rows = await transaction.query(_BEGIN, {**parameters, **described, "metadata": metadata})
+        if not rows:
+            return None
+        written, scope = _artifact(rows[0]), Scope.of_context(context_id)
+        if before and not said.append:
+            pointed = await pointed_records.forget(transaction, context_id, before.place)
+            if pointed or before.passage_count:
+                await self._passages.remove(transaction, scope, [before.place])
+        first = written.passage_count - len(new.passages)
+        passages = [
+            placed(one, written, ordinal=first + number, numbers=numbers[number])
+            for number, one in enumerate(new.passages)
+        ]
+        await self._passages.put(transaction, scope, audience_of(rows[0]), passages)
+        records = pointed_records.pointed_in(said.parts, parts_before=written.part_count - len(said.parts))
+        await pointed_records.owe(transaction, context_id, rows[0], {written.place: records})
+        return written
+
+    async def of_task(self, context_id: UUID, task_id: UUID, *, principal: Principal) -> list[Artifact]:
+        """Return the artifacts of a task, each in its newest version and without its parts, oldest first."""
+        door = self._log.of(principal, context_id)
+        rows = await door.query(_LIST_SEEN, (door.tenant_id, context_id, task_id))
+        return [_artifact(row) for row in rows]
+
+    async def read(
+        self, context_id: UUID, task_id: UUID, artifact_id: str, *, version: int, principal: Principal
+    ) -> list[Artifact] | None:
+        """Return a version of an artifact, 0 the newest, or an empty list if there is none; None: there is no task."""
+        door = self._log.of(principal, context_id)
+        parameters = {"context_id": context_id, "task_id": task_id, "artifact_id": artifact_id, "version": version}
+        rows = await door.query(_READ_SEEN, parameters)
+        return [artifact_of(row) for row in rows if row.version] if rows else None
+
+    async def read_at(self, context_id: UUID, place: int, *, principal: Principal) -> list[Artifact] | None:
+        """Return the version whose passages have a place, or an empty list if none has; None: there is no context."""
+        door = self._log.of(principal, context_id)
+        parameters = {"context_id": context_id, "place": place}
+        rows = await door.query(_READ_AT_SEEN, parameters)
+        return [artifact_of(row) for row in rows if row.version] if rows else None
+
+    async def changed(
+        self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
+    ) -> list[tuple[int, Artifact]]:
+        """Return newest versions that changed between two numbers, by these, without their parts."""
+        door = self._log.of(principal, context_id)
+        rows = await door.query(_CHANGED_SEEN, (door.tenant_id, context_id, after, upto, count))
+        return [(row.change, _artifact(row)) for row in rows]
+
+    async def at(self, context_id: UUID, places: Sequence[int], *, principal: Principal) -> dict[int, Artifact]:
+        """Return the artifacts whose passages stand at some places, without those that were replaced."""
+        door = self._log.of(principal, context_id)
+        rows = await door.query(_AT, (door.tenant_id, context_id, list(places)))
+        return {row.place: _artifact(row) for row in rows}
+
+    async def places(
+        self, context_id: UUID, task_ids: Sequence[UUID], *, principal: Principal
+    ) -> dict[UUID, list[int]]:
+        """Return where the passages of the artifacts of tasks stand, of those tasks that the context has."""
+        door = self._log.of(principal, context_id)
+        found: dict[UUID, list[int]] = {}
+        for row in await door.query(_OF_TASKS, (door.tenant_id, context_id, list(task_ids))):
+            places = found.setdefault(row.task_id, [])
+            if row.place is not None:
+                places.append(row.place)
+        return found
+
+
+def placed(one: PassageText, of: Artifact, *, ordinal: int, numbers: Sequence[int] | None = None) -> Passage:
+    """Return a passage of an artifact where it stands; `numbers` as of `Passage`."""
+    return Passage(
+        seq=of.place,
+        ordinal=ordinal,
+        session=of.place,  # an artifact is a document of its own
+        text=one.text,
+        terms=one.terms,
+        numbers=numbers,
+        kind=KIND,
+        said_at=of.created_at,
+        is_said=False,
+        marks=one.marks,
+        role=ARTIFACT_ROLE,
+        part=one.part,
+        task_id=of.task_id,
+        source_id=uuid5(of.task_id, of.artifact_id),
+    )
+
+
+_FIELDS = tuple(name for name in Artifact.__slots__ if name not in ("parts", "metadata_json"))
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _FIELDS}
+
+
+def _artifact(row: Row) -> Artifact:
+    return Artifact(**_fields(row))
+
+
+def artifact_of(row: Row) -> Artifact:
+    """Return an artifact of a row that has its parts."""
+    return Artifact(**_fields(row), parts=of_json(row.parts), metadata_json=row.metadata or "")

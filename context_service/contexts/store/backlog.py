@@ -1,0 +1,96 @@
+"""How all contexts stand, for metrics: what grows, and what is owed in the background and waits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+
+from context_service.retrieval.store.passages import CONTEXT, OF_USERS
+from context_service.retrieval.store.vector_outbox import owing_topic
+from contextkeep.errors import ContextKeepError
+from service_runtime import background
+from service_runtime.metrics import SUBJECT_ERASURES_PENDING, Metrics
+from service_runtime.postgres import Across, Database
+
+_log = logging.getLogger("standing")
+
+INTERVAL_S = 60.0
+
+# Passages are those that Postgres has counted, near enough, and not looked at one by one.
+_INDEX = """
+    SELECT pg_relation_size('context.passage_terms') AS index_bytes,
+        (SELECT n_live_tup FROM pg_stat_user_tables WHERE relid = 'context.passage'::regclass) AS passages
+"""
+_OLDEST = Across(
+    sql="""
+        SELECT
+            (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.outbox
+                WHERE tenant_id = %(tenant_id)s AND topic = ANY (%(topics)s)) AS vectors_s,
+            (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.erasure
+                WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL) AS erasures_s,
+            (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.subject_erasure
+                WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL) AS subjects_s
+    """,
+    contexts=True,
+    subjects=True,
+    why="it reads ages, for metrics, and none of whose they are",
+)
+
+
+class Standing:
+    """Reads it once a minute; every replica tells the same of its database.
+
+    Args:
+        database: Where contexts are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.index_bytes = 0.0  # of the index of words
+        self.passages = 0.0
+        self.vectors_pending_s = 0.0  # since the oldest passage waits for its vector; 0: none does
+        self.erasures_pending_s = 0.0  # since the oldest context that is gone is not wholly removed; 0: all are
+
+        self.subjects_pending_s = 0.0  # the same of the oldest subject
+
+    def show(self, metrics: Metrics) -> None:
+        """Let metrics read what was read last."""
+        for name, field, meaning in (
+            ("contextkeep_index_bytes", "index_bytes", "Bytes of the index of words"),
+            ("contextkeep_index_passages", "passages", "Passages that the index finds, about"),
+            ("contextkeep_vectors_pending_seconds", "vectors_pending_s", "Age of the oldest vector that is owed"),
+            ("contextkeep_erasures_pending_seconds", "erasures_pending_s", "Age of the oldest unfinished erasure"),
+            (SUBJECT_ERASURES_PENDING, "subjects_pending_s", "Age of the oldest unfinished erasure of a subject"),
+        ):
+            metrics.watch(name, meaning, partial(getattr, self, field))
+
+    async def keep_reading(self) -> None:
+        """Read until cancelled."""
+        while True:
+            try:
+                await self.read()
+            except ContextKeepError as error:
+                _log.warning("standing not read", extra={"error": str(error)})
+            except Exception:
+                _log.exception("standing not read")  # the next time may do better
+            await asyncio.sleep(background.apart(INTERVAL_S, 0.75, 1.25))
+
+    async def read(self) -> None:
+        """Read it now.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        indexes = await self._database.everywhere(_INDEX)
+        named = {"topics": [owing_topic(kind) for kind in (CONTEXT, *OF_USERS)]}
+        oldest = [
+            row
+            for tenant in await self._database.tenants(reachable=True)
+            for row in await tenant.query(_OLDEST, {**named})
+        ]
+        self.index_bytes = sum(index.index_bytes for index in indexes)
+        self.passages = sum(index.passages or 0 for index in indexes)
+        self.vectors_pending_s = max((row.vectors_s or 0.0 for row in oldest), default=0.0)
+        self.erasures_pending_s = max((row.erasures_s or 0.0 for row in oldest), default=0.0)
+        self.subjects_pending_s = max((row.subjects_s or 0.0 for row in oldest), default=0.0)

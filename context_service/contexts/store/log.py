@@ -1,0 +1,984 @@
+"""The SQL of contexts: headers, and the log of their messages.
+
+An append is one statement, in one round trip: it takes the next places of the context, writes the messages and what
+they are found by, and answers the request. Only of messages that name tasks or records there are others in its
+transaction. What is already there (a message id, a request id, the one context of an external id) makes Postgres refuse
+the whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from context_service.contexts.model import (
+    Context,
+    ContextFilter,
+    ContextInput,
+    ExternalId,
+    Message,
+    NewMessage,
+    Retracted,
+    Sent,
+)
+from context_service.contexts.pure.passages import placed
+from context_service.contexts.store import pointed_records
+from context_service.kernel.parts import Part, of_json, to_json
+from context_service.retrieval.store.passages import CONTEXT, GIVEN, Passages, Scope, portions, putting, putting_bytes
+from service_runtime.auth import Principal
+from service_runtime.copying import copied, fields_of
+from service_runtime.documents import beside_the_loop
+from service_runtime.pages import PAGE_BYTES_MAX, PAGE_SIZE_MAX
+from service_runtime.postgres import Across, Database, Row, Tenant, TextArray, Transaction, json_rows
+from service_runtime.queue_room import QUEUED_MAX
+from service_runtime.requests import Request, answer_parameters
+
+SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a session, if its sender does not name one
+SEQ_MAX = 2**63 - 1
+AGENTS_MAX = 100  # that a header names
+_PARTS_CHARACTERS_AT_ONCE = 32 * 1024  # of stored parts, which are read in milliseconds; then others have their turn
+
+ALIVE = "(deleted_at IS NULL AND (expires_at IS NULL OR expires_at > now()))"
+
+_HEADER = """
+    context_id, ancestors, title, external_ids::text AS external_ids, metadata::text AS metadata, entity_node_id,
+    agent_ids, app_id, agent_bundle_id, owner_user_id, created_by, created_at, updated_at, expires_at, closed_at,
+    recall_profile, last_seq, message_count, token_count, header_change, imported::text AS imported_json
+"""
+
+BELOW_MAX = 1_000  # contexts that are found below one at once
+
+
+def below(of: str, unless: str = "deleted_at") -> str:
+    """Return a query for the contexts that were forked from others, or from such, which locks them.
+
+    Args:
+        of: Has the others.
+        unless: The column that says that one is done with.
+    """
+    return f"""
+        SELECT c.tenant_id, c.context_id FROM {of} CROSS JOIN LATERAL (
+            SELECT c.tenant_id, c.context_id FROM context.context c
+            WHERE c.tenant_id = {of}.tenant_id AND c.ancestors[1] = {of}.ancestors[1]
+                AND c.ancestors[2] IS NOT NULL AND {of}.context_id = ANY (c.ancestors)
+                AND c.context_id <> {of}.context_id AND c.{unless} IS NULL
+            ORDER BY c.ancestors[1], c.context_id  -- by their index, and always in one order
+            LIMIT {BELOW_MAX}
+            FOR UPDATE
+        ) c
+    """  # noqa: S608 - constants
+
+
+# The external ids of a context, by which it is found.
+_NAMED = """
+, named AS (
+    INSERT INTO context.context_external_id (
+        tenant_id, context_id, ancestors, system, id, owner_user_id, app_id, agent_bundle_id
+    )
+    SELECT DISTINCT h.tenant_id, h.context_id, h.ancestors, e ->> 'system', e ->> 'id', h.owner_user_id, h.app_id,
+        h.agent_bundle_id
+    FROM header h, jsonb_array_elements(h.external_ids) e
+    ON CONFLICT DO NOTHING
+)
+"""
+
+_GIVEN_PLACED = """
+        coalesce(g.said_at, now()) AS said_at, g.ordinal, g.part, g.is_said, g.marks, g.kind, g.role, g.author,
+        g.task_id, g.source_id, g.terms, g.text, g.n
+"""
+_AUDIENCE = """
+audience AS (
+    SELECT h.context_id, h.owner_user_id, '' AS graph_name, h.agent_bundle_id, h.app_id, h.ancestors FROM header h
+)
+"""
+
+# The messages behind the place that `header` says, their passages, and the answer to the request. `said` is a row for
+# each message; which session the first one belongs to, and the first one that names its session, only the header tells.
+# A passage is given with the number of its message.
+_WRITE = f"""
+, said AS (
+    SELECT *
+    FROM ROWS FROM (json_to_recordset(%(messages)s::json) AS (
+        message_id text, role text, name text, agent_id text, content text, content_sha256 bytea, parts json,
+        metadata text, said_at timestamptz, session bigint, tokens integer, size_bytes integer, task_id uuid,
+        reference_task_ids uuid[]
+    )) WITH ORDINALITY s (
+        message_id, role, name, agent_id, content, content_sha256, parts, metadata, said_at, session, tokens,
+        size_bytes, task_id, reference_task_ids, n
+    )
+), written AS (
+    INSERT INTO context.message (
+        tenant_id, context_id, ancestors, seq, said_at, session, tokens, size_bytes, owner_user_id, app_id,
+        agent_bundle_id, message_id, role, name, agent_id, content, content_sha256, parts, metadata, task_id,
+        reference_task_ids
+    )
+    SELECT
+        h.tenant_id, h.context_id, h.ancestors, h.seq_before + s.n, coalesce(s.said_at, now()),
+        h.session_before + s.session + CASE WHEN s.n >= %(first_named)s THEN h.begins_by_name ELSE 0 END, s.tokens,
+        s.size_bytes, h.owner_user_id, h.app_id, h.agent_bundle_id, s.message_id, s.role, s.name, s.agent_id, s.content,
+        s.content_sha256, s.parts, s.metadata::json, s.task_id, s.reference_task_ids
+    FROM header h, said s
+    RETURNING message_id, seq, created_at, tokens, session
+), answered AS (
+    INSERT INTO context.request (tenant_id, request_id, about_id, rpc, fingerprint, answer)
+    SELECT
+        %(tenant_id)s, %(request_key)s, %(context_id)s, %(rpc)s, %(fingerprint)s,
+        jsonb_build_object(
+            'context_id', %(context_id)s::uuid, 'created', %(created)s::boolean,
+            'messages',
+            %(known)s::jsonb || jsonb_agg(jsonb_build_array(message_id, seq, created_at, tokens) ORDER BY seq)
+        )
+    FROM written
+    WHERE %(request_key)s::uuid IS NOT NULL
+    HAVING count(*) > 0
+), {GIVEN}, placed AS (
+    SELECT w.seq, w.session, {_GIVEN_PLACED}
+    FROM header h, written w, given g
+    WHERE w.seq = h.seq_before + g.seq
+), {_AUDIENCE}
+"""  # noqa: S608 - constants
+# More passages of messages that are written, in the same transaction.
+_MORE = f"""
+WITH header AS (
+    SELECT context_id, ancestors, owner_user_id, app_id, agent_bundle_id
+    FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
+), {GIVEN}, placed AS (
+    SELECT w.seq, w.session, {_GIVEN_PLACED}
+    FROM given g CROSS JOIN LATERAL (
+        SELECT m.seq, m.session FROM context.message m
+        WHERE m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.seq = %(seq_before)s::bigint + g.seq
+        LIMIT 1  -- by its key: planned while there are few, a join would read the whole context for ever
+    ) w
+), {_AUDIENCE}
+"""  # noqa: S608 - constants
+_WRITTEN = """
+SELECT w.message_id, w.seq, w.created_at, w.tokens, h.ancestors, h.owner_user_id, h.app_id, h.agent_bundle_id
+FROM written w, header h
+ORDER BY w.seq
+"""
+
+_BEGIN = f"""
+WITH header AS (
+    INSERT INTO context.context (
+        tenant_id, context_id, ancestors, entity_node_id, expires_at, last_seq, last_said_at, last_session,
+        message_count, token_count, last_session_name, owner_user_id, app_id, agent_bundle_id, created_by, title,
+        recall_profile, only_system, only_id, agent_ids, external_ids, metadata
+    )
+    VALUES (
+        %(tenant_id)s, %(context_id)s, %(ancestors)s::uuid[] || %(context_id)s::uuid, %(entity_node_id)s,
+        %(expires_at)s, %(count)s, coalesce(%(last_said_at)s::timestamptz, now()), %(session_count)s, %(count)s,
+        %(token_count)s, %(last_name)s,
+        %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s, %(created_by)s, %(title)s, %(recall_profile)s,
+        %(only_system)s, %(only_id)s,
+        (%(agent_ids)s::text[])[1:%(agents_max)s], %(external_ids)s, %(context_metadata)s
+    )
+    RETURNING *, 0::bigint AS seq_before, 0::bigint AS session_before, 0 AS begins_by_name
+)
+{_NAMED}
+"""  # noqa: S608 - constants
+
+_APPEND = f"""
+WITH header AS (
+    UPDATE context.context c
+    SET
+        last_seq = c.last_seq + %(count)s,
+        message_count = c.message_count + %(count)s,
+        token_count = c.token_count + %(token_count)s,
+        updated_at = now(),
+        last_said_at = coalesce(%(last_said_at)s::timestamptz, now()),
+        last_session = before.last_session + before.begins + before.begins_by_name + %(session_count)s,
+        last_session_name = coalesce(nullif(%(last_name)s, ''), c.last_session_name),
+        agent_ids = CASE
+            WHEN %(agent_ids)s::text[] <@ c.agent_ids THEN c.agent_ids
+            ELSE (c.agent_ids || ARRAY(
+                SELECT a FROM unnest(%(agent_ids)s::text[]) WITH ORDINALITY u (a, n)
+                WHERE a <> ALL (c.agent_ids) ORDER BY n
+            ))[1:%(agents_max)s]
+        END
+    FROM (
+        SELECT
+            tenant_id, context_id, last_seq, last_session,
+            -- A first message that names its session counts by its name, any other by the time since the last one.
+            CASE
+                WHEN %(first_named)s > 1
+                    AND coalesce(%(first_said_at)s::timestamptz, now()) - last_said_at > %(gap)s THEN 1
+                ELSE 0
+            END AS begins,
+            CASE WHEN %(first_name)s <> last_session_name THEN 1 ELSE 0 END AS begins_by_name
+        FROM context.context
+        WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NULL AND {ALIVE}
+        FOR UPDATE
+    ) before
+    -- By its key: planned while there are few contexts, a join alone would go through all of the tenant for ever.
+    WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND c.context_id = before.context_id
+    RETURNING
+        c.tenant_id, c.context_id, c.ancestors, c.owner_user_id, c.app_id, c.agent_bundle_id,
+        before.last_seq AS seq_before, before.last_session + before.begins AS session_before, before.begins_by_name
+)
+"""  # noqa: S608 - constants
+
+_READ = f"SELECT {_HEADER} FROM context.context WHERE tenant_id = %s AND context_id = %s AND {ALIVE}"  # noqa: S608
+_LOCK = f"{_READ} FOR UPDATE"
+_HOLD = f"{_READ} FOR KEY SHARE"
+_READ_SEEN = Across(sql=_READ, administrators=True, why="an administrator reads all of the tenant")
+
+_FIND_ONLY = Across(
+    sql=f"""
+        SELECT context_id FROM context.context
+        WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(owner_user_id)s AND app_id = %(app_id)s
+            AND agent_bundle_id = %(agent_bundle_id)s AND only_system = %(system)s AND only_id = %(id)s AND {ALIVE}
+    """,  # noqa: S608
+    contexts=True,
+    why="it finds which context is meant: that of an owner and an external id",
+)
+
+# An only context that is past its time gives its external id away, before it is removed.
+_RELEASE_EXPIRED = Across(
+    sql="""
+        UPDATE context.context SET only_system = NULL, only_id = NULL
+        WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(owner_user_id)s AND app_id = %(app_id)s
+            AND agent_bundle_id = %(agent_bundle_id)s AND only_system = %(system)s AND only_id = %(id)s
+            AND expires_at <= now()
+    """,
+    contexts=True,
+    why="it finds which context is meant: that of an owner and an external id",
+)
+
+_KNOWN = f"""
+SELECT m.message_id, m.seq, m.created_at, m.tokens, m.content_sha256
+FROM (
+    SELECT tenant_id, context_id FROM context.context WHERE tenant_id = %s AND context_id = %s AND {ALIVE}
+) c
+JOIN context.message m
+    ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.message_id = ANY (%s)
+"""  # noqa: S608
+
+
+def _listing(source: str) -> str:
+    return f"""
+SELECT {_HEADER}
+FROM {source}
+WHERE tenant_id = %(tenant_id)s
+    AND (%(after_at)s::timestamptz IS NULL OR (created_at, context_id) < (%(after_at)s, %(after_id)s::uuid))
+    AND (%(agent_id)s = '' OR %(agent_id)s = ANY (agent_ids))
+    AND (%(owner_user_id)s = '' OR owner_user_id = %(owner_user_id)s)
+    AND (%(created_from)s::timestamptz IS NULL OR created_at >= %(created_from)s)
+    AND (%(created_to)s::timestamptz IS NULL OR created_at < %(created_to)s)
+    AND (%(is_closed)s::boolean IS NULL OR (closed_at IS NOT NULL) = %(is_closed)s)
+    AND (%(app_id)s = '' OR app_id = %(app_id)s)
+    AND (%(entity_node_id)s::uuid IS NULL OR entity_node_id = %(entity_node_id)s)
+    AND metadata @> %(metadata)s
+    AND {ALIVE}
+ORDER BY created_at DESC, context_id DESC
+LIMIT %(count)s
+"""  # noqa: S608 - constants
+
+
+# From the newest on; or those of an external id, which are few.
+_LIST = _listing("context.context c")
+_LIST_NAMED = _listing("""(
+    SELECT c.*
+    FROM context.context_external_id e
+    JOIN context.context c ON c.tenant_id = e.tenant_id AND c.context_id = e.context_id
+    WHERE e.tenant_id = %(tenant_id)s AND e.system = %(system)s AND e.id = %(id)s
+) c""")
+
+# Each is looked up by itself. Planned before anybody counted the table, a list of them, or an equal `seq`, is sought
+# among all messages of the context, by the index of their ids; a range in order is the key's alone.
+_IDS = """
+SELECT s.seq, m.message_id
+FROM unnest(%(seqs)s::bigint[]) s (seq)
+    CROSS JOIN LATERAL (
+        SELECT m.message_id, m.retracted_at
+        FROM context.message m
+        WHERE m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.seq BETWEEN s.seq AND s.seq
+        ORDER BY m.seq
+        LIMIT 1
+    ) m
+WHERE m.retracted_at IS NULL
+"""
+
+# Whatever follows the prefix sorts before a "z", in any collation; what is found besides does not begin with it.
+_IDS_BEGINNING = """
+SELECT m.message_id, m.retracted_at IS NOT NULL AS is_retracted
+FROM unnest(%(prefixes)s::text[]) p (prefix)
+    JOIN context.message m ON m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s
+        AND m.message_id >= p.prefix AND m.message_id < p.prefix || 'z' AND starts_with(m.message_id, p.prefix)
+"""
+
+_WHY_LISTS = "it lists the headers of all contexts that the principal sees"
+_LIST_SEEN = Across(sql=_LIST, contexts=True, administrators=True, why=_WHY_LISTS)
+_LIST_NAMED_SEEN = Across(sql=_LIST_NAMED, contexts=True, administrators=True, why=_WHY_LISTS)
+
+_UPDATE = f"""
+WITH header AS (
+    UPDATE context.context
+    SET title = %(title)s, metadata = %(context_metadata)s, entity_node_id = %(entity_node_id)s,
+        expires_at = %(expires_at)s, recall_profile = %(recall_profile)s, external_ids = %(external_ids)s,
+        updated_at = now(), last_change = last_change + 1, header_change = last_change + 1
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
+    RETURNING *
+), gone AS (
+    DELETE FROM context.context_external_id e
+    USING header h
+    WHERE e.tenant_id = h.tenant_id AND e.context_id = h.context_id AND NOT EXISTS (
+        SELECT FROM jsonb_array_elements(h.external_ids) x WHERE x ->> 'system' = e.system AND x ->> 'id' = e.id
+    )
+)
+{_NAMED}
+SELECT {_HEADER} FROM header
+"""  # noqa: S608
+
+# What was forked from a context that is closed, or from such.
+_CLOSE_BELOW = f"""
+WITH this AS (
+    SELECT tenant_id, context_id, ancestors FROM context.context
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NOT NULL
+), below AS ({below("this", "closed_at")})
+UPDATE context.context c
+SET closed_at = now(), updated_at = now(), last_change = last_change + 1, header_change = last_change + 1
+FROM below
+WHERE c.tenant_id = below.tenant_id AND c.context_id = below.context_id AND c.closed_at IS NULL
+RETURNING c.context_id
+"""  # noqa: S608
+_CLOSE_BELOW_SEEN = Across(
+    sql=_CLOSE_BELOW, contexts=True, why="a context that is named closes those with it that were forked from it"
+)
+_CLOSE = f"""
+UPDATE context.context
+SET closed_at = coalesce(closed_at, now()), updated_at = now(),
+    last_change = CASE WHEN closed_at IS NULL THEN last_change + 1 ELSE last_change END,
+    header_change = CASE WHEN closed_at IS NULL THEN last_change + 1 ELSE header_change END
+WHERE tenant_id = %s AND context_id = %s AND {ALIVE}
+RETURNING {_HEADER}
+"""  # noqa: S608
+
+
+# The header beside each message: a context without any gives one row, one that is not there gives none. What is past
+# the bytes of a page is cut before Postgres reads its texts.
+def _paging(order: str, which: str = "") -> str:
+    return f"""
+SELECT m.*, c.closed_at
+FROM (
+    SELECT tenant_id, context_id, closed_at FROM context.context
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND {ALIVE}
+) c
+LEFT JOIN LATERAL (
+    SELECT message_id, seq, role, name, agent_id, content, parts::text AS parts, metadata::text AS metadata, created_at,
+        said_at, tokens, task_id, reference_task_ids
+    FROM (
+        SELECT *, sum(size_bytes) OVER (ORDER BY {order} ROWS UNBOUNDED PRECEDING) AS upto,
+            row_number() OVER (ORDER BY {order}) AS place
+        FROM (
+            SELECT * FROM context.message m
+            WHERE m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.retracted_at IS NULL
+                AND m.seq BETWEEN %(seq_from)s AND %(seq_to)s{which}
+            ORDER BY {order}
+            LIMIT %(count)s
+        ) wanted
+    ) counted
+    WHERE upto <= %(bytes_max)s OR place = 1
+) m ON true
+ORDER BY {order}
+"""  # noqa: S608 - constants
+
+
+# Messages `m` in one column, for a statement that reads few of them beside something else: see `messages_of`.
+MESSAGES_JSON = """
+json_agg(json_build_array(
+    m.message_id, m.seq, m.role, m.content, m.parts::text, m.name, m.agent_id, m.metadata::text, m.created_at,
+    m.said_at, m.tokens, m.task_id, m.reference_task_ids
+) ORDER BY m.seq)::text
+"""
+
+_PAGE, _PAGE_NEWEST_FIRST = _paging("seq"), _paging("seq DESC")
+_PAGE_OF_TASK = _paging("seq DESC", " AND m.task_id = %(task_id)s")
+_WHY = "an administrator reads all of the tenant"
+_PAGE_SEEN = Across(sql=_PAGE, administrators=True, why=_WHY)
+_PAGE_NEWEST_FIRST_SEEN = Across(sql=_PAGE_NEWEST_FIRST, administrators=True, why=_WHY)
+_PAGE_OF_TASK_SEEN = Across(sql=_PAGE_OF_TASK, administrators=True, why=_WHY)
+
+_MESSAGE = f"""
+SELECT m.message_id, m.seq, m.role, m.name, m.agent_id, m.content, m.parts::text AS parts, m.metadata::text AS metadata,
+    m.created_at, m.said_at, m.tokens, m.task_id, m.reference_task_ids, c.closed_at
+FROM (
+    SELECT tenant_id, context_id, closed_at FROM context.context
+    WHERE tenant_id = %s AND context_id = %s AND {ALIVE}
+) c
+LEFT JOIN context.message m
+    ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.message_id = %s AND m.retracted_at IS NULL
+"""  # noqa: S608
+_MESSAGE_SEEN = Across(sql=_MESSAGE, administrators=True, why=_WHY)
+
+# The header is locked: nobody else takes the next number.
+_RETRACT = """
+WITH hidden AS (
+    UPDATE context.message SET retracted_at = now(), retracted_change = (
+        SELECT last_change + 1 FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
+    )
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND message_id = ANY (%(message_ids)s)
+        AND retracted_at IS NULL
+    RETURNING seq, tokens
+), pointed AS (
+    DELETE FROM context.message_record r USING hidden
+    WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.seq = hidden.seq
+), counted AS (
+    UPDATE context.context
+    SET message_count = message_count - (SELECT count(*) FROM hidden),
+        token_count = token_count - (SELECT coalesce(sum(tokens), 0) FROM hidden),
+        updated_at = now(), last_change = last_change + 1
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND EXISTS (SELECT FROM hidden)
+)
+SELECT seq FROM hidden
+"""
+
+# All that one call took back has one number.
+_RETRACTED = """
+SELECT retracted_change AS change, array_agg(seq ORDER BY seq) AS seqs,
+    array_agg(message_id ORDER BY seq) AS message_ids
+FROM context.message
+WHERE tenant_id = %s AND context_id = %s AND retracted_change > %s AND retracted_change <= %s
+GROUP BY retracted_change
+ORDER BY retracted_change
+LIMIT %s
+"""
+_RETRACTED_SEEN = Across(sql=_RETRACTED, administrators=True, why=_WHY)
+
+
+# What comes before a write in its transaction, and may refuse it; and what comes behind it.
+Hold = Callable[[Transaction], Awaitable[None]]
+Then = Callable[[Transaction, Sequence[Sent]], Awaitable[None]]
+
+
+class Taken(Enum):
+    """What is already there and made Postgres refuse a write."""
+
+    MESSAGE = "message_id"
+    REQUEST = "request_pkey"
+    ONLY = "context_only"
+
+
+class AlreadyThere(Exception):
+    """A write met what is already there: nothing is written."""
+
+    def __init__(self, taken: Taken) -> None:
+        super().__init__(taken)
+        self.taken = taken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A message that is in the log."""
+
+    sent: Sent
+    sha256: bytes
+
+
+class Log:
+    """Contexts and their messages.
+
+    Args:
+        database: Where they are.
+        passages: What they are found by.
+        queued_max: Records of a tenant that messages and artifacts point at, and that wait to be read.
+    """
+
+    def __init__(self, database: Database, passages: Passages, *, queued_max: int = QUEUED_MAX) -> None:
+        self._room_for_records = pointed_records.room(queued_max)
+        self._database = database
+        self._passages = passages
+        puts = passages.puts(CONTEXT)
+        writing = f"{_WRITE}, {puts} {_WRITTEN}"
+        self._beginning, self._appending = f"{_BEGIN}{writing}", f"{_APPEND}{writing}"
+        self._putting_more = f"{_MORE}, {puts} SELECT"
+
+    def of(self, principal: Principal, context_id: UUID) -> Tenant:
+        """Return the door to the rows of one context, for whom a principal acts."""
+        return self._database.of(principal, context_id=context_id)
+
+    async def take_room_for_records(self, tenant_id: UUID, parts: Sequence[Part]) -> None:
+        """Let in the records that parts point at, before what holds these parts is written.
+
+        Raises:
+            LimitExceeded: too many such records of the tenant wait to be read.
+        """
+        if pointed := pointed_records.pointed_in(parts):
+            await self._room_for_records.take(self._database.tenant(tenant_id), items=len(pointed))
+
+    async def begin(
+        self,
+        context_id: UUID,
+        said: ContextInput,
+        messages: Sequence[NewMessage],
+        *,
+        principal: Principal,
+        only: ExternalId | None = None,
+        parent: Context | None = None,
+        hold: Hold | None = None,
+        then: Then | None = None,
+        request: Request | None,
+    ) -> list[Sent]:
+        """Make a context with its first messages.
+
+        Args:
+            context_id: Its id, which is new.
+            said: What it is to be.
+            messages: At least one.
+            principal: Its owner and bounds are the context's.
+            only: It is to be the one that the owner has for this id.
+            parent: From which it is forked; whose that is, it is, too.
+            hold: Comes before, in the same transaction; what it raises, this does.
+            then: Comes behind, likewise.
+            request: Makes it happen once.
+
+        Raises:
+            AlreadyThere: there is such a context, or the request was answered.
+        """
+        parameters = {
+            **_header_parameters(said),
+            "app_id": said.app_id,
+            "agent_bundle_id": said.agent_bundle_id,
+            "owner_user_id": parent.owner_user_id if parent else principal.user_id,
+            "created_by": principal.subject,
+            "ancestors": list(parent.ancestors) if parent else [],
+            "only_system": only and only.system,
+            "only_id": only and only.id,
+            "created": True,
+            "known": "[]",
+        }
+        door = self.of(principal, context_id)
+        return await self._write(
+            door, self._beginning, context_id, messages, parameters, hold=hold, then=then, request=request
+        )
+
+    async def append(
+        self,
+        context_id: UUID,
+        messages: Sequence[NewMessage],
+        *,
+        known: Iterable[Known],
+        hold: Hold | None = None,
+        then: Then | None = None,
+        principal: Principal,
+        request: Request | None,
+    ) -> list[Sent]:
+        """Write messages behind the last one, in one statement; none, if the context is not there or closed.
+
+        Args:
+            context_id: Of which context.
+            messages: At least one.
+            known: Others of the request, which are in the log: its answer names them, too.
+            hold: Comes before, in the same transaction; what it raises, this does.
+            then: Comes behind, likewise; not if none were written.
+            principal: Who writes.
+            request: Makes it happen once.
+
+        Raises:
+            AlreadyThere: one of the messages is, or the request was answered.
+        """
+        door = self.of(principal, context_id)
+        there = sorted([one.sent.seq, one.sent.message_id, one.sent.created_at, one.sent.tokens] for one in known)
+        answered = [[message_id, seq, created_at, tokens] for seq, message_id, created_at, tokens in there]
+        parameters = {"created": False, "known": orjson.dumps(answered).decode()}
+        return await self._write(
+            door, self._appending, context_id, messages, parameters, hold=hold, then=then, request=request
+        )
+
+    async def _write(
+        self,
+        door: Tenant,
+        statement: str,
+        context_id: UUID,
+        messages: Sequence[NewMessage],
+        parameters: dict[str, Any],
+        *,
+        hold: Hold | None = None,
+        then: Then | None = None,
+        request: Request | None,
+    ) -> list[Sent]:
+        size_bytes = sum(message.size_bytes + putting_bytes(message.passages) for message in messages)
+        said, more = await beside_the_loop(size_bytes, _said_parameters, context_id, messages)
+        named = {"tenant_id": door.tenant_id, "context_id": context_id}
+        parameters = {
+            **parameters,
+            **said,
+            **named,
+            "agents_max": AGENTS_MAX,
+            "gap": SESSION_GAP,
+            **answer_parameters(request, door.bounds),
+        }
+
+        pointed = {message.said.message_id: pointed_records.pointed_in(message.said.parts) for message in messages}
+        await self.take_room_for_records(door.tenant_id, [part for one in messages for part in one.said.parts])
+
+        async def work(transaction: Transaction) -> list[Row]:
+            if hold:
+                await hold(transaction)
+            rows = await transaction.query(statement, parameters)
+            if rows:
+                for portion in more:
+                    put = {**portion, **named, "seq_before": rows[0].seq - 1}
+                    await transaction.query(self._putting_more, put)
+                by_seq = {row.seq: pointed.get(row.message_id, {}) for row in rows}
+                await pointed_records.owe(transaction, context_id, rows[0], by_seq)
+                if then:
+                    await then(transaction, [_sent(row) for row in rows])
+            return rows
+
+        try:
+            if hold or then or more or any(pointed.values()):
+                rows = await door.transaction(work)
+            else:
+                rows = await door.query(statement, parameters)
+        except psycopg.errors.UniqueViolation as error:
+            raise AlreadyThere(Taken(error.diag.constraint_name)) from error
+        return [_sent(row) for row in rows]
+
+    async def find_only(self, only: ExternalId, said: ContextInput, *, principal: Principal) -> UUID | None:
+        """Return the one context that the principal's user has for an external id, in app and bundle of a new one."""
+        door = self._database.of(principal)
+        rows = await door.query(_FIND_ONLY, _only_parameters(door, only, said, principal))
+        return rows[0].context_id if rows else None
+
+    async def release_expired(self, only: ExternalId, said: ContextInput, *, principal: Principal) -> None:
+        """Take an external id from what `find_only` would find, if that is past its time."""
+        door = self._database.of(principal)
+        await door.query(_RELEASE_EXPIRED, _only_parameters(door, only, said, principal))
+
+    async def known(self, context_id: UUID, message_ids: Sequence[str], *, principal: Principal) -> dict[str, Known]:
+        """Return which of some ids are those of messages, retracted ones too."""
+        door = self.of(principal, context_id)
+        rows = await door.query(_KNOWN, (door.tenant_id, context_id, list(message_ids)))
+        return {row.message_id: Known(sent=_sent(row), sha256=bytes(row.content_sha256)) for row in rows}
+
+    async def known_of(self, transaction: Transaction, context_id: UUID, message_ids: Sequence[str]) -> set[str]:
+        """Return which of some ids are those of messages, within a transaction."""
+        rows = await transaction.query(_KNOWN, (transaction.tenant_id, context_id, list(message_ids)))
+        return {row.message_id for row in rows}
+
+    async def read(self, context_id: UUID, *, principal: Principal) -> Context | None:
+        """Return the header of a context; None: there is none for the principal."""
+        door = self.of(principal, context_id)
+        rows = await door.query(_READ_SEEN, (door.tenant_id, context_id))
+        return _context(rows[0]) if rows else None
+
+    async def lock(self, transaction: Transaction, context_id: UUID) -> Context | None:
+        """Return the header of a context, locked until the transaction ends; None: there is none."""
+        rows = await transaction.query(_LOCK, (transaction.tenant_id, context_id))
+        return _context(rows[0]) if rows else None
+
+    async def hold(self, transaction: Transaction, context_id: UUID) -> bool:
+        """Keep a context from being removed until the transaction ends, and say whether it is there."""
+        return bool(await transaction.query(_HOLD, (transaction.tenant_id, context_id)))
+
+    async def headers(
+        self, which: ContextFilter, *, principal: Principal, after: tuple[datetime, UUID] | None, count: int
+    ) -> list[Context]:
+        """Return contexts, newest first, behind the one with `after`."""
+        statement = _LIST_NAMED_SEEN if which.external_id else _LIST_SEEN
+        door = self._database.of(principal)
+        rows = await door.query(
+            statement,
+            {
+                **fields_of(which),
+                "after_at": after and after[0],
+                "after_id": after and after[1],
+                "metadata": which.metadata_contains_json,
+                "system": which.external_id and which.external_id.system,
+                "id": which.external_id and which.external_id.id,
+                "count": count,
+            },
+        )
+        return [_context(row) for row in rows]
+
+    async def update(self, transaction: Transaction, context_id: UUID, said: ContextInput) -> Context:
+        """Write what may change of a header that is locked."""
+        parameters = {**_header_parameters(said), "context_id": context_id}
+        (row,) = await transaction.query(_UPDATE, parameters)
+        return _context(row)
+
+    async def close(self, transaction: Transaction, context_id: UUID) -> Context:
+        """Close a context that is locked, and return it."""
+        (row,) = await transaction.query(_CLOSE, (transaction.tenant_id, context_id))
+        return _context(row)
+
+    async def close_below(self, context_id: UUID, *, principal: Principal) -> None:
+        """Close what was forked from a context that is closed, or from such."""
+        door = self.of(principal, context_id)
+        named = {"context_id": context_id}
+        while len(await door.query(_CLOSE_BELOW_SEEN, named)) == BELOW_MAX:
+            pass
+
+    async def page(
+        self,
+        context_id: UUID,
+        *,
+        principal: Principal,
+        seq_from: int,
+        seq_to: int,
+        count: int,
+        newest_first: bool,
+        task_id: UUID | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
+    ) -> list[Message] | None:
+        """Return messages between two places, `count` of them and `bytes_max` at most; None: there is no such context.
+
+        One message comes, however large it is.
+
+        Args:
+            context_id: Of which context.
+            principal: Who reads.
+            seq_from: The first place.
+            seq_to: The last place.
+            count: Messages at most.
+            newest_first: In which order; of a task, always.
+            task_id: Only of this task.
+            bytes_max: Of all that come.
+        """
+        if task_id:
+            statement = _PAGE_OF_TASK_SEEN
+        elif newest_first:
+            statement = _PAGE_NEWEST_FIRST_SEEN
+        else:
+            statement = _PAGE_SEEN
+        door = self.of(principal, context_id)
+        rows = await door.query(
+            statement,
+            {
+                "context_id": context_id,
+                "seq_from": seq_from,
+                "seq_to": seq_to,
+                "count": count,
+                "bytes_max": bytes_max,
+                "task_id": task_id,
+            },
+        )
+        return await _messages(rows) if rows else None
+
+    async def newest(
+        self, context_id: UUID, *, principal: Principal, count: int | None, task_id: UUID | None = None
+    ) -> list[Message] | None:
+        """Return the newest messages, the oldest of them first; None: there is no such context.
+
+        Args:
+            context_id: Which context.
+            principal: Who reads.
+            count: So many at most; None: as many as fit.
+            task_id: Only those of a task.
+        """
+        messages = await self.page(
+            context_id,
+            principal=principal,
+            seq_from=1,
+            seq_to=SEQ_MAX,
+            count=min(count or PAGE_SIZE_MAX, PAGE_SIZE_MAX),
+            newest_first=True,
+            task_id=task_id,
+        )
+        return messages and messages[::-1]
+
+    async def message_ids(self, context_id: UUID, seqs: Sequence[int], *, principal: Principal) -> dict[int, str]:
+        """Return the ids of messages by their places, without those that are retracted."""
+        door = self.of(principal, context_id)
+        said = {"context_id": context_id, "seqs": list(seqs)}
+        rows = await door.query(_IDS, said)
+        return {row.seq: row.message_id for row in rows}
+
+    async def ids_beginning(
+        self, context_id: UUID, prefixes: Sequence[str], *, principal: Principal
+    ) -> dict[str, bool]:
+        """Return ids of messages that begin with one of these and a digit, and whether each is retracted."""
+        door = self.of(principal, context_id)
+        named = {"context_id": context_id, "prefixes": TextArray(prefixes)}
+        return {row.message_id: row.is_retracted for row in await door.query(_IDS_BEGINNING, named)}
+
+    async def message(self, context_id: UUID, message_id: str, *, principal: Principal) -> list[Message] | None:
+        """Return a message, or an empty list if there is none, or it is retracted; None: there is no such context."""
+        door = self.of(principal, context_id)
+        rows = await door.query(_MESSAGE_SEEN, (door.tenant_id, context_id, message_id))
+        return await _messages(rows) if rows else None
+
+    async def retracted(
+        self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
+    ) -> list[tuple[int, Retracted]]:
+        """Return what was taken back between two numbers of changes, by these: what one call did has one."""
+        door = self.of(principal, context_id)
+        rows = await door.query(_RETRACTED_SEEN, (door.tenant_id, context_id, after, upto, count))
+        return [(row.change, Retracted(seqs=tuple(row.seqs), message_ids=tuple(row.message_ids))) for row in rows]
+
+    async def retract(self, transaction: Transaction, context_id: UUID, message_ids: Sequence[str]) -> list[int]:
+        """Hide messages of a context that is locked, and return the places of those that were not hidden."""
+        parameters = {"context_id": context_id, "message_ids": list(message_ids)}
+        seqs = [row.seq for row in await transaction.query(_RETRACT, parameters)]
+        await self._passages.remove(transaction, Scope.of_context(context_id), seqs)
+        return seqs
+
+
+def _said_parameters(
+    context_id: UUID, messages: Sequence[NewMessage]
+) -> tuple[dict[str, object], list[dict[str, object]]]:
+    """Return what messages and their passages are written by, and what more passages are, which are many.
+
+    A passage has the number of its message instead of its `seq`.
+    """
+    scope = Scope.of_context(context_id)
+    passages = [
+        # Its session only the header tells.
+        placed(one, message.said, seq=number, ordinal=ordinal, session=0, said_at=message.said_at)
+        for number, message in enumerate(messages, start=1)
+        for ordinal, one in enumerate(message.passages)
+    ]
+    first, *more = [putting(scope, portion) for portion in portions(passages)] or [putting(scope, ())]
+    return {**_message_parameters(messages), **first}, more
+
+
+def _only_parameters(door: Tenant, only: ExternalId, said: ContextInput, principal: Principal) -> dict[str, Any]:
+    return {
+        "tenant_id": door.tenant_id,
+        "owner_user_id": principal.user_id,
+        "app_id": said.app_id,
+        "agent_bundle_id": said.agent_bundle_id,
+        "system": only.system,
+        "id": only.id,
+    }
+
+
+def _header_parameters(said: ContextInput) -> dict[str, Any]:
+    ids = [{"system": one.system, "id": one.id} for one in said.external_ids]
+    return {
+        "title": said.title,
+        "external_ids": orjson.dumps(ids).decode(),
+        "context_metadata": said.metadata_json,
+        "entity_node_id": said.entity_node_id,
+        "expires_at": said.expires_at,
+        "recall_profile": said.recall_profile,
+    }
+
+
+def _message_parameters(messages: Sequence[NewMessage]) -> dict[str, Any]:
+    said = [message.said for message in messages]
+    named = [place for place, one in enumerate(said, start=1) if one.session]
+    sessions = _sessions(messages)
+    return {
+        "count": len(messages),
+        "agent_ids": TextArray(dict.fromkeys(one.agent_id for one in said if one.agent_id)),
+        "messages": json_rows(_row(message, session) for message, session in zip(messages, sessions, strict=True)),
+        "session_count": sessions[-1],
+        "token_count": sum(message.tokens for message in messages),
+        "first_said_at": messages[0].said_at,
+        "last_said_at": messages[-1].said_at,
+        "first_named": named[0] if named else len(messages) + 1,
+        "first_name": said[named[0] - 1].session if named else None,
+        "last_name": said[named[-1] - 1].session if named else "",
+    }
+
+
+def _row(message: NewMessage, session: int) -> dict[str, object]:
+    said = message.said
+    return {
+        "message_id": said.message_id,
+        "role": said.role,
+        "name": said.name,
+        "agent_id": said.agent_id,
+        "content": said.content,
+        "content_sha256": f"\\x{message.sha256.hex()}",
+        "parts": orjson.Fragment(to_json(said.parts)) if said.parts else None,
+        "metadata": said.metadata_json or None,  # a text: byte for byte, with the spaces around it
+        "said_at": message.said_at,
+        "session": session,
+        "tokens": message.tokens,
+        "size_bytes": message.size_bytes,
+        "task_id": said.task_id,
+        "reference_task_ids": said.reference_task_ids or None,
+    }
+
+
+def _sessions(messages: Sequence[NewMessage]) -> list[int]:
+    """Return for each message how many sessions began between the first message and it.
+
+    Whether the first one begins a session, and the first one that names its session, the header must tell: they are not
+    counted here.
+    """
+    sessions, name = [0], messages[0].said.session
+    now = datetime.now(UTC)  # only to tell a pause of hours from none, where some say their time and others do not
+    for before, message in pairwise(messages):
+        if named := message.said.session:
+            begins = bool(name) and named != name
+            name = named
+        else:
+            begins = (message.said_at or now) - (before.said_at or now) > SESSION_GAP
+        sessions.append(sessions[-1] + begins)
+    return sessions
+
+
+def _context(row: Row) -> Context:
+    return copied(
+        Context,
+        row,
+        external_ids=tuple(ExternalId(**one) for one in orjson.loads(row.external_ids)),
+        metadata_json=row.metadata,
+    )
+
+
+async def _messages(rows: Iterable[Row]) -> list[Message]:
+    """Return the messages of a page; between thousands of parts others have their turn."""
+    made: list[Message] = []
+    length = 0
+    for row in rows:
+        if row.seq is None:
+            continue
+        made.append(_message(row))
+        length += len(row.parts or "")
+        if length > _PARTS_CHARACTERS_AT_ONCE:
+            await asyncio.sleep(0)
+            length = 0
+    return made
+
+
+def _message(row: Row) -> Message:
+    return copied(
+        Message,
+        row,
+        parts=of_json(row.parts) if row.parts else (),
+        metadata_json=row.metadata or "",
+        reference_task_ids=tuple(row.reference_task_ids or ()),
+    )
+
+
+def messages_of(text: str) -> list[Message]:
+    """Return messages from `MESSAGES_JSON`."""
+    messages = []
+    for *ids, content, parts, name, agent_id, metadata, created_at, said_at, tokens, task_id, tasks in orjson.loads(
+        text
+    ):
+        message_id, seq, role = ids
+        made = Message(
+            message_id=message_id,
+            seq=seq,
+            role=role,
+            content=content,
+            parts=of_json(parts) if parts else (),
+            name=name,
+            agent_id=agent_id,
+            metadata_json=metadata or "",
+            created_at=datetime.fromisoformat(created_at),
+            said_at=datetime.fromisoformat(said_at),
+            tokens=tokens,
+            task_id=task_id and UUID(task_id),
+            reference_task_ids=tuple(map(UUID, tasks or ())),
+        )
+        messages.append(made)
+    return messages
+
+
+def _sent(row: Row) -> Sent:
+    return copied(Sent, row)

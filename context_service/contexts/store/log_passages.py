@@ -1,0 +1,111 @@
+"""The log as the source of its index: each message with the passages that it is found by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from context_service.contexts.model import MessageInput
+from context_service.contexts.pure.passages import passages_of, placed
+from context_service.kernel.parts import of_json
+from context_service.retrieval.pure.part_texts import KINDS, RECORD
+from context_service.retrieval.store.passages import CONTEXT, Audience, Scope
+from context_service.retrieval.store.sources import Origin, Owners, Source
+from service_runtime.pages import PAGE_BYTES_MAX
+from service_runtime.postgres import Across, Row, Transaction
+
+_MESSAGES = 500  # of a page
+
+_LOCK = "SELECT true FROM context.context WHERE tenant_id = %s AND context_id = %s FOR UPDATE"
+
+
+def _of_all(sql: str) -> Across:
+    why = "an operator compares the index of all contexts with their logs: it reads headers, and none of what was said"
+    return Across(sql=sql, contexts=True, subjects=True, why=why)
+
+
+async def _lock(transaction: Transaction, scope: Scope) -> None:
+    await transaction.query(_LOCK, (transaction.tenant_id, scope.id))
+
+
+CONTEXTS = Owners(
+    scope_of=Scope.of_context,
+    count=_of_all("SELECT count(*) FROM context.context WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL"),
+    page=_of_all("""
+        SELECT context_id, owner_user_id
+        FROM context.context
+        WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL AND context_id > %(behind)s
+            AND (%(only)s::uuid IS NULL OR context_id = %(only)s)
+        ORDER BY context_id
+        LIMIT %(count)s
+    """),
+    owned=_of_all(
+        "SELECT context_id FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = ANY (%(ids)s)"
+    ),
+    lock=_lock,
+)
+
+# A context without messages gives a row without any; one that is gone gives none.
+_ROWS = """
+SELECT m.*, c.ancestors, c.owner_user_id, c.agent_bundle_id, c.app_id
+FROM (
+    SELECT tenant_id, context_id, ancestors, owner_user_id, agent_bundle_id, app_id FROM context.context
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(scope_id)s AND deleted_at IS NULL
+) c
+LEFT JOIN LATERAL (
+    SELECT seq, session, said_at, retracted_at IS NOT NULL AS is_gone, message_id, role, name, content,
+        parts::text AS parts, task_id
+    FROM (
+        SELECT *, sum(size_bytes) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) AS upto,
+            row_number() OVER (ORDER BY seq) AS place
+        FROM (
+            SELECT * FROM context.message m
+            WHERE m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.seq > %(behind)s
+            ORDER BY seq
+            LIMIT %(count)s
+        ) wanted
+    ) counted
+    WHERE upto <= %(bytes_max)s OR place = 1
+) m ON true
+ORDER BY seq
+"""
+
+
+def log_source(count_tokens: Callable[[str], int]) -> Source:
+    """Return what the messages of contexts are found by; their tokens are counted as where messages are written."""
+
+    async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+        (row,) = rows
+        message = MessageInput(
+            message_id=row.message_id,
+            role=row.role,
+            name=row.name,
+            content=row.content,
+            parts=of_json(row.parts) if row.parts else (),
+            task_id=row.task_id,
+        )
+        passages = [
+            placed(text, message, seq=row.seq, ordinal=ordinal, session=row.session, said_at=row.said_at)
+            for ordinal, text in enumerate(passages_of(message, count=count_tokens))
+        ]
+        return Origin(seq=row.seq, audience=audience_of(row), passages=passages, is_gone=row.is_gone)
+
+    return Source(
+        scope_kind=CONTEXT,
+        kinds=frozenset(KINDS) - {RECORD},
+        owners=CONTEXTS,
+        rows=_ROWS,
+        limits={"count": _MESSAGES, "bytes_max": PAGE_BYTES_MAX},
+        origin=origin,
+        has_header=True,
+        says=True,
+    )
+
+
+def audience_of(row: Row) -> Audience:
+    """Return who may see what is found of a context, by its header."""
+    return Audience(
+        owner_user_id=row.owner_user_id,
+        ancestors=tuple(row.ancestors),
+        agent_bundle_id=row.agent_bundle_id,
+        app_id=row.app_id,
+    )

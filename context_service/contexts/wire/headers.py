@@ -1,0 +1,21 @@
+"""The header of a context, as it travels."""
+
+from __future__ import annotations
+
+from context_service.contexts.model import Context
+from context_service.kernel.wire.imported import imported_of
+from contextkeep.context.v1 import contexts_pb2 as pb
+from service_runtime.copying import copied
+
+
+def header_of(context: Context) -> pb.Context:
+    """Return the message of a header, without its index."""
+    return copied(
+        pb.Context,
+        context,
+        external_ids=[pb.ExternalId(system=one.system, id=one.id) for one in context.external_ids],
+        state=pb.CONTEXT_STATE_CLOSED if context.closed_at else pb.CONTEXT_STATE_OPEN,
+        ancestor_ids=map(str, context.ancestors[:-1]),
+        imported=imported_of(context.imported_json),
+        index=None,
+    )

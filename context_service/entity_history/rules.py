@@ -1,0 +1,199 @@
+"""All that happened to an entity: its node, its timeline, its edges, and the logs of its records, as one list.
+
+Nothing is copied for it: each source is read in its own order and they are merged by time. A page token holds, for each
+source, the page that was being read and the last row of it that was told; so a row is told once, whatever the others
+bring meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from context_service.entity_history.graph import GraphEvents
+from context_service.entity_history.model import Event, EventKind, EventPage
+from context_service.working_memory.store.actions import ActionLog, ActionPlace, EntityAction
+from contextkeep.errors import InvalidPageToken, NodeNotFound
+from service_runtime.auth import Principal
+from service_runtime.checks import utf8_bytes
+from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
+
+_EVENT_BYTES = 200
+
+_ORDER = {kind: place for place, kind in enumerate(EventKind)}
+
+Key = tuple[int | str, ...]
+Read = Callable[[str, Key | None], Awaitable[EventPage]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityQuestion:
+    """Which page of whose history."""
+
+    node_id: str
+    descending: bool  # the newest first
+    page_size: int
+    page_token: str
+
+
+class EntityHistory:
+    """Reads histories of entities."""
+
+    def __init__(self, events: GraphEvents, log: ActionLog) -> None:
+        self._events = events
+        self._log = log
+
+    async def page(self, principal: Principal, question: EntityQuestion) -> EventPage:
+        """Return a page of what happened to an entity, by time.
+
+        Raises:
+            NodeNotFound: there is no such node, and never was a record of it.
+            InvalidPageToken: the token is malformed or of another question.
+        """
+        size = page_size(question.page_size)
+        query = ("FetchEntityHistory", principal.tenant_id, question.node_id, question.descending)
+        places = _decoded(query, question.page_token)
+        sources = await self._sources(principal, question, size, places)
+        events: list[Event] = []
+        size_bytes = 0
+        while len(events) < size:
+            heads = [(event, source) for source in sources if (event := await source.head()) is not None]
+            if not heads:
+                if not events and not question.page_token:
+                    raise NodeNotFound("no node has this id", node_id=question.node_id)
+                return EventPage(events, "")
+            event, source = (max if question.descending else min)(heads, key=lambda head: _time(head[0]))
+            size_bytes += _EVENT_BYTES + utf8_bytes(event.document_json)
+            if events and size_bytes > PAGE_BYTES_MAX:
+                break
+            source.take()
+            events.append(event)
+        if all([await source.head() is None for source in sources]):
+            return EventPage(events, "")
+        return EventPage(events, encode_token(query, [place for source in sources for place in source.place]))
+
+    async def _sources(
+        self, principal: Principal, question: EntityQuestion, size: int, places: list[_Place]
+    ) -> list[_Source]:
+        node_id, descending = question.node_id, question.descending
+        of_node = await self._events.of_node(node_id)
+        of_node = of_node[::-1] if of_node and descending else of_node
+
+        async def itself(token: str, after: Key | None) -> EventPage:
+            return EventPage(of_node or [], "")
+
+        async def envelopes(token: str, after: Key | None) -> EventPage:
+            if of_node is None:
+                return EventPage([], "")
+            return await self._events.envelopes(node_id, descending=descending, page_size=size, page_token=token)
+
+        async def edges(token: str, after: Key | None) -> EventPage:
+            if of_node is None:
+                return EventPage([], "")
+            return await self._events.edges(node_id, descending=descending, page_size=size, page_token=token)
+
+        async def actions(token: str, after: Key | None) -> EventPage:
+            behind = None if after is None else ActionPlace(*map(int, after))
+            found = await self._log.of_entity(
+                principal, UUID(node_id), behind=behind, descending=descending, count_max=size
+            )
+            return EventPage(list(map(_action, found)), "more" if len(found) == size else "")
+
+        reads: list[Read] = [itself, envelopes, edges, actions]
+        return [_Source(read, place, descending=descending) for read, place in zip(reads, places, strict=True)]
+
+
+class _Place(NamedTuple):
+    """How far a source was told."""
+
+    token: str  # of its page that is being read
+    last: Key | None  # the last row that was told
+    complete: bool = False
+
+
+class _Source:
+    """One source of events, from a place on."""
+
+    def __init__(self, read: Read, place: _Place, *, descending: bool) -> None:
+        self._read = read
+        self._descending = descending
+        self._token, self._last, self._complete = place
+        self._events: list[Event] | None = None  # of the page, that are still to be told
+        self._next_token = ""
+
+    @property
+    def place(self) -> tuple[str, Key | None, bool]:
+        """Return how far it was told."""
+        return self._token, self._last, self._complete
+
+    async def head(self) -> Event | None:
+        """Return the next event; None: there are no more."""
+        while not self._complete:
+            if self._events is None:
+                page = await self._read(self._token, self._last)
+                self._events = [event for event in page.events if self._is_behind(event)][::-1]
+                self._next_token = page.next_page_token
+            if self._events:
+                return self._events[-1]
+            self._token, self._events = self._next_token, None
+            self._complete = not self._token
+        return None
+
+    def take(self) -> None:
+        """Go on to the event behind the next."""
+        assert self._events
+        self._last = self._events.pop().key
+
+    def _is_behind(self, event: Event) -> bool:
+        if self._last is None:
+            return True
+        return event.key < self._last if self._descending else event.key > self._last
+
+
+def _time(event: Event) -> tuple[int, int]:
+    return event.time_us, _ORDER[event.kind]
+
+
+def _action(action: EntityAction) -> Event:
+    time_us = action.place.created_at_us
+    return Event(
+        EventKind(f"record_{action.kind}"),
+        time_us,
+        tuple(action.place),
+        action.document_json,
+        action.principal,
+        working_memory_id=str(action.record_id),
+        request_id=str(action.request_id or ""),
+    )
+
+
+def _decoded(query: Sequence[object], token: str) -> list[_Place]:
+    """Return how far each source was told."""
+    key: list[Any] | None = decode_token(query, token, parts=12)
+    if key is None:
+        return [_Place("", None)] * 4
+    places = []
+    for is_last, at in zip(_LAST_ROWS, range(0, 12, 3), strict=True):
+        page_token, last, complete = key[at : at + 3]
+        well_formed = isinstance(page_token, str) and type(complete) is bool
+        if not well_formed or not (last is None or (isinstance(last, list) and is_last(last))):
+            raise InvalidPageToken("page_token is malformed", field="page_token")
+        places.append(_Place(page_token, None if last is None else tuple(last), complete))
+    return places
+
+
+def _is_time_and_number(last: list[Any]) -> bool:
+    return len(last) == 2 and is_place(*last)
+
+
+def _is_number(last: list[Any]) -> bool:
+    return len(last) == 1 and is_place(0, last[0])
+
+
+def _is_time_and_id(last: list[Any]) -> bool:
+    return len(last) == 2 and is_place(last[0], 0) and isinstance(last[1], str)
+
+
+_LAST_ROWS = (_is_time_and_number, _is_number, _is_time_and_id, _is_time_and_number)  # of the sources, in their order

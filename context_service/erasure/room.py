@@ -1,0 +1,65 @@
+"""Composition of the room erasure: opens what only it needs, and returns its servicer and what others use."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from functools import partial
+
+from context_service.blobs.storage import BlobStorage
+from context_service.compiled_pages.rules.forget import Forgetting
+from context_service.compiled_pages.store.pages import CompiledRows
+from context_service.contexts.store.erasures import Eraser
+from context_service.erasure.api import ErasuresServicer
+from context_service.erasure.rules.holds import Holds
+from context_service.erasure.rules.register import Register
+from context_service.erasure.rules.subjects import SubjectEraser, Subjects
+from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.retrieval.store.passages import Passages
+from context_service.settings import Settings
+from context_service.working_memory.room import sweeper_of
+from context_service.working_memory.rules.retention import Purges, Retention
+from context_service.working_memory.store.passages import RecordPassages
+from contextkeep.context.v1.erasures_pb2_grpc import add_ErasuresServicer_to_server
+from service_runtime import background
+from service_runtime.postgres import Database
+from service_runtime.server import Service
+
+
+async def open_erasures(ground: Ground, contexts: Eraser, stack: AsyncExitStack) -> Room[ErasuresServicer]:
+    """Begin to erase subjects."""
+    settings, database = ground.settings, ground.database
+    eraser = subject_eraser_of(settings, database, ground.storage, contexts)
+    await stack.enter_async_context(
+        background.keeping(
+            partial(
+                eraser.keep_erasing,
+                settings.sweep_interval_s,
+                failed=partial(ground.erasing_failed, what="subjects"),
+            )
+        )
+    )
+    servicer = ErasuresServicer(
+        Subjects(database, ground.graph, eraser, requests=REQUESTS), Holds(database, requests=REQUESTS)
+    )
+    service = Service(
+        full_name="contextkeep.context.v1.Erasures",
+        add=partial(add_ErasuresServicer_to_server, servicer),
+        checks=[ground.schema_ready, ground.entity_ready],
+    )
+    return Room(servicer, service)
+
+
+def subject_eraser_of(settings: Settings, database: Database, storage: BlobStorage, contexts: Eraser) -> SubjectEraser:
+    """Return what erases subjects."""
+    retention = Retention(kept_s=settings.record_retention_s)
+    purges = Purges(database, RecordPassages(Passages(database)), retention=retention, blob_grace_s=0.0)
+    sweeper = sweeper_of(settings, database, storage)
+    pages = CompiledRows(database, Passages(database), count=len)  # it writes none
+    return SubjectEraser(
+        database,
+        contexts,
+        purges,
+        register=Register(storage),
+        compiled=Forgetting(database, pages),
+        remove_bytes=sweeper.remove_bytes,
+    )

@@ -1,0 +1,505 @@
+"""Subjects: what there is of one, erased, and the receipt of it.
+
+A row says what is owed. Whoever dies in between leaves it to the next, who begins at the first step again: each finds
+what is left. A replica that is at one holds it for `LEASE_S`, and renews that. Before anything goes, the register has
+it, which outlives Postgres. Keys go first, so that nothing comes behind; the row names the subject until nothing is
+left, and then has a hash of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Protocol
+from uuid import UUID
+
+from context_service.contexts.store import erasures as erasing
+from context_service.contexts.store.erasures import Eraser, on_hold
+from context_service.erasure import store as rows
+from context_service.erasure.rules import holds
+from context_service.erasure.rules.holds import Hold, check_unbound
+from context_service.working_memory.rules.retention import SWEEPER, Purges
+from contextkeep.errors import ErasureNotFound
+from service_runtime import background
+from service_runtime.auth import USER_ID_CHARS_MAX, Principal
+from service_runtime.checks import check_text
+from service_runtime.copying import copied
+from service_runtime.erased import Erased, hash_of
+from service_runtime.erased_users import end_keys, rename_in_calls
+from service_runtime.ids import new_id
+from service_runtime.long_work import STEP_S, LongWork, Pause, Work, unpaused
+from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+from service_runtime.requests import Request, Requests
+from service_runtime.table_pages import pages_of
+from service_runtime.tenants import Rounds
+
+_log = logging.getLogger("erasure")
+
+LEASE_S = 5.0  # a step that takes longer is done by two, which harms nothing
+AT_ONCE = 2  # subjects, each of another tenant: one of whom there is much takes long
+STEP_ROWS = 1_000
+_RECORDS = 100  # of a transaction, with all that they are found by
+_AWAITED_S = 0.3  # what others do, the bytes and the texts that messages point at
+_AWAITED_TIMES = 20
+
+NOT_FOUND = (
+    "What others say about the subject: a name in a message, a record or a node that is theirs is theirs.",
+    "What the subject wrote into what is others' or nobody's: a message in such a context, data of such a node.",
+    "What was written for the subject by a key that named no user: nothing says whose it is. Delete such contexts by"
+    " their ids, records and nodes by theirs.",
+    "Logs, metrics and traces of the services, backups, and what other systems were given: their own retention holds.",
+)
+_OLD_COPIES = (
+    "A copy of the tenant's rows from before it was moved, in these databases: {}. An operator removes it with"
+    " `context-service tenants clean --after-hours 0`."
+)
+
+
+class OwnedInGraph(Protocol):
+    """What the Entity Service has of a subject, as the caller."""
+
+    async def owned(self, subject: str) -> Mapping[str, int]:
+        """Return how much there is, by kind."""
+        ...
+
+    async def erase_owned(self, erasure_id: UUID, subject: str) -> None:
+        """Begin to erase it; again is harmless."""
+        ...
+
+    async def erased(self, erasure_id: UUID) -> tuple[Mapping[str, int], datetime | None] | None:
+        """Return what is removed, and when it was finished; None: it is not begun."""
+        ...
+
+
+class Registering(Protocol):
+    """Where it stands that somebody is erased, whatever becomes of Postgres."""
+
+    async def enter(self, one: Erased) -> None:
+        """Write it there; again is harmless."""
+        ...
+
+
+class Saying(Protocol):
+    """Pages that were compiled from nodes of subjects, among others."""
+
+    async def forget(
+        self, tenant: Tenant, owner_id: str, *, count: Callable[[Transaction, int], Awaitable[object]], pause: Pause
+    ) -> None:
+        """Let them say nothing more of a subject, and count those; await `pause` between bounded steps."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What there is of a subject."""
+
+    counts: Mapping[str, int]
+    held_by: Sequence[Hold]
+    not_found: Sequence[str] = NOT_FOUND
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectErasure:
+    """The receipt of a subject that is erased."""
+
+    erasure_id: UUID
+    created_at: datetime
+    finished_at: datetime | None  # in both services
+    requested_by: str
+    removed: Mapping[str, int]
+    is_begun_in_graph: bool
+    old_copies: Sequence[str]  # databases that have the tenant's rows from before a move, out of reach
+
+
+class Subjects:
+    """Plans and begins erasures of subjects, and shows them; each time for a principal without bounds.
+
+    Args:
+        database: Where receipts are.
+        graph: The Entity Service.
+        eraser: Does what is begun.
+        requests: The request ids of this service.
+    """
+
+    def __init__(self, database: Database, graph: OwnedInGraph, eraser: SubjectEraser, *, requests: Requests) -> None:
+        self._database = database
+        self._graph = graph
+        self._eraser = eraser
+        self._requests = requests
+
+    async def plan(self, subject: str, *, principal: Principal) -> Plan:
+        """Return what there is of a subject, and what forbids to erase it.
+
+        Raises:
+            InvalidArgument, LimitExceeded: it can be nobody's id.
+            PermissionDenied: the key is bound.
+            Unavailable: the Entity Service does not answer.
+        """
+        _check(subject, principal)
+        door = self._database.of(principal)
+        there = {**await count_owned(door, subject), **await self._graph.owned(subject)}
+        counts = {kind: count for kind, count in there.items() if count}
+        copies = await self._database.old_copies(door.tenant_id)
+        not_found = [*NOT_FOUND, *([_OLD_COPIES.format(", ".join(copies))] if copies else [])]
+        return Plan(counts=counts, held_by=await holds.against(door, subject), not_found=not_found)
+
+    async def erase(self, subject: str, *, principal: Principal, request: Request | None) -> SubjectErasure:
+        """Begin to erase a subject, unless that is begun, and return the receipt.
+
+        Raises:
+            InvalidArgument, LimitExceeded: it can be nobody's id.
+            LegalHold: it may not be erased now.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+            Unavailable: the Entity Service does not answer; here it is begun.
+        """
+        _check(subject, principal)
+        door = self._database.of(principal)
+        answered = await self._requests.answered(door, request) if request else None
+        if answered is None and (held := await holds.against(door, subject)):
+            raise on_hold([hold.hold_id for hold in held])
+
+        async def work(transaction: Transaction) -> UUID:
+            return await begin(transaction, subject, requested_by=principal.subject)
+
+        write = self._requests.once(
+            request,
+            work,
+            values=lambda erasure_id: {"erasure_id": str(erasure_id)},
+            repeated=lambda answer: UUID(answer["erasure_id"]),
+        )
+        erasure_id = await door.transaction(write)
+        await self._graph.erase_owned(erasure_id, subject)
+        self._eraser.wake()
+        return await self.receipt(erasure_id, principal=principal)
+
+    async def receipt(self, erasure_id: UUID, *, principal: Principal) -> SubjectErasure:
+        """Return a receipt as it is now.
+
+        Raises:
+            ErasureNotFound: there is none.
+            PermissionDenied: the key is bound.
+            Unavailable: the Entity Service does not answer.
+        """
+        check_unbound(principal)
+        door = self._database.of(principal)
+        found = await door.query(rows.READ, (door.tenant_id, erasure_id))
+        if not found:
+            raise ErasureNotFound("there is no such erasure", erasure_id=erasure_id)
+        copies = await self._database.old_copies(door.tenant_id)
+        return _receipt(found[0], await self._graph.erased(erasure_id), old_copies=copies)
+
+
+class SubjectEraser:
+    """Removes what is left of subjects that are erased; any number of replicas may do so at once.
+
+    Args:
+        database: Where it is.
+        contexts: Removes contexts.
+        purges: Removes records; without a time of grace for their bytes.
+        register: Where it stands for good that they are erased.
+        compiled: Pages that say something of them.
+        remove_bytes: Removes the bytes of a tenant that are due, and awaits the pause between bounded steps.
+        step_s: What a tenant's erasures take before it is the next tenant's turn.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        contexts: Eraser,
+        purges: Purges,
+        *,
+        register: Registering,
+        compiled: Saying,
+        remove_bytes: Callable[[Tenant, Pause], Awaitable[object]],
+        step_s: float = STEP_S,
+    ) -> None:
+        self._database = database
+        self._step_s = step_s
+        self._register = register
+        self._compiled = compiled
+        self._contexts = contexts
+        self._purges = purges
+        self._remove_bytes = remove_bytes
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Let `keep_erasing` look at once."""
+        self._wake.set()
+
+    async def keep_erasing(self, interval_s: float, *, failed: Callable[[], object]) -> None:
+        """Erase what is owed until cancelled; replicas that start together drift apart.
+
+        Args:
+            interval_s: Between two passes.
+            failed: Called for each that breaks off.
+        """
+        while True:
+            self._wake.clear()
+            is_owed = await background.attempted(self.erase_due, "erasing", otherwise=True, failed=failed)
+            look_again_s = LEASE_S if is_owed else background.apart(interval_s, 0.5, 1.0)
+            try:
+                async with asyncio.timeout(look_again_s):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+
+    async def erase_due(self) -> bool:
+        """Do one pass over all tenants; say whether something is left, which another is at, or which waits.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        is_owed = False
+
+        async def erase_some(tenant: Tenant) -> tuple[int, bool]:
+            nonlocal is_owed
+            if await work.step(tenant, partial(self._next, tenant)):
+                return 1, True
+            of_tenant = await tenant.query(rows.IS_OWED, (tenant.tenant_id,))
+            is_owed |= bool(of_tenant)  # after the wait, in which the step of another tenant may have set it
+            return 0, False
+
+        async with LongWork(self._step_s) as work:
+            await Rounds(self._database, erase_some, at_once=AT_ONCE).run()
+        return is_owed
+
+    async def erase_tenant(self, tenant: Tenant) -> bool:
+        """Do what is owed for a tenant, and say whether something is left."""
+        while erase := await self._next(tenant):
+            await erase(unpaused)
+        return bool(await tenant.query(rows.IS_OWED, (tenant.tenant_id,)))
+
+    async def _next(self, tenant: Tenant) -> Work | None:
+        """Claim a subject of a tenant, and return the work that erases it; None: none is due."""
+        claim = {"lease": timedelta(seconds=LEASE_S)}
+        due = await tenant.query(rows.CLAIM, claim)
+        if not due:
+            return None
+        await self._register.enter(
+            Erased(
+                tenant_id=tenant.tenant_id,
+                erasure_id=due[0].erasure_id,
+                subject_sha256=bytes(due[0].subject_sha256),
+            )
+        )
+
+        async def erase(pause: Pause) -> None:
+            one = _Erasing(
+                self._database,
+                tenant,
+                due[0],
+                self._contexts,
+                self._purges,
+                self._compiled,
+                self._remove_bytes,
+                pause=pause,
+            )
+            if await one.run():
+                _log.info("erased", extra={"erasure_id": due[0].erasure_id})
+
+        return erase
+
+
+class _OnHold(Exception):
+    """The subject may not be erased now."""
+
+
+class _Erasing:
+    """One subject's erasure."""
+
+    def __init__(
+        self,
+        database: Database,
+        tenant: Tenant,
+        due: Row,
+        contexts: Eraser,
+        purges: Purges,
+        compiled: Saying,
+        remove_bytes: Callable[[Tenant, Pause], Awaitable[object]],
+        *,
+        pause: Pause,
+    ) -> None:
+        self._tenant = tenant
+        self._pause_work = pause
+        self._compiled = compiled
+        self._contexts = contexts
+        self._purges = purges
+        self._remove_bytes = remove_bytes
+        self._subject: str = due.subject
+        self._pseudonym = f"erased:{due.erasure_id}"
+        self._named: dict[str, Any] = {
+            "tenant_id": tenant.tenant_id,
+            "erasure_id": due.erasure_id,
+            "subject": self._subject,
+            "pseudonym": self._pseudonym,
+            "lease": timedelta(seconds=LEASE_S),
+            "rows": STEP_ROWS,
+        }
+        # Within the walls of what is nobody's in particular: what records are found by stands there.
+        self._door = database.of(Principal(tenant_id=tenant.tenant_id, subject=SWEEPER))
+
+    async def run(self) -> bool:
+        """Remove what is left; False: it waits for something, a hold or bytes that do not go."""
+        steps = (
+            self._keys,
+            self._of_contexts,
+            self._uploads,
+            self._records,
+            self._owned,
+            self._of_pages,
+            self._names,
+        )
+        async with background.renewing(self._renew, lease_s=LEASE_S):  # also while it waits for the next turn
+            try:
+                for step in steps:
+                    await self._check_holds()
+                    await step()
+                    await self._pause()
+                return await self._finish()
+            except _OnHold:
+                return False
+
+    async def _pause(self) -> bool:
+        has_waited = await self._pause_work()
+        if has_waited:
+            await self._check_holds()
+        return has_waited
+
+    async def _check_holds(self) -> None:
+        if await holds.against(self._tenant, self._subject):
+            raise _OnHold
+
+    async def _renew(self) -> None:
+        await self._tenant.query(rows.RENEW, self._named)
+
+    async def _keys(self) -> None:
+        await self._count("access.api_key", await end_keys(self._tenant, self._subject))
+        await rename_in_calls(self._tenant, self._subject, self._pseudonym, pause=self._pause)
+
+    async def _of_contexts(self) -> None:
+        await erasing.erase_contexts_of(
+            self._tenant, self._subject, eraser=self._contexts, requested_by=self._pseudonym, pause=self._pause
+        )
+        while await self._tenant.query(rows.TAKE_RECEIPTS, self._named):
+            await self._pause()
+
+    async def _uploads(self) -> None:
+        while await self._tenant.query(rows.REMOVE_UPLOADS, self._named):
+            await self._pause()
+
+    async def _records(self) -> None:
+        while await self._records_once():  # what was changed meanwhile may have moved to where it was read already
+            pass
+
+    async def _records_once(self) -> bool:
+        has_found = False
+        async for pages in pages_of(self._tenant, "context.wm_record", pause=self._pause):
+            found = [row.id for row in await self._tenant.query(rows.FIND_RECORDS, {**self._named, **pages})]
+            has_found |= bool(found)
+            for start in range(0, len(found), _RECORDS):
+                began = time.monotonic()
+                await self._door.transaction(partial(self._purge, found[start : start + _RECORDS]))
+                await asyncio.sleep(time.monotonic() - began)  # as long again for those who wait for an answer
+                await self._pause()
+        return has_found
+
+    async def _purge(self, record_ids: Sequence[UUID], transaction: Transaction) -> None:
+        ids = list(record_ids)
+        blob_ids = [row.blob_id for row in await transaction.query(rows.BLOBS_OF, (transaction.tenant_id, ids))]
+        purged = await self._purges.purge(transaction, ids, principal=self._pseudonym, why="erased")
+        await transaction.query(rows.FORGET_ACTIONS, (ids,))
+        await transaction.query(rows.AWAIT_BLOBS, {**self._named, "blob_ids": blob_ids})
+        await transaction.query(rows.COUNT, {**self._named, "kind": "context.wm_record", "rows": purged})
+
+    async def _owned(self) -> None:
+        for table, statement in rows.REMOVE_OWNED.items():
+            await self._read(table, statement)
+        await self._contexts.erase_scopes_of(self._tenant, self._subject, pause=self._pause)
+        await self._count("context.agent", await erasing.unlist(self._tenant, self._subject))
+        await self._read("context.request", rows.REMOVE_ANSWERS)
+        await self._read("context.request", rows.FORGET_RESPONSES)
+
+    async def _of_pages(self) -> None:
+        async def count(transaction: Transaction, pages: int) -> None:
+            await transaction.query(rows.COUNT, {**self._named, "kind": "context.compiled_page", "rows": pages})
+
+        await self._compiled.forget(self._tenant, self._subject, count=count, pause=self._pause)
+
+    async def _names(self) -> None:
+        for table, statement in rows.RENAME.items():
+            await self._read(table, statement)
+
+    async def _read(self, table: str, statement: Across | str) -> None:
+        async for pages in pages_of(self._tenant, table, pause=self._pause):
+            await self._tenant.query(statement, {**self._named, **pages})
+
+    async def _finish(self) -> bool:
+        for _ in range(_AWAITED_TIMES):
+            await self._remove_bytes(self._tenant, self._pause)
+            (left,) = await self._tenant.query(rows.STILL_THERE, self._named)
+            if not (left.bytes or left.texts):
+                await self._tenant.query(rows.FINISH, self._named)
+                return True
+            await asyncio.sleep(_AWAITED_S)
+            await self._pause()
+        return False
+
+    async def _count(self, kind: str, count: int) -> None:
+        if count:
+            await self._tenant.query(rows.COUNT, {**self._named, "kind": kind, "rows": count})
+
+
+async def begin(transaction: Transaction, subject: str, *, requested_by: str, erasure_id: UUID | None = None) -> UUID:
+    """Write that a subject is to be erased, unless that is written, and return the id of the receipt.
+
+    Args:
+        transaction: Of the tenant.
+        subject: Who.
+        requested_by: Stands on the receipt.
+        erasure_id: Of an erasure that is done again. None: a new one.
+    """
+    erasure_id = erasure_id or new_id()
+    named = {
+        "erasure_id": erasure_id,
+        "subject": subject,
+        "sha256": hash_of(erasure_id, subject),
+        "requested_by": requested_by if requested_by != subject else f"erased:{erasure_id}",
+    }
+    while not await transaction.query(rows.BEGIN, named):
+        if found := await transaction.query(rows.READ_OPEN, named):
+            open_id: UUID = found[0].erasure_id
+            return open_id
+    return erasure_id
+
+
+async def count_owned(door: Tenant, subject: str) -> dict[str, int]:
+    """Return how many rows of this service are a subject's, by table."""
+    named = {"subject": subject}
+    (others,) = await door.query(rows.COUNT_RECORDS, named, named=False)
+    return {**await erasing.owned(door, subject), **dict(zip(rows.COUNTED, others, strict=True))}
+
+
+def _check(subject: str, principal: Principal) -> None:
+    check_unbound(principal)
+    check_text("subject", subject, chars_max=USER_ID_CHARS_MAX, required=True)
+
+
+def _receipt(
+    row: Row, in_graph: tuple[Mapping[str, int], datetime | None] | None, *, old_copies: Sequence[str]
+) -> SubjectErasure:
+    of_graph, graph_finished_at = in_graph or ({}, None)
+    finished = row.finished_at and graph_finished_at
+    return copied(
+        SubjectErasure,
+        row,
+        finished_at=finished and max(row.finished_at, graph_finished_at),
+        removed={kind: count for kind, count in sorted({**row.removed, **of_graph}.items()) if count},
+        is_begun_in_graph=in_graph is not None,
+        old_copies=old_copies,
+    )

@@ -1,0 +1,1 @@
+"""Folding: a *fold* is one compaction of a window."""

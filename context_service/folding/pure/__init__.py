@@ -1,0 +1,1 @@
+"""Values in, values out: the part of folding without I/O."""

@@ -1,0 +1,416 @@
+"""Folds: what becomes of a window's view when it is over the high mark. Values in, values out.
+
+All closed steps but the last ten are masked. While what is seen is over the low mark, the oldest twenty masked steps
+become a segment; when segments have more than their share, the older half becomes digests, and when digests have, the
+oldest two thirds become one that is deeper. So a log of any length is O(log n) blocks. Then the state is written anew.
+These numbers are those of a `Config` that nobody changed.
+
+It happens rarely and takes much away at once: each fold breaks the prefix that a vendor's cache holds, and pays only if
+the next is far enough away (`prices.pays_after`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, takewhile
+
+from context_service.folding.pure.importance import Seen, Weights, shares_of
+from context_service.folding.pure.summaries import (
+    DIGEST_TOKENS_MAX,
+    SEGMENT,
+    SEGMENT_TOKENS_MAX,
+    Scored,
+    Summary,
+    digest,
+    summary,
+)
+from context_service.packing.pure.masks import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
+from context_service.packing.pure.units import Unit, form_of
+from context_service.usage.pure.endings import NOTHING, Endings
+from context_service.windows.pure.config import DEFAULT, Config
+from service_runtime.documents import check_wanted
+
+DIGEST_SEGMENTS = 12
+DIGESTED_SHARE = 0.75  # of what digests had, that one of them has: rather little, and more often
+_NOTHING_OWN: Mapping[Unit, float] = {}
+CLOSE_STEPS = 5  # a fold so soon after the last one masks, and does not summarize
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a window allows itself, in tokens and steps.
+
+    Attributes:
+        limit: Of a request.
+        high: Over which it folds.
+        low: To which it folds.
+        segments: That segments may have; `digests` and `state` likewise.
+        hot: That steps may have that stay as they are.
+        keep_last: How many of those there are, at most.
+        segment_steps: Steps of a segment.
+    """
+
+    limit: int
+    high: int
+    low: int
+    hot: int
+    segments: int
+    digests: int
+    state: int
+    keep_last: int
+    segment_steps: int
+
+    @classmethod
+    def of(cls, limit: int, config: Config = DEFAULT) -> Limits:
+        """Return what a window has that may send `limit` tokens."""
+        shares = config.shares
+        return cls(
+            limit=limit,
+            high=math.floor(config.high_mark * limit),
+            low=math.floor(config.low_mark * limit),
+            hot=math.floor(shares.hot * limit),
+            segments=math.floor(shares.segments * limit),
+            digests=math.floor(shares.digests * limit),
+            state=math.floor(shares.state * limit),
+            keep_last=config.keep_last_steps,
+            segment_steps=config.segment_steps,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A block of a view, as far as folds need it.
+
+    Attributes:
+        step: Its number as a step, from 1; of what is appended behind a step, that of the step.
+        tokens: As it is seen.
+        masked_tokens: As it would be, masked; the same where a mask is not worth it.
+        is_appended: It is no step: something recalled, or a note.
+        is_error: A call of it failed.
+    """
+
+    number: int
+    step: int
+    seq_from: int
+    seq_to: int
+    tokens: int
+    masked_tokens: int
+    is_masked: bool = False
+    is_appended: bool = False
+    is_error: bool = False
+    units: tuple[Unit, ...] = ()
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What a model sees in front of the step that waits.
+
+    Attributes:
+        head: Tokens of what stands in front of all, and of pins.
+        summaries: Digests, then segments: they tile the steps in front of `blocks`.
+        state: Tokens of the state.
+        blocks: Steps, and what is appended to them.
+    """
+
+    head: int
+    summaries: tuple[Summary, ...] = ()
+    state: int = 0
+    blocks: tuple[Standing, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Of all of it."""
+        return (
+            self.head + self.state + sum(one.tokens for one in self.summaries) + sum(one.tokens for one in self.blocks)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """What is to be done, and its account.
+
+    Attributes:
+        view: What is seen then.
+        masked: Numbers of the blocks that are masked now.
+        dropped: Of those that are seen no more: what was appended.
+        merged: Of the steps that are in summaries now.
+        worth: Of the lines of these, what each is worth, and whether its segment shows it.
+    """
+
+    view: View
+    masked: frozenset[int]
+    dropped: frozenset[int]
+    merged: frozenset[int]
+    rules: tuple[str, ...] = field(default=())
+    worth: tuple[tuple[float, bool], ...] = field(default=())
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is done."""
+        return bool(self.masked or self.dropped or self.merged)
+
+
+def fold(
+    view: View,
+    limits: Limits,
+    *,
+    state_tokens: int,
+    goal: str,
+    count: Callable[[str], int],
+    cost: Callable[[str], int],
+    weights: Weights,
+    endings: Endings = NOTHING,
+    own: Mapping[Unit, float] = _NOTHING_OWN,
+    is_close: bool = False,
+    waiting: int = 0,
+) -> Fold:
+    """Return what becomes of a view that is over the high mark.
+
+    Args:
+        view: As it is.
+        limits: Of the window.
+        state_tokens: Of the state that is written anew.
+        goal: Of the window.
+        count: Counts the tokens of a text.
+        cost: Counts those of a text as a piece of a request.
+        weights: Of the features of importance.
+        endings: How steps ended, as callers said.
+        own: See `importance.Seen`.
+        is_close: The last fold was only a few steps ago: results are masked, largest first, and nothing is merged
+            unless that is not enough.
+        waiting: Tokens of the step that waits for results: it is not folded.
+    """
+    done = _Folding(
+        view,
+        limits,
+        goal=goal,
+        count=count,
+        cost=cost,
+        weights=weights,
+        endings=endings,
+        own=own,
+        waiting=waiting,
+        state_tokens=state_tokens,
+    )
+    if is_close and view.summaries:
+        done.rewrite_state()
+        done.mask_largest(until=limits.low)
+        if done.tokens <= limits.high:
+            return done.fold()
+    done.mask_older()
+    while done.tokens > limits.low and done.merge_oldest():
+        pass
+    done.rewrite_state()
+    done.mask_largest(until=limits.high)
+    while done.tokens > limits.high and done.merge_oldest(is_last_resort=True):
+        pass
+    return done.fold()
+
+
+class _Folding:
+    """A fold while it is worked out."""
+
+    def __init__(
+        self,
+        view: View,
+        limits: Limits,
+        *,
+        goal: str,
+        count: Callable[[str], int],
+        cost: Callable[[str], int],
+        weights: Weights,
+        endings: Endings,
+        own: Mapping[Unit, float],
+        waiting: int,
+        state_tokens: int,
+    ) -> None:
+        self._head, self._state, self._waiting = view.head, view.state, waiting
+        self._summaries, self._blocks = list(view.summaries), list(view.blocks)
+        self._first = 0  # of the blocks, the oldest that is left: those before it are in summaries
+        self._blocks_tokens = sum(one.tokens for one in view.blocks)
+        self._step_count = sum(not one.is_appended for one in view.blocks)
+        self._limits, self._count, self._weights = limits, count, weights
+        self._state_tokens, self._cost = state_tokens, cost
+        self._masked: set[int] = set()
+        self._dropped: set[int] = set()
+        self._merged: set[int] = set()
+        self._rules: list[str] = []
+        self._worth: list[tuple[float, bool]] = []
+        mentions = Counter(name for one in view.blocks for name in one.names)
+        last = view.blocks[-1].step if view.blocks else 0
+        units = [unit for one in view.blocks for unit in one.units]
+        units += [one.unit for summary in view.summaries for one in summary.kept]
+        forms = Counter(form_of(unit.text) for unit in units)
+        self._seen = Seen(
+            step=last, goal_terms=shares_of(goal, units), mentions=mentions, forms=forms, endings=endings, own=own
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Of what is seen, with the step that waits."""
+        return self._head + self._state + _tokens(self._summaries) + self._blocks_tokens + self._waiting
+
+    def mask_older(self) -> None:
+        """Mask all but the last steps, and leave out what was appended to those that are masked."""
+        kept = self._kept()
+        older = [one for one in self._left() if kept and one.step < kept[0].step]
+        if any(one.is_appended or (not one.is_masked and one.masked_tokens < one.tokens) for one in older):
+            self._mask([one for one in older if not one.is_appended])
+            self._drop([one for one in older if one.is_appended])
+            self._rules.append(f"mask all but the last {len(kept)} steps")
+
+    def mask_largest(self, *, until: int) -> None:
+        """Mask the steps that save most, the last one last, until the view has so many tokens."""
+        check_wanted()
+        able = [one for one in self._left() if not one.is_masked and one.masked_tokens < one.tokens]
+        last = self._blocks[-1].number if self._blocks else 0
+        able.sort(key=lambda one: (one.number == last, one.masked_tokens - one.tokens))
+        tokens, count = self.tokens, 0
+        while tokens > until and count < len(able):
+            tokens += able[count].masked_tokens - able[count].tokens
+            count += 1
+        self._mask(able[:count])
+        self._rules += [f"mask step {one.step} of the last ones" for one in able[:count]]
+        if self.tokens > until:
+            self._drop([one for one in self._left() if one.is_appended])
+
+    def merge_oldest(self, *, is_last_resort: bool = False) -> bool:
+        """Make the oldest masked steps a segment, and keep summaries within their shares; say whether any were.
+
+        Args:
+            is_last_resort: Take all but the very last step, and of summaries whatever there is.
+        """
+        check_wanted()
+        able = max(self._step_count - (1 if is_last_resort else len(self._kept())), 0)
+        steps = (one for one in self._left() if not one.is_appended)
+        taken = list(islice(steps, min(able, self._limits.segment_steps)))
+        if not taken:
+            return self._merge_summaries(force=is_last_resort)
+        numbers = {one.number for one in taken}
+        before = sum(one.tokens for one in taken)
+        worth: list[tuple[float, bool]] = []
+        segment = summary(
+            SEGMENT,
+            steps=(taken[0].step, taken[-1].step),
+            seqs=(min(one.seq_from for one in taken), max(one.seq_to for one in taken)),
+            units=[Scored(unit=unit, step=one.step, is_error=one.is_error) for one in taken for unit in one.units],
+            tokens_max=max(min(SEGMENT_TOKENS_MAX, before // 2, self._limits.segments // 2), _HEAD_TOKENS),
+            seen=self._seen,
+            weights=self._weights,
+            count=self._count,
+            chose=lambda *one: worth.append(one),
+            whole_max=min(before // 3, self._limits.segments // 2),
+        )
+        segment = replace(segment, tokens=self._cost(segment.text))
+        saves = before - segment.tokens >= TOKENS_SAVED_MIN and segment.tokens <= before * SHARE_SAVED_MIN
+        if not saves and self.tokens <= self._limits.high:
+            return self._merge_summaries(force=False)
+        gone = list(takewhile(lambda one: one.step <= taken[-1].step, self._left()))
+        self._first += len(gone)
+        self._blocks_tokens -= _tokens(gone)
+        self._step_count -= len(taken)
+        self._dropped |= {one.number for one in gone if one.is_appended}
+        self._merged |= numbers
+        self._masked -= numbers
+        self._worth += worth
+        self._summaries.append(segment)
+        self._rules.append(f"steps {segment.step_from} to {segment.step_to} become a segment")
+        while self._merge_summaries(force=False):
+            pass
+        return True
+
+    def _kept(self) -> list[Standing]:
+        """Return the last steps that stay as they are: the very last, and those before it that fit."""
+        newest_first = (self._blocks[at] for at in range(len(self._blocks) - 1, self._first - 1, -1))
+        steps = list(islice((one for one in newest_first if not one.is_appended), self._limits.keep_last))[::-1]
+        together = 0
+        for count, one in enumerate(reversed(steps)):
+            together += one.tokens
+            if count and together > self._limits.hot:
+                return steps[-count:]
+        return steps
+
+    def rewrite_state(self) -> None:
+        """Write the state anew: what it says may be out of sight."""
+        self._state = self._state_tokens
+
+    def fold(self) -> Fold:
+        """Return what was worked out."""
+        view = View(head=self._head, summaries=tuple(self._summaries), state=self._state, blocks=tuple(self._left()))
+        return Fold(
+            view=view,
+            masked=frozenset(self._masked),
+            dropped=frozenset(self._dropped),
+            merged=frozenset(self._merged),
+            rules=tuple(self._rules),
+            worth=tuple(self._worth),
+        )
+
+    def _merge_summaries(self, *, force: bool) -> bool:
+        """Make digests of segments, or one deeper digest, when they have more than their share; say whether so."""
+        segments = [one for one in self._summaries if one.level == SEGMENT]
+        digests = [one for one in self._summaries if one.level > SEGMENT]
+        if len(segments) > 1 and (force or _tokens(segments) > self._limits.segments):
+            older = segments[: (len(segments) + 1) // 2] if len(segments) > 2 else segments
+            made = [self._digest(older[at : at + DIGEST_SEGMENTS]) for at in range(0, len(older), DIGEST_SEGMENTS)]
+            self._summaries = [*digests, *made, *segments[len(older) :]]
+            self._rules.append(f"{len(older)} segments become {len(made)} digests")
+            return True
+        if len(digests) > 1 and (force or _tokens(digests) > self._limits.digests):
+            older = digests[: max(math.ceil(len(digests) * 2 / 3), 2)]
+            self._summaries = [self._digest(older), *digests[len(older) :], *segments]
+            self._rules.append(f"{len(older)} digests become one")
+            return True
+        return False
+
+    def _digest(self, several: Sequence[Summary]) -> Summary:
+        before = _tokens(several)
+        # A digest of digests is what is left of a long past: it has most of what they had, or the past would be a few
+        # lines however long it is.
+        kept = math.floor(DIGESTED_SHARE * before)
+        most = DIGEST_TOKENS_MAX if several[0].level == SEGMENT else max(DIGEST_TOKENS_MAX, kept)
+        room = min(most, self._limits.digests // 2, max(before - 1, _HEAD_TOKENS))
+        made = digest(
+            several,
+            tokens_max=max(room, _HEAD_TOKENS),
+            seen=self._seen,
+            weights=self._weights,
+            count=self._count,
+            whole_max=min(self._limits.digests // 2, before - 1),
+        )
+        return replace(made, tokens=self._cost(made.text))
+
+    def _mask(self, blocks: Sequence[Standing]) -> None:
+        able = {one.number for one in blocks if not one.is_masked and one.masked_tokens < one.tokens}
+        self._masked |= able
+        self._put(
+            [
+                replace(one, tokens=one.masked_tokens, is_masked=True) if one.number in able else one
+                for one in self._left()
+            ]
+        )
+
+    def _drop(self, blocks: Sequence[Standing]) -> None:
+        numbers = {one.number for one in blocks}
+        self._dropped |= numbers
+        self._put([one for one in self._left() if one.number not in numbers])
+
+    def _left(self) -> Iterator[Standing]:
+        """Yield the blocks that are not in summaries, the oldest first."""
+        return (self._blocks[at] for at in range(self._first, len(self._blocks)))
+
+    def _put(self, blocks: list[Standing]) -> None:
+        """Show these blocks, in the place of those that are left."""
+        self._blocks, self._first = blocks, 0
+        self._blocks_tokens = _tokens(blocks)
+
+
+_HEAD_TOKENS = 40  # of a summary that shows nothing but what it covers
+
+
+def _tokens(shown: Sequence[Summary] | Sequence[Standing]) -> int:
+    return sum(one.tokens for one in shown)

@@ -1,0 +1,84 @@
+"""Statements of the state that a model found in steps: which of them are kept. Values in, values out.
+
+A model words none of them: it points at a sentence, and that is taken as it was said, from whom may say such a thing.
+So it finds rules and values in any language, and what it invents is in no source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from context_service.packing.pure.task_state import Entry, key_of, per_cent_in, sentences
+from context_service.windows.pure.refs import parsed
+
+if TYPE_CHECKING:
+    from context_service.folding.pure.model_segments import Source
+
+FOUND_MAX = 12  # in the steps of a segment
+_CHARS_MIN = 8
+# Who may say what.
+_ROLES = {
+    "constraint": ("user", "system"),
+    "value": ("user", "system"),
+    "decision": ("user", "assistant"),
+    "question": ("user", "assistant"),
+    "progress": ("user", "assistant"),
+}
+_ASKS = ("?", "\uff1f", "\u061f")  # also full-width, and Arabic
+_THING = re.compile(r"\w+(?:[./:@-]\w+)*")
+_DIGITS = re.compile(r"\d")
+
+
+def extracted(said: object, sources: Sequence[Source]) -> tuple[list[Entry], int]:
+    """Return the statements that are kept, and how many are not.
+
+    Args:
+        said: What a model found: a list, if it is what it was asked for.
+        sources: What it was shown.
+    """
+    if not isinstance(said, list):
+        return [], 0
+    texts = {source.ref: source for source in sources}
+    found = [entry for one in said[:FOUND_MAX] if (entry := _entry(one, texts))]
+    return list(dict.fromkeys(found)), len(said) - len(found)
+
+
+def not_known(found: Sequence[Entry], known: Sequence[Entry]) -> list[Entry]:
+    """Return what was found, without what is known: of the same section and sentence, by whoever read it."""
+    places = {(one.section, one.ref) for one in known} | {(one.section, one.text) for one in known}
+    return [one for one in found if not {(one.section, one.ref), (one.section, one.text)} & places]
+
+
+def _entry(said: Any, sources: dict[str, Source]) -> Entry | None:
+    names = ("section", "text", "ref")
+    if not isinstance(said, dict) or not all(isinstance(said.get(name), str) for name in names):
+        return None
+    section, text, source = said["section"], said["text"].strip(), sources.get(said["ref"])
+    ref = parsed(said["ref"])
+    if source is None or ref is None or source.role not in _ROLES.get(section, ()) or len(text) < _CHARS_MIN:
+        return None
+    if text not in {one.text for one in sentences(source.text)}:  # whole, of his own, and word for word
+        return None
+    key = value = ""
+    if section == "value":
+        key, value = _set_in(text, said.get("key"), said.get("value"))
+        if not value:
+            return None
+    elif section == "progress":
+        value = per_cent_in(text)
+    if (section == "progress" and not value) or (section == "question" and not text.endswith(_ASKS)):
+        return None
+    return Entry(section=section, key=key, text=text, value=value, ref=source.ref, seq=ref.seq)
+
+
+def _set_in(text: str, name: object, value: object) -> tuple[str, str]:
+    """Return what a sentence sets to what; nothing, unless it says both, and no other thing that may be meant."""
+    if not isinstance(name, str) or not isinstance(value, str) or not (key := key_of(name)):
+        return "", ""
+    words = key_of(text)
+    if not all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", words) for word in key.split()):
+        return "", ""
+    things = [one for one in _THING.findall(text) if _DIGITS.search(one)]
+    return (key, value) if things == [value] else ("", "")

@@ -1,0 +1,92 @@
+"""Folds that are worked out ahead of need, and done later. Values in, values out.
+
+What takes time is to choose lines of many steps. Which steps are masked and merged, and what their summaries say, holds
+as long as the epoch, whatever is appended meanwhile: that stays verbatim behind them. The state does not: it is written
+when the fold is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from context_service.folding.pure.folds import Fold, View
+from context_service.folding.pure.summaries import Summary
+from context_service.packing.pure.task_state import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What becomes of a window's blocks and summaries.
+
+    Attributes:
+        last_seq: How far the window had read.
+        masked: Numbers of the blocks that will be masked.
+        dropped: Of those that will be seen no more: what was appended.
+        merged: Of the steps that will be in summaries.
+        gone: Level and first step of the summaries that others will take the place of.
+        made: Those others, and new ones.
+        rules: Sentences on it.
+        worth: See `Fold`.
+        entries: Of the state, that a model found in the steps.
+    """
+
+    last_seq: int
+    masked: Sequence[int]
+    dropped: Sequence[int]
+    merged: Sequence[int]
+    gone: Sequence[tuple[int, int]]
+    made: Sequence[Summary]
+    rules: Sequence[str]
+    worth: Sequence[tuple[float, bool]]
+    entries: Sequence[Entry] = ()
+
+
+def prepared(before: View, done: Fold, *, last_seq: int) -> Prepared:
+    """Return what is kept of a fold of a view, until it is done."""
+    old, new = before.summaries, done.view.summaries
+    return Prepared(
+        last_seq=last_seq,
+        masked=sorted(done.masked),
+        dropped=sorted(done.dropped),
+        merged=sorted(done.merged),
+        gone=[_place(one) for one in old if one not in new],
+        made=[one for one in new if one not in old],
+        rules=done.rules,
+        worth=done.worth,
+    )
+
+
+def committed(view: View, fold: Prepared, *, state_tokens: int) -> Fold:
+    """Return a fold that was prepared, done to a view with more behind what it was then.
+
+    Args:
+        view: Of the same epoch.
+        fold: What was prepared.
+        state_tokens: Of the state that is written anew.
+    """
+    gone, masked, unseen = set(fold.gone), frozenset(fold.masked), {*fold.dropped, *fold.merged}
+    summaries = [*(one for one in view.summaries if _place(one) not in gone), *fold.made]
+    blocks = [
+        replace(one, tokens=one.masked_tokens, is_masked=True) if one.number in masked else one
+        for one in view.blocks
+        if one.number not in unseen
+    ]
+    now = View(
+        head=view.head,
+        summaries=tuple(sorted(summaries, key=lambda one: one.step_from)),
+        state=state_tokens,
+        blocks=tuple(blocks),
+    )
+    return Fold(
+        view=now,
+        masked=masked,
+        dropped=frozenset(fold.dropped),
+        merged=frozenset(fold.merged),
+        rules=tuple(fold.rules),
+        worth=tuple(fold.worth),
+    )
+
+
+def _place(summary: Summary) -> tuple[int, int]:
+    return summary.level, summary.step_from

@@ -1,0 +1,197 @@
+"""Summaries: segments of steps, and digests of segments, both chosen from units as they were said.
+
+A summary keeps the best units of what it covers, whether it shows them or not, so that a digest is chosen from what was
+said and never from a summary. Levels are geometric: a digest of level 4 covers what many of level 3 do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from context_service.folding.pure.importance import Seen, Weights, importance
+from context_service.packing.pure.units import UNIT_CHARS_MAX, Unit, form_of
+from context_service.windows.pure.refs import refs_between
+
+SEGMENT, DIGEST = 2, 3  # levels; deeper digests are higher
+BY_RULES = "extractive"
+SEGMENT_TOKENS_MAX, DIGEST_TOKENS_MAX = 260, 420
+_KEPT_OF_SEGMENT, _KEPT_OF_DIGEST = 40, 80
+_KEPT_TOKENS = 20  # so many units more are kept as there would be of so many tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """A unit, with the step that it is of and what it is worth beside others."""
+
+    unit: Unit
+    step: int
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A text that stands for steps.
+
+    Attributes:
+        level: `SEGMENT`, `DIGEST` or deeper.
+        step_from: The first step, from 1.
+        step_to: The last one.
+        kept: The best units of the steps, in their order.
+        method: `BY_RULES`, or what else wrote it.
+        verdict: Of what a model wrote for it: accepted, or why it is not used; empty: none was asked.
+    """
+
+    level: int
+    step_from: int
+    step_to: int
+    seq_from: int
+    seq_to: int
+    tokens: int
+    text: str
+    kept: tuple[Scored, ...]
+    method: str = BY_RULES
+    verdict: str = ""
+
+
+def summary(
+    level: int,
+    *,
+    steps: tuple[int, int],
+    seqs: tuple[int, int],
+    units: Sequence[Scored],
+    tokens_max: int,
+    seen: Seen,
+    weights: Weights,
+    count: Callable[[str], int],
+    chose: Callable[[float, bool], None] | None = None,
+    whole_max: int = 0,
+) -> Summary:
+    """Return a summary of steps: as many of their best units as have room, in their order.
+
+    Texts of users come first, the oldest of them before all. One that does not fit is shown with as much of its head
+    and tail as there is room for.
+
+    Args:
+        level: See `Summary`.
+        steps: The first and the last.
+        seqs: Of their messages.
+        units: To choose from.
+        tokens_max: Of its text.
+        seen: For what is worth how much.
+        weights: Of that.
+        count: Counts the tokens of a text.
+        chose: Told of each unit what it is worth, and whether the text has it.
+        whole_max: Tokens that the text may have where texts of users need more than `tokens_max`.
+    """
+    kept_max = _KEPT_OF_SEGMENT if level == SEGMENT else max(_KEPT_OF_DIGEST, tokens_max // _KEPT_TOKENS)
+    worth = [importance(one.unit, step=one.step, is_error=one.is_error, seen=seen, weights=weights) for one in units]
+    best = _users_first(_different(worth, units, seen), units)[:kept_max]
+    head = f"[Steps {steps[0]} to {steps[1]}, {refs_between(*seqs)}, in excerpts]"
+    room_of_all = max(tokens_max, whole_max) - count(head)
+    room = tokens_max - count(head)
+    left = room_of_all - room // 2  # for texts of users
+    chosen: dict[int, str] = {}
+    for one in best:
+        if _is_whole(units[one].unit) and (line := _fitted(units[one].unit, left - 1, count)):
+            chosen[one] = line
+            left -= count(line) + 1
+            room_of_all -= count(line) + 1
+    room = min(room, room_of_all)
+    for one in best:
+        needed = 0 if _is_whole(units[one].unit) else count(_line(units[one].unit)) + 1
+        if 0 < needed <= room:
+            chosen[one] = _line(units[one].unit)
+            room -= needed
+    if chose is not None:
+        for one, worth_of_one in enumerate(worth):
+            chose(worth_of_one, one in chosen)
+    text = "\n".join([head, *(chosen[one] for one in sorted(chosen))])
+    return Summary(
+        level=level,
+        step_from=steps[0],
+        step_to=steps[1],
+        seq_from=seqs[0],
+        seq_to=seqs[1],
+        tokens=count(text),
+        text=text,
+        kept=tuple(units[one] for one in sorted(best)),
+    )
+
+
+def digest(
+    several: Sequence[Summary],
+    *,
+    tokens_max: int,
+    seen: Seen,
+    weights: Weights,
+    count: Callable[[str], int],
+    whole_max: int = 0,
+) -> Summary:
+    """Return a digest of summaries that follow each other, one level deeper than the deepest of them."""
+    first, last = several[0], several[-1]
+    return summary(
+        max(one.level for one in several) + 1,
+        steps=(first.step_from, last.step_to),
+        seqs=(min(one.seq_from for one in several), max(one.seq_to for one in several)),
+        units=[unit for one in several for unit in one.kept],
+        tokens_max=tokens_max,
+        seen=seen,
+        weights=weights,
+        count=count,
+        whole_max=whole_max,
+    )
+
+
+def _is_whole(unit: Unit) -> bool:
+    """Return whether a unit is a text of a user that is longer than a line may be."""
+    return len(unit.text) > UNIT_CHARS_MAX + len(" …")
+
+
+def _users_first(best: Sequence[int], units: Sequence[Scored]) -> list[int]:
+    """Return units in their order, but long texts of users before others, and the oldest of those before all."""
+    long = [one for one in best if _is_whole(units[one].unit)]
+    oldest = min(long, key=lambda one: units[one].unit.seq, default=None)
+    return sorted(best, key=lambda one: (one != oldest, not _is_whole(units[one].unit)))
+
+
+def _fitted(unit: Unit, room: int, count: Callable[[str], int]) -> str:
+    """Return the line of a text with as much of its head and tail as there is room for; empty: it is not worth it."""
+    if count(line := _line(unit)) <= room:
+        return line
+    least, most = 0, len(unit.text)
+    while least < most:
+        shown = (least + most + 1) // 2
+        least, most = (shown, most) if count(_line(_shortened(unit, shown))) <= room else (least, shown - 1)
+    return _line(_shortened(unit, least)) if least >= UNIT_CHARS_MAX else ""
+
+
+def _shortened(unit: Unit, chars: int) -> Unit:
+    """Return a text with so many of its characters: two thirds from its head, the rest from its tail."""
+    tail = chars // 3
+    head = unit.text[: chars - tail].rpartition(" ")[0] or unit.text[: chars - tail]
+    return replace(unit, text=f"{head} … {unit.text[len(unit.text) - tail :].partition(' ')[2]}")
+
+
+def _different(worth: Sequence[float], units: Sequence[Scored], seen: Seen) -> list[int]:
+    """Return which units come first, each text once.
+
+    What is said in the form of others, such as the same warning of another host, says less than the first of them: the
+    second half of what it is worth, the third a third. And what is said again and again all the time says less.
+    """
+    texts: set[str] = set()
+    often: dict[str, int] = {}
+    found = []
+    for one in sorted(range(len(units)), key=lambda one: (-worth[one], one)):
+        text = units[one].unit.text.casefold()
+        if text not in texts:
+            texts.add(text)
+            form = form_of(text)
+            often[form] = often.get(form, 0) + 1
+            found.append((-worth[one] / (often[form] * (1 + math.log(max(seen.forms.get(form, 1), 1)))), one))
+    return [one for _, one in sorted(found)]
+
+
+def _line(unit: Unit) -> str:
+    return f"- {unit.text} ({unit.ref})"

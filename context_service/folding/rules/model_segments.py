@@ -1,0 +1,213 @@
+"""Has a model write the segments of a fold that is prepared. No pack waits for it: what is prepared holds without it.
+
+A model that fails three times in a row is asked no more for a while. What became of each segment stands on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from context_service.contexts.model import Message
+from context_service.contexts.store.log import Log
+from context_service.folding.pure.folds import Limits, View
+from context_service.folding.pure.model_segments import (
+    ANSWER_TOKENS_MAX,
+    VERDICT_CHARS_MAX,
+    NotUsed,
+    Steps,
+    asked,
+    checked,
+    instructions,
+    sources_of,
+    state_in,
+)
+from context_service.folding.pure.prepare import Prepared, committed
+from context_service.folding.pure.summaries import BY_RULES, SEGMENT, SEGMENT_TOKENS_MAX, Summary
+from context_service.kernel.llm.texts import Chat, ChatFailed
+from context_service.kernel.parts import texts_of
+from context_service.kernel.tokens import TokenCounter
+from context_service.packing.pure.blocks import text_pieces, tokens_of
+from context_service.packing.pure.task_state import Entry
+from context_service.packing.rules.plugins import Validating
+from context_service.packing.store.views import ViewRows
+from context_service.profiles.rules.profiles import OwnProfiles
+from context_service.windows.pure.config import BY_ANY_MODEL, NO_MODEL
+from context_service.windows.pure.models import model as model_of
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import Window
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+
+FAILURES_MAX = 3  # in a row
+EXTRACTIVE_STEPS = 50  # for which no model is asked then
+SEGMENTS_MAX = 8  # that a model writes for a fold: the newest
+_ASKED_TOKENS_MAX = 32_000  # of what it is asked, and what it answers
+_MESSAGES_AT_ONCE = 256
+_CHECKING = 8  # times as long as parsing: what was shown is gone through for names and numbers
+
+
+class _Answer(NamedTuple):
+    """What came of asking a model for a segment.
+
+    Attributes:
+        summary: As it wrote it, or as it was.
+        entries: Of the state, that it found.
+        refused: How many more it named.
+    """
+
+    summary: Summary
+    entries: Sequence[Entry] = ()
+    refused: int = 0
+
+
+class Writing:
+    """Improves folds that are prepared; each call acts for its principal.
+
+    Args:
+        chat: The model.
+        views: What windows show.
+        log: Their contexts.
+        profiles: What a window keeps of its log.
+        telemetry: Counts.
+        validating: Refuses what passed all checks of ours; None: nothing does.
+    """
+
+    def __init__(
+        self,
+        chat: Chat,
+        views: ViewRows,
+        *,
+        log: Log,
+        profiles: OwnProfiles,
+        telemetry: Telemetry,
+        validating: Validating | None = None,
+    ) -> None:
+        self._validating = validating
+        self._telemetry = telemetry
+        self._chat = chat
+        self._views = views
+        self._log = log
+        self._profiles = profiles
+
+    async def written(
+        self, window: Window, before: View, fold: Prepared, *, state_tokens: int, principal: Principal
+    ) -> Prepared | None:
+        """Return a fold with segments that a model wrote, which is prepared in its place; None: it stays as it is.
+
+        Args:
+            window: As it was when the fold was worked out.
+            before: What it showed.
+            fold: As it is prepared.
+            state_tokens: Of the state that is written with it.
+            principal: Who asks.
+        """
+        segments = [one for one in fold.made if one.level == SEGMENT][-SEGMENTS_MAX:]
+        if not segments or window.config.summarization_model == NO_MODEL:
+            return None
+        failures, extractive_to = await self._views.failures_of_model(window, principal=principal)
+        if window.step_count < extractive_to:
+            return None
+        limits = Limits.of(window.counted_limit, window.config)
+        model = self._model(window)
+        answers = await asyncio.gather(
+            *(self._segment(window, before, limits, one, model, principal) for one in segments)
+        )
+        done = [one.summary for one in answers]
+        for one in done:
+            self._telemetry.written(one.verdict)
+            failures = failures + 1 if one.method == BY_RULES else 0
+            if failures >= FAILURES_MAX:
+                failures, extractive_to = 0, window.step_count + EXTRACTIVE_STEPS
+        instead = {(old.level, old.step_from): new for old, new in zip(segments, done, strict=True)}
+        count = sum(one.method != BY_RULES for one in done)
+        entries = [entry for one in answers for entry in one.entries]
+        rules = [*fold.rules, f"a model wrote {count} of {len(done)} segments"]
+        if found := len(entries) + sum(one.refused for one in answers):
+            rules.append(f"it found {found} statements of the state, of which {len(entries)} are kept")
+        better = replace(
+            fold,
+            made=[instead.get((one.level, one.step_from), one) for one in fold.made],
+            rules=rules,
+            entries=entries,
+        )
+        if committed(before, better, state_tokens=state_tokens).view.tokens > limits.high:
+            return None
+        is_kept = await self._views.prepare_written(
+            window, fold, better, failures=failures, extractive_to=extractive_to, principal=principal
+        )
+        return better if is_kept else None
+
+    def _model(self, window: Window) -> str:
+        """Return which model a window asks: the one that it names, or, if there are several, the cheapest that fits."""
+        named = window.config.summarization_model
+        if named != BY_ANY_MODEL:
+            return named
+        able = (one for one in self._chat.models if not 0 < model_of(one).context_tokens < _ASKED_TOKENS_MAX)
+        return next(able, self._chat.models[0])
+
+    async def _segment(
+        self, window: Window, before: View, limits: Limits, of: Summary, model: str, principal: Principal
+    ) -> _Answer:
+        """Return a segment as a model wrote it, or as it was, with why."""
+        messages = await self._messages(window, of, principal)
+        steps = [one for one in before.blocks if of.step_from <= one.step <= of.step_to and not one.is_appended]
+        tokens = sum(min(one.tokens, one.masked_tokens) for one in steps)
+        profile = await self._profiles.of(window.profile, principal=principal)
+        size = sum(len(text) for message in messages for text in texts_of(message.content, message.parts))
+        sources = await beside_the_loop(size, sources_of, messages, of.kept)
+        what = Steps(
+            summary=of,
+            sources=sources,
+            superseded=await self._views.superseded(window, {message.seq for message in messages}, principal=principal),
+            tokens=tokens,
+            tokens_max=min(SEGMENT_TOKENS_MAX, tokens // 2, limits.segments // 2),
+            profile=profile,
+        )
+        count = TokenCounter(window.tokens_family).count
+
+        def cost(text: str) -> int:
+            return tokens_of(text_pieces(text, window.format), window.format, count)
+
+        try:
+            answer = await self._chat.text(
+                system=instructions(window.config.summarization_prompt, window.config.summarization_style),
+                user=asked(what),
+                tokens_max=ANSWER_TOKENS_MAX,
+                model=model,
+            )
+        except ChatFailed as error:
+            return _Answer(replace(of, verdict=f"model: {error}"[:VERDICT_CHARS_MAX]))
+
+        def check() -> _Answer:
+            return _Answer(checked(answer, what, count=count, cost=cost), *state_in(answer, what))
+
+        try:
+            shown = sum(len(one.text) for one in sources)
+            made = await self._profiles.beside(profile, principal, _CHECKING * shown, check)
+            if self._validating:
+                await self._validating.check(made.summary.text, sources)
+        except NotUsed as error:
+            return _Answer(replace(of, verdict=str(error)))
+        return made
+
+    async def _messages(self, window: Window, of: Summary, principal: Principal) -> Sequence[Message]:
+        """Return what a segment stands for."""
+        found: list[Message] = []
+        seq = of.seq_from
+        while seq <= of.seq_to:
+            page = await self._log.page(
+                window.context_id,
+                principal=principal,
+                seq_from=seq,
+                seq_to=of.seq_to,
+                count=_MESSAGES_AT_ONCE,
+                newest_first=False,
+            )
+            if not page:
+                break
+            found += [one for one in page if one.seq not in window.left_out]
+            seq = page[-1].seq + 1
+        return found

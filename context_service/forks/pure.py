@@ -1,0 +1,108 @@
+"""What comes back of a fork, as text: what was said last there, and what its state says. Values in, values out.
+
+Every line has a ref that leads to its original in the fork. Nothing in it holds by itself where it comes back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from context_service.packing.pure.task_state import Entry
+from context_service.windows.pure.refs import refs_between, within
+
+# Sections of the state that say what came of the work, each with its most entries. Rules stay where they were made.
+FOUND = {"decision": 20, "value": 20, "question": 10, "error": 10, "artifact": 20}
+_FOUND_SHARE = 0.3  # of the room, at least, that what was found may have beside a long answer
+_CHARS_OF_TOKEN = 16  # more than any text has: what is longer need not be counted to be too long
+_NONE = "It gave no answer."
+_HEAD = "What it decided and found:"
+_REF = re.compile(r"\((m[0-9]+(?:/[0-9]+)?)\)")
+
+
+class Answer(NamedTuple):
+    """What was said last in a fork."""
+
+    text: str
+    ref: str
+
+
+class Result(NamedTuple):
+    """What comes back."""
+
+    text: str
+    is_whole: bool  # all of it had room
+
+
+def result_of(
+    fork: str,
+    answer: Answer | None,
+    found: Sequence[Entry],
+    *,
+    step_count: int,
+    last_seq: int,
+    tokens_max: int,
+    count: Callable[[str], int],
+) -> Result:
+    """Return what comes back of a fork.
+
+    Args:
+        fork: What names it, such as `f3`.
+        answer: What its assistant said last; None: nothing.
+        found: What its state says, in order.
+        step_count: Of its window.
+        last_seq: Of its log.
+        tokens_max: That all of it may have.
+        count: Counts the tokens of a text.
+    """
+    steps = "1 step" if step_count == 1 else f"{step_count} steps"
+    all_of_it = within(fork, refs_between(1, last_seq))
+    head = f"[The sub-task {fork} has ended: {steps}, {all_of_it}. Its refs begin with {fork}:]"
+    room = tokens_max - count(head)
+    while True:
+        result = _within(room, fork, head, answer, found, count)
+        over = count(result.text) - tokens_max  # at the borders of texts that are joined
+        if over <= 0 or room <= 0:
+            return result
+        room -= over
+
+
+def _within(
+    room: int, fork: str, head: str, answer: Answer | None, found: Sequence[Entry], count: Callable[[str], int]
+) -> Result:
+    whole = answer.text if answer else _NONE
+    said_tokens = count(whole[: _CHARS_OF_TOKEN * max(room, 0) + 1])
+    if said_tokens <= room:
+        found = [one for one in found if one.text not in whole]
+    lines = _lines(fork, found, max(int(room * _FOUND_SHARE), room - said_tokens - 2), count)
+    behind = "\n".join([_HEAD, *lines]) if lines else ""
+    said = _cut(whole, answer, fork, room - count(behind), count)
+    text = "\n\n".join(filter(None, [head, said, behind]))
+    return Result(text, said == whole and len(lines) == len(found))
+
+
+def _lines(fork: str, found: Sequence[Entry], room: int, count: Callable[[str], int]) -> list[str]:
+    """Return what was found, in order: the newest that have room."""
+    lines: list[str] = []
+    room -= count(_HEAD) + 1
+    for entry in reversed(found):
+        text = _REF.sub(lambda said: f"({within(fork, said[1])})", entry.text)
+        line = f"- {entry.section}: {text}" + (f" ({within(fork, entry.ref)})" if entry.ref else "")
+        room -= count(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    return lines[::-1]
+
+
+def _cut(text: str, answer: Answer | None, fork: str, room: int, count: Callable[[str], int]) -> str:
+    """Return a text, or as much of its beginning as has room, and where the rest is."""
+    kept = text[: _CHARS_OF_TOKEN * max(room, 0)]
+    if kept == text and count(text) <= room:
+        return text
+    rest = f" … [the rest: {within(fork, answer.ref)}]" if answer else ""
+    room = max(room - count(rest), 0)
+    while kept and (tokens := count(kept)) > room:
+        kept = kept[: int(len(kept) * min(room / tokens, 0.95))]
+    return kept.rstrip() + rest

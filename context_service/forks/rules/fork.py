@@ -1,0 +1,318 @@
+"""Forks: a part of the work gets a context and a window of its own, below that of a window, and somebody else does it.
+
+All of it happens in one transaction: the context with the task as its first message, the window with what it inherits,
+the key, and what stands with the other window. From then on neither sees the other; `merges` brings back what came of
+it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from enum import Enum
+from functools import partial
+from typing import NamedTuple
+from uuid import UUID
+
+import orjson
+
+from context_service.contexts.model import Context, ContextInput, MessageInput, Sent
+from context_service.contexts.rules.messages import Messaging
+from context_service.contexts.store.log import Log
+from context_service.folding.pure.folds import Limits
+from context_service.forks.store import Fork, ForkRows, Inherited
+from context_service.kernel.order import Order
+from context_service.kernel.tokens import TokenCounter
+from context_service.packing.pure.blocks import text_pieces, tokens_of
+from context_service.packing.pure.task_state import Entry, shown
+from context_service.packing.rules.pack import Packs
+from context_service.packing.store.views import PIN
+from context_service.windows.pure.pins import pinned
+from context_service.windows.rules.heads import GOAL_BYTES_MAX, RENDERING, check_room
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.rules.windows import Opening, Windows
+from context_service.windows.store.windows import Window, WindowInput, WindowRows, no_window
+from contextkeep.errors import ContextClosed, ContextNotFound, InvalidArgument, LimitExceeded, WindowClosed
+from service_runtime.auth import Principal
+from service_runtime.checks import check_long_text
+from service_runtime.documents import beside_the_loop
+from service_runtime.given_keys import IssuedKey, make_context_key
+from service_runtime.ids import new_id
+from service_runtime.optimistic import until_written
+from service_runtime.postgres import Transaction
+from service_runtime.requests import Request, Requests
+
+FORKS_MAX = 64  # of a context, that are awaited
+DEPTH_MAX = 8  # of forks of forks
+_TITLE_CHARS = 100
+# What a fork inherits of the state: what is in every pack of the other, and of the rest the newest.
+_WHOLE = ("constraint", "value")
+_NEWEST = {"decision": 50, "question": 50, "error": 50, "artifact": 50}
+_REF_WITHIN = re.compile(r" \(m[0-9]+(?:/[0-9]+)?\)")  # of a text: it would lead into another log
+
+
+class Inherits(Enum):
+    """What a fork has of the window that it is forked from."""
+
+    NOTHING = "nothing"
+    PINS = "pins"
+    STATE = "state"  # with pins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is to be done, and with what; None or empty: as the window has it that is forked."""
+
+    text: str
+    inherits: Inherits = Inherits.STATE
+    model: str = ""
+    context_tokens: int = 0
+    system_prompt: str | None = None
+    tools_json: str | None = None
+
+
+class Forked(NamedTuple):
+    """A fork, and the key of its context; None: the key that asked reaches it."""
+
+    window: Window
+    number: int
+    key: IssuedKey | None
+
+
+class Forks:
+    """Forks windows; each call acts for its principal.
+
+    Args:
+        windows: Open them.
+        rows: The windows.
+        forks: What was forked from them.
+        log: Their contexts.
+        messaging: Makes messages of tasks, and keys.
+        requests: The request ids of this service.
+        order: Who writes a context or a window: of a process one at a time.
+        packs: Read their logs.
+        telemetry: Counts.
+    """
+
+    def __init__(
+        self,
+        windows: Windows,
+        rows: WindowRows,
+        forks: ForkRows,
+        *,
+        log: Log,
+        messaging: Messaging,
+        requests: Requests,
+        order: Order,
+        packs: Packs,
+        telemetry: Telemetry,
+    ) -> None:
+        self._windows = windows
+        self._rows = rows
+        self._forks = forks
+        self._log = log
+        self._messaging = messaging
+        self._requests = requests
+        self._order = order
+        self._packs = packs
+        self._telemetry = telemetry
+
+    async def of(self, window: Window, *, principal: Principal) -> list[Fork]:
+        """Return what was forked from a window, the newest first."""
+        return await self._forks.of_window(window, principal=principal)
+
+    async def fork(
+        self, window_id: UUID, task: Task, *, lifetime: timedelta, principal: Principal, request: Request | None
+    ) -> Forked:
+        """Give a task a context and a window of its own.
+
+        Args:
+            window_id: From which.
+            task: What is to be done.
+            lifetime: Of the key.
+            principal: Who asks.
+            request: Its id.
+
+        Raises:
+            WindowNotFound, WindowClosed, ContextClosed: there is no such window, or it is closed, or its context is.
+            BudgetTooSmall: what stands in front of all does not fit.
+            WindowBehind: there was no time to read all of the log; what was read stays.
+            InvalidArgument, LimitExceeded, PermissionDenied, RequestIdReused, Aborted: see the contract.
+        """
+        check_long_text("task", task.text, size_bytes_max=GOAL_BYTES_MAX, required=True)
+        if not task.text.strip():
+            raise InvalidArgument("task is blank", field="task")
+        principal = principal.without_admin()
+        window = await self._current(window_id, task.inherits, principal)
+        context = await self._log.read(window.context_id, principal=principal)
+        if context is None:
+            raise no_window(window_id)
+        if len(context.ancestors) > DEPTH_MAX:
+            raise LimitExceeded(
+                f"it is a fork of {DEPTH_MAX} others, one below the other",
+                limit="fork_depth",
+                limit_max=DEPTH_MAX,
+                value=DEPTH_MAX + 1,
+            )
+        given = await self._windows.prepared(_opening(window, task), principal=principal)
+        inherited = await self._inherited(window, task.inherits, given, principal)
+        with self._telemetry.refusals():
+            return await self._written(
+                window, context, task, given, inherited, lifetime=lifetime, principal=principal, request=request
+            )
+
+    async def _written(
+        self,
+        window: Window,
+        context: Context,
+        task: Task,
+        given: WindowInput,
+        inherited: Inherited,
+        *,
+        lifetime: timedelta,
+        principal: Principal,
+        request: Request | None,
+    ) -> Forked:
+        """Write a fork, once for a request."""
+        first = await self._messaging.prepared(MessageInput(message_id="", role="user", content=task.text), path="task")
+        context_id, made, number = new_id(), None, 0
+
+        async def hold(transaction: Transaction) -> None:
+            nonlocal number
+            if request:
+                await self._requests.claim(transaction, request)
+            await transaction.turn_to(context.context_id)
+            number = await self._number(transaction, window)
+            await transaction.turn_to(context_id)
+
+        async def then(transaction: Transaction, sent: Sequence[Sent]) -> None:
+            nonlocal made
+            fork = await self._rows.open(transaction, context_id, new_id(), given, created_by=principal.subject)
+            fork = await self._forks.inherit(transaction, window, fork, inherited)
+            check_room(fork, state_tokens=fork.state_tokens)
+            key = None
+            if principal.context_id is None:
+                key = await make_context_key(transaction, principal, context_id, scopes=(), lifetime=lifetime)
+            made = Forked(fork, number, key)
+            if request:
+                await self._requests.answer(transaction, request, made, about_id=context_id)
+            await transaction.turn_to(context.context_id)
+            await self._forks.add(transaction, window, number, fork)
+
+        header = ContextInput(
+            title=" ".join(task.text.split())[:_TITLE_CHARS],
+            app_id=context.app_id,
+            agent_bundle_id=context.agent_bundle_id,
+            expires_at=context.expires_at,
+            recall_profile=context.recall_profile,
+        )
+        async with self._order.turn((principal.tenant_id, context.context_id)):
+            await self._log.begin(
+                context_id, header, [first], principal=principal, parent=context, hold=hold, then=then, request=None
+            )
+        assert made, "it was written"
+        return made
+
+    async def _number(self, transaction: Transaction, window: Window) -> int:
+        """Return the number of the next fork of a window, whose context is locked from here on.
+
+        Raises:
+            WindowNotFound, WindowClosed, ContextClosed, LimitExceeded: it cannot be forked.
+        """
+        context = await self._log.lock(transaction, window.context_id)
+        locked = context and await self._rows.lock(transaction, window.context_id, window.window_id)
+        if context is None or locked is None:
+            raise no_window(window.window_id)
+        if context.closed_at:
+            raise ContextClosed("the context is closed", context_id=window.context_id)
+        if locked.closed_at:
+            raise WindowClosed("the window is closed", window_id=window.window_id)
+        number, awaited = await self._forks.next(transaction, window.context_id)
+        if awaited >= FORKS_MAX:
+            raise LimitExceeded(
+                f"{awaited} forks of the context are not merged: merge some, or delete their contexts",
+                limit="forks",
+                limit_max=FORKS_MAX,
+                value=awaited + 1,
+            )
+        return number
+
+    async def _current(self, window_id: UUID, inherits: Inherits, principal: Principal) -> Window:
+        """Return a window, which has read its log if that matters.
+
+        Raises:
+            WindowNotFound, WindowClosed, WindowBehind, Aborted: see `fork`.
+        """
+        if inherits is not Inherits.STATE:
+            return await self._rows.find(window_id, principal=principal)
+        async with self._order.turn((principal.tenant_id, window_id)):
+            return await until_written(partial(self._packs.read, window_id, principal=principal), what="the window")
+
+    async def _inherited(
+        self, window: Window, inherits: Inherits, given: WindowInput, principal: Principal
+    ) -> Inherited:
+        if inherits is Inherits.NOTHING:
+            return Inherited()
+        whole, newest = ((PIN, *_WHOLE), _NEWEST) if inherits is Inherits.STATE else ((PIN,), {})
+        entries = await self._forks.newest(window, newest, whole=whole, principal=principal)
+        return await beside_the_loop(RENDERING * sum(len(one.text) for one in entries), _passed_on, entries, given)
+
+    async def key_again(self, context_id: UUID, principal: Principal, lifetime: timedelta) -> IssuedKey | None:
+        """Return another key of a fork's context; None: the caller has a key of a context, or the fork is gone."""
+        if principal.context_id is not None:
+            return None
+        with suppress(ContextNotFound):
+            return await self._messaging.issue_key(
+                context_id, principal=principal.without_admin(), scopes=(), lifetime=lifetime
+            )
+        return None
+
+
+def _opening(window: Window, task: Task) -> Opening:
+    """Return what is said of the window of a task."""
+    said = orjson.loads(window.config_json)
+    said.pop("max_total_tokens", None)  # that of the run holds
+    is_same = task.model in ("", window.model)
+    return Opening(
+        model=task.model or window.model,
+        context_tokens=task.context_tokens or (window.context_tokens if is_same else 0),
+        format=window.format if is_same else None,
+        system_prompt=window.system_prompt if task.system_prompt is None else task.system_prompt,
+        tools_json=window.tools_json if task.tools_json is None else task.tools_json,
+        goal=task.text,
+        compression_profile=window.profile,
+        token_budget=said.pop("token_budget", 0),
+        output_reservation=said.pop("output_reservation", 0),
+        config=said,
+    )
+
+
+def _passed_on(entries: Sequence[Entry], given: WindowInput) -> Inherited:
+    """Return what a window begins with: entries without refs, which would lead into another log."""
+    own = [
+        replace(
+            one,
+            key=str(new_id()) if one.section == PIN else one.key,
+            text=_REF_WITHIN.sub("", one.text) if one.section == "error" else one.text,
+            ref="",
+            seq=0,
+        )
+        for one in entries
+    ]
+    count = TokenCounter(given.tokens_family).count
+    holds = [one for one in own if one.section != PIN]
+    state = shown(holds, tokens_max=Limits.of(given.token_limit, given.config).state, count=count)
+    text = f"[State of the work after step 0]\n{state.text}" if state.text else ""
+    pieces = text_pieces(text, given.format) if text else []
+    front = pinned([one for one in own if one.section == PIN], given)
+    return Inherited(
+        entries=own,
+        state_text=text,
+        state_pieces=pieces,
+        state_tokens=tokens_of(pieces, given.format, count),
+        pins_pieces=front.pieces,
+        pins_tokens=front.tokens,
+    )

@@ -1,0 +1,273 @@
+"""Merges: what came of a fork comes back as one message, once, and the fork is closed with that.
+
+What comes back is worked out before anything is locked, and written if the fork is what it was then. One transaction
+writes the message, that it came of the fork, and that the fork takes no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+import orjson
+
+from context_service.contexts.model import Message, MessageInput, Sent
+from context_service.contexts.rules.messages import Messaging
+from context_service.contexts.store.log import Log
+from context_service.forks.pure import FOUND, Answer, Result, result_of
+from context_service.forks.store import Fork, ForkRows
+from context_service.kernel.order import Order
+from context_service.kernel.parts import Part, ToolResult
+from context_service.kernel.rendering.turns import text_of
+from context_service.kernel.tokens import TokenCounter
+from context_service.packing.pure.task_state import Entry
+from context_service.packing.rules.pack import Packs
+from context_service.windows.pure.refs import fork_ref, refs_between
+from context_service.windows.rules.heads import RENDERING
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import Window, WindowRows, no_window
+from contextkeep.errors import ContextClosed, InvalidArgument, PermissionDenied, WindowClosed
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+from service_runtime.given_keys import end_context_keys
+from service_runtime.optimistic import Moved, until_written
+from service_runtime.postgres import Transaction
+from service_runtime.requests import Request, Requests
+
+TOKENS, SHARE = 2_000, 8  # of what comes back, and no larger part of the limit than one in so many
+_LAST_MESSAGES = 100  # among which is what the assistant said last
+
+
+class _Worked(NamedTuple):
+    """What comes back of a fork whose log ends with a message."""
+
+    result: Result
+    last_seq: int
+    agent_id: str
+
+
+class Merges:
+    """Merges forks; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        forks: What was forked from them.
+        log: Their contexts.
+        messaging: Makes messages of results.
+        requests: The request ids of this service.
+        order: Who writes a context or a window: of a process one at a time.
+        packs: Read their logs.
+        telemetry: Counts.
+    """
+
+    def __init__(
+        self,
+        rows: WindowRows,
+        forks: ForkRows,
+        *,
+        log: Log,
+        messaging: Messaging,
+        requests: Requests,
+        order: Order,
+        packs: Packs,
+        telemetry: Telemetry,
+    ) -> None:
+        self._rows = rows
+        self._forks = forks
+        self._log = log
+        self._messaging = messaging
+        self._requests = requests
+        self._order = order
+        self._packs = packs
+        self._telemetry = telemetry
+
+    async def merge(
+        self, window_id: UUID, *, tokens_max: int, tool_call_id: str, principal: Principal, request: Request | None
+    ) -> Fork:
+        """Bring back what came of a fork, and return it with the message of that; the same, however often.
+
+        Args:
+            window_id: Of the fork.
+            tokens_max: Of what comes back; 0: a default. It has no more than a share of the limit.
+            tool_call_id: The call that it is the result of; empty: of none.
+            principal: Who asks.
+            request: Its id.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            InvalidArgument: it was not forked.
+            PermissionDenied: the principal does not reach what it was forked from.
+            WindowClosed, ContextClosed: what it was forked from is closed.
+            WindowBehind: there was no time to read all of its log; what was read stays.
+            LimitExceeded, RequestIdReused, Aborted: see the contract.
+        """
+        if tokens_max < 0:
+            raise InvalidArgument("tokens_max is negative", field="tokens_max")
+        principal = principal.without_admin()
+        window = await self._rows.find(window_id, principal=principal)
+
+        async def merged() -> Fork:
+            fork = await self._fork_of(window, principal)
+            if fork.merged_seq:
+                await self._log.close_below(fork.fork_context_id, principal=principal)  # a kill may have been before it
+                await self._keep(request, fork, principal)
+                return fork
+            parent = await self._rows.read(fork.context_id, fork.window_id, principal=principal)
+            if parent is None:
+                raise no_window(window_id)
+            worked = await self._worked(fork, parent, tokens_max, principal)
+            with self._telemetry.refusals():
+                fork = await self._written(fork, parent, worked, tool_call_id, principal=principal, request=request)
+            await self._log.close_below(fork.fork_context_id, principal=principal)
+            return fork
+
+        return await until_written(merged, what="the fork")
+
+    async def _keep(self, request: Request | None, fork: Fork, principal: Principal) -> None:
+        """Keep that a request was answered, also one that found it done."""
+
+        async def work(_: Transaction) -> Fork:
+            return fork
+
+        if request:
+            write = self._requests.once(request, work, about_id=fork.context_id)
+            await self._log.of(principal, fork.context_id).transaction(write)
+
+    async def _fork_of(self, window: Window, principal: Principal) -> Fork:
+        """Return the fork that a window is.
+
+        Raises:
+            WindowNotFound, InvalidArgument, PermissionDenied: see `merge`.
+        """
+        context = await self._log.read(window.context_id, principal=principal)
+        if context is None:
+            raise no_window(window.window_id)
+        fork = None
+        if len(context.ancestors) > 1:
+            fork = await self._forks.of_context(context.ancestors[-2], context.context_id, principal=principal)
+            if fork is None:
+                raise PermissionDenied("the key does not reach what the window was forked from")
+        if fork is None or fork.fork_window_id != window.window_id:
+            raise InvalidArgument("the window was not forked", field="window_id")
+        return fork
+
+    async def _worked(self, fork: Fork, parent: Window, tokens_max: int, principal: Principal) -> _Worked:
+        """Return what comes back of a fork as it is now."""
+        window = await self._current(fork, principal)
+        messages = await self._log.newest(window.context_id, principal=principal, count=_LAST_MESSAGES)
+        if not messages:
+            raise no_window(window.window_id)
+        last = next((one for one in reversed(messages) if _speaks(one) and one.seq not in window.left_out), None)
+        found = await self._forks.newest(window, FOUND, principal=principal)
+        room = min(tokens_max or TOKENS, parent.counted_limit // SHARE)
+        size = RENDERING * (sum(len(one.text) for one in found) + (len(_said(last)) if last else 0))
+        last_seq = messages[-1].seq
+        result = await beside_the_loop(size, _result, fork, window, parent, last, found, last_seq, room)
+        return _Worked(result, last_seq, last.agent_id if last else "")
+
+    async def _current(self, fork: Fork, principal: Principal) -> Window:
+        """Return the window of a fork, which has read its log; of one that is closed nothing is left to read."""
+
+        async def current() -> Window:
+            window = await self._rows.find(fork.fork_window_id, principal=principal)
+            if window.closed_at:
+                return window
+            try:
+                return await self._packs.read(fork.fork_window_id, principal=principal)
+            except WindowClosed:  # by a twin, meanwhile
+                raise Moved from None
+
+        async with self._order.turn((principal.tenant_id, fork.fork_window_id)):
+            return await until_written(current, what="the fork")
+
+    async def _written(
+        self,
+        fork: Fork,
+        parent: Window,
+        worked: _Worked,
+        tool_call_id: str,
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> Fork:
+        """Write what comes back, once, close the fork, and return it as it is then.
+
+        Raises:
+            Moved: the fork has another message meanwhile, or another call merged it.
+        """
+        text, is_whole = worked.result
+        came = ToolResult(tool_call_id=tool_call_id or fork_ref(fork.number), content_json=orjson.dumps(text).decode())
+        said = MessageInput(
+            message_id="",
+            role="tool",
+            parts=(Part(tool_result=came),),
+            agent_id=worked.agent_id,
+            metadata_json=orjson.dumps({"fork_context_id": str(fork.fork_context_id)}).decode(),
+        )
+        message = await self._messaging.prepared(said, path="tool_call_id")
+        tokens = TokenCounter(parent.tokens_family).count(text)
+        merged = fork
+
+        async def hold(transaction: Transaction) -> None:
+            if request:
+                await self._requests.claim(transaction, request)
+            context = await self._log.lock(transaction, fork.context_id)
+            now = await self._forks.locked(transaction, fork)
+            locked = await self._rows.lock(transaction, fork.context_id, fork.window_id)
+            if context is None or now is None or locked is None:
+                raise no_window(fork.fork_window_id)
+            if now.merged_seq:
+                raise Moved
+            if context.closed_at:
+                raise ContextClosed("what it was forked from is closed", context_id=fork.context_id)
+            if locked.closed_at:
+                raise WindowClosed("what it was forked from is closed", window_id=fork.window_id)
+            await transaction.turn_to(fork.fork_context_id)
+            below = await self._log.lock(transaction, fork.fork_context_id)
+            if below is None:
+                raise no_window(fork.fork_window_id)
+            if below.last_seq != worked.last_seq:
+                raise Moved
+            await transaction.turn_to(fork.context_id)
+
+        async def then(transaction: Transaction, sent: Sequence[Sent]) -> None:
+            nonlocal merged
+            merged = await self._forks.merged(transaction, fork, sent[0], tokens=tokens, is_whole=is_whole)
+            if request:
+                await self._requests.answer(transaction, request, merged, about_id=parent.context_id)
+            await transaction.turn_to(fork.fork_context_id)
+            await self._log.close(transaction, fork.fork_context_id)
+            await self._rows.lock(transaction, fork.fork_context_id, fork.fork_window_id)
+            await self._rows.close(transaction, fork.fork_window_id)
+            await end_context_keys(transaction, fork.fork_context_id)
+
+        async with self._order.turn((principal.tenant_id, fork.context_id)):
+            await self._log.append(
+                fork.context_id, [message], known=(), hold=hold, then=then, principal=principal, request=None
+            )
+        return merged
+
+
+def _speaks(message: Message) -> bool:
+    return message.role == "assistant" and bool(_said(message).strip())
+
+
+def _said(message: Message) -> str:
+    """Return what a message says, without calls, results and reasoning."""
+    parts = [one for one in message.parts if not (one.tool_call or one.tool_result or one.reasoning)]
+    return "\n\n".join(filter(None, [message.content, text_of(parts)]))
+
+
+def _result(
+    fork: Fork, window: Window, parent: Window, last: Message | None, found: Sequence[Entry], last_seq: int, room: int
+) -> Result:
+    return result_of(
+        fork_ref(fork.number),
+        Answer(_said(last), refs_between(last.seq, last.seq)) if last else None,
+        [one for one in found if one.seq],  # what was inherited is known where it came from
+        step_count=window.step_count,
+        last_seq=last_seq,
+        tokens_max=room,
+        count=TokenCounter(parent.tokens_family).count,
+    )

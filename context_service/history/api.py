@@ -1,0 +1,200 @@
+"""ChatHistory: parse, one call, render."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from context_service.entity_history import wire as events
+from context_service.entity_history.rules import EntityHistory, EntityQuestion
+from context_service.history.model import size_bytes
+from context_service.history.pure.formats import formatted
+from context_service.history.rules.assemble_context import AssemblyQuestion, ContextAssembly
+from context_service.history.rules.chat_history import ChatHistories, HistoryQuestion, Left
+from context_service.history.rules.registry import MappingRegistry
+from context_service.history.rules.trial import MappingTrials
+from context_service.history.wire import mappings, messages, nodes, trials
+from context_service.kernel.rendering import Format
+from context_service.kernel.wire.node_names import NodeNames
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1 import chat_history_pb2_grpc, message_pb2
+from contextkeep.errors import AnswerTooLarge
+from service_runtime import calls
+from service_runtime.copying import copied
+
+ANSWER_BYTES_MAX = 4 * 1024 * 1024 - 4096  # gRPC's default, less the headers
+STREAM_BYTES = 1024 * 1024
+STREAM_ROWS = 1000
+_FAMILIES = {Format.ANTHROPIC: "claude", Format.GEMINI: "gemini"}  # of tokens; else OpenAI's
+
+
+class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
+    """Histories over gRPC."""
+
+    def __init__(
+        self,
+        histories: ChatHistories,
+        assembly: ContextAssembly,
+        trials: MappingTrials,
+        entities: EntityHistory,
+        registry: MappingRegistry,
+        names: NodeNames,
+    ) -> None:
+        self._histories = histories
+        self._assembly = assembly
+        self._trials = trials
+        self._entities = entities
+        self._registry = registry
+        self._names = names
+
+    async def GetChatHistory(self, request: pb.GetChatHistoryRequest, context: object) -> pb.GetChatHistoryResponse:
+        """Answer a whole history."""
+        to = messages.message_format(request.format)
+        history = await self._histories.whole(calls.principal(), await self._question(request, to))
+        response = pb.GetChatHistoryResponse(
+            nodes_failed=history.left.skipped.nodes_failed,
+            roles_unknown=history.left.skipped.roles_unknown,
+            tokens=history.left.tokens,
+            is_cut=history.left.is_cut,
+        )
+        if to is None:
+            add = response.messages.add
+            for index, message in enumerate(history.messages):
+                messages.fill(add(), message)
+                if index % STREAM_ROWS == 0:
+                    await calls.give_way()
+        else:
+            # Beside the loop: a long history takes too long for the other calls to wait.
+            done = await asyncio.to_thread(formatted, history.messages, to)
+            response.formatted_json = done.body_json
+            response.tool_results_left_out = done.results_left_out
+            response.tool_calls_unanswered = done.calls_unanswered
+        if response.ByteSize() > ANSWER_BYTES_MAX:
+            if to is not None:
+                raise AnswerTooLarge(
+                    "the history does not fit one answer; use max_messages or tokens_max", use="max_messages"
+                )
+            raise AnswerTooLarge(
+                "the history does not fit one answer; use StreamChatHistory, or max_messages", use="StreamChatHistory"
+            )
+        return response
+
+    async def StreamChatHistory(
+        self, request: pb.StreamChatHistoryRequest, context: object
+    ) -> AsyncIterator[pb.StreamChatHistoryResponse]:
+        """Stream a history; the last message carries the counts."""
+        left = Left()
+        response = pb.StreamChatHistoryResponse()
+        add = response.messages.add
+        rows = response_bytes = 0
+        async for page in self._histories.stream(calls.principal(), await self._question(request), left):
+            for message in page:
+                message_bytes = size_bytes(message)
+                if rows and (rows == STREAM_ROWS or response_bytes + message_bytes > STREAM_BYTES):
+                    yield response
+                    response = pb.StreamChatHistoryResponse()
+                    add = response.messages.add
+                    rows = response_bytes = 0
+                added = add()
+                messages.fill(added, message)
+                if message_bytes > ANSWER_BYTES_MAX:
+                    _check_fits(added)
+                rows += 1
+                response_bytes += message_bytes
+        response.nodes_failed = left.skipped.nodes_failed
+        response.roles_unknown = left.skipped.roles_unknown
+        response.tokens = left.tokens
+        response.is_cut = left.is_cut
+        yield response
+
+    async def AssembleContext(self, request: pb.AssembleContextRequest, context: object) -> pb.AssembleContextResponse:
+        """Answer a page of nodes with what came of them."""
+        page = await self._assembly.page(
+            calls.principal(),
+            copied(
+                AssemblyQuestion,
+                request,
+                node_id=str(await self._names.id_of("node_id", request.node_id, request)),
+                data_paths=tuple(request.data_paths),
+            ),
+        )
+        response = pb.AssembleContextResponse(next_page_token=page.next_page_token)
+        for row in page.nodes:
+            nodes.fill(response.nodes.add(), row)
+        if response.ByteSize() > ANSWER_BYTES_MAX:
+            raise AnswerTooLarge("a node does not fit one answer with its messages", use="StreamChatHistory")
+        return response
+
+    async def TestMapping(self, request: pb.TestMappingRequest, context: object) -> pb.TestMappingResponse:
+        """Try rules out."""
+        node_id = await self._names.optional_id_of("node_id", request.node_id, request)
+        page = await self._trials.page(calls.principal(), trials.trial(request, node_id))
+        response = pb.TestMappingResponse(
+            nodes=map(trials.node_trial, page.nodes), next_page_token=page.next_page_token
+        )
+        if response.ByteSize() > ANSWER_BYTES_MAX:
+            raise AnswerTooLarge("a node does not fit one answer with its messages", use="StreamChatHistory")
+        return response
+
+    async def FetchEntityHistory(
+        self, request: pb.FetchEntityHistoryRequest, context: object
+    ) -> pb.FetchEntityHistoryResponse:
+        """Answer a page of what happened to an entity."""
+        question = copied(
+            EntityQuestion, request, node_id=str(await self._names.id_of("node_id", request.node_id, request))
+        )
+        page = await self._entities.page(calls.principal(), question)
+        return pb.FetchEntityHistoryResponse(
+            events=[events.event(question.node_id, event) for event in page.events],
+            next_page_token=page.next_page_token,
+        )
+
+    async def RegisterMapping(self, request: pb.RegisterMappingRequest, context: object) -> pb.RegisterMappingResponse:
+        """Register rules under a name."""
+        listed, changed = await self._registry.register(
+            calls.principal(),
+            request.app_id,
+            request.mapping_name,
+            mappings.rules(request.rules),
+            rules_version=request.rules_version,
+            replace=request.replace,
+        )
+        return pb.RegisterMappingResponse(mapping=mappings.mapping(listed), changed=changed)
+
+    async def GetMapping(self, request: pb.GetMappingRequest, context: object) -> pb.GetMappingResponse:
+        """Answer the mapping that a history would use."""
+        listed = await self._registry.get(calls.principal(), request.app_id, request.mapping_name)
+        return pb.GetMappingResponse(mapping=mappings.mapping(listed))
+
+    async def ListMappings(self, request: pb.ListMappingsRequest, context: object) -> pb.ListMappingsResponse:
+        """Answer a page of mappings."""
+        listed, next_page_token = await self._registry.list(
+            calls.principal(), request.app_id, requested_size=request.page_size, page_token=request.page_token
+        )
+        return pb.ListMappingsResponse(mappings=map(mappings.mapping, listed), next_page_token=next_page_token)
+
+    async def DeleteMapping(self, request: pb.DeleteMappingRequest, context: object) -> pb.DeleteMappingResponse:
+        """Remove a mapping."""
+        listed = await self._registry.delete(calls.principal(), request.app_id, request.mapping_name)
+        return pb.DeleteMappingResponse(mapping=mappings.mapping(listed))
+
+    async def _question(
+        self, request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest, to: Format | None = None
+    ) -> HistoryQuestion:
+        return copied(
+            HistoryQuestion,
+            request,
+            node_id=str(await self._names.id_of("node_id", request.node_id, request)),
+            tokens_family=_FAMILIES.get(to, "o200k") if to else "o200k",
+        )
+
+
+def _check_fits(message: message_pb2.ChatMessage) -> None:
+    message_bytes = message.ByteSize()
+    if message_bytes > ANSWER_BYTES_MAX:
+        raise AnswerTooLarge(
+            "a message does not fit one answer; let the mapping give less of its node",
+            node_id=message.node_id,
+            size_bytes=message_bytes,
+            size_bytes_max=ANSWER_BYTES_MAX,
+        )

@@ -1,0 +1,160 @@
+"""Chat messages and their parts, and how the values of a rule become them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from context_service.kernel.cel import CallBudget, EvaluationError, JsonWriter
+from context_service.kernel.parts import Part, ToolCall, ToolResult
+from service_runtime.checks import utf8_bytes
+
+ROLE_NAMES = ("user", "assistant", "system", "tool")
+ROLES = frozenset(ROLE_NAMES)
+_PART_STEPS = 16  # of making a part and filling an answer with it, besides the JSON in it
+_MESSAGE_BYTES = 150  # role, id, time, and what marks the fields
+
+
+class PartFields(NamedTuple):
+    """What an object of a `parts` value has, by its type, beside `PART_FIELDS_COMMON`. Others in it are passed over."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+
+PART_FIELDS = {
+    "text": PartFields(("text",)),
+    "data": PartFields(("data",)),
+    "record": PartFields(("working_memory_id",)),
+    "url": PartFields(("url",)),
+    "tool_call": PartFields(("id", "name"), ("arguments",)),
+    "tool_result": PartFields(("tool_call_id",), ("content", "is_error")),
+}
+PART_FIELDS_COMMON = ("type", "media_type", "file_name", "metadata")
+
+
+class ChatMessage(NamedTuple):  # histories have ten thousands of them: it is made in a third of a dataclass's time
+    """One turn, as a prompt wants it."""
+
+    role: str  # one of ROLES
+    content: str
+    node_id: str  # the node it was read from
+    created_at_us: int  # microseconds since 1970, UTC
+    name: str = ""
+    parts: tuple[Part, ...] = ()
+    metadata_json: str = ""
+
+
+def size_bytes(message: ChatMessage) -> int:
+    """Return about what a message takes in an answer, and not less."""
+    size = _MESSAGE_BYTES + utf8_bytes(message.content)
+    if message.name or message.metadata_json:
+        size += utf8_bytes(message.name) + utf8_bytes(message.metadata_json)
+    for part in message.parts:
+        size += _MESSAGE_BYTES + sum(map(utf8_bytes, [*part.texts, part.working_memory_id or ""]))
+    return size
+
+
+def content_text(value: object, budget: CallBudget) -> str:
+    """Return the text of a `content` value: a text as it is, null as none, an object or a list as JSON.
+
+    Raises:
+        EvaluationError: it is of another type, or too large.
+        CallBudgetExceeded: the call has spent what it may.
+    """
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, dict | list):
+        return JsonWriter(budget).text(value)
+    raise EvaluationError(f"content is {_type_name(value)}, not a text, an object or a list")
+
+
+def metadata_json(value: object, writer: JsonWriter) -> str:
+    """Return the JSON of an object; null is none.
+
+    Raises:
+        EvaluationError: it is of another type, or too large.
+        CallBudgetExceeded: the call has spent what it may.
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, dict):
+        raise EvaluationError(f"metadata is {_type_name(value)}, not an object")
+    return writer.text(value)
+
+
+def parts(value: list[object], budget: CallBudget) -> tuple[Part, ...]:
+    """Return the parts of a `parts` value: texts, and objects with a `type` and its `PART_FIELDS`.
+
+    Other fields are passed over: nodes keep parts as some model's API gave them, with more in them than is asked for.
+
+    Raises:
+        EvaluationError: an element is neither, lacks a field, or they are too large.
+        CallBudgetExceeded: the call has spent what it may.
+    """
+    writer = JsonWriter(budget)  # of all of them: one large element may be there a thousand times
+    made = []
+    for item in value:
+        budget.charge(_PART_STEPS)
+        made.append(_part(item, writer))
+    return tuple(made)
+
+
+def _part(value: object, writer: JsonWriter) -> Part:
+    if isinstance(value, str):
+        return Part(text=_text("a part", value, writer))
+    if not isinstance(value, dict):
+        raise EvaluationError(f"a part is {_type_name(value)}, not a text or an object")
+    common: dict[str, Any] = {
+        "media_type": _text("media_type", value.get("media_type"), writer),
+        "file_name": _text("file_name", value.get("file_name"), writer),
+        "metadata_json": metadata_json(value.get("metadata"), writer),
+    }
+    match value.get("type", "text"):
+        case "text":
+            return Part(text=_text("text", _field(value, "text"), writer), **common)
+        case "data":
+            return Part(data_json=writer.text(_field(value, "data")), **common)
+        case "record":
+            working_memory_id = _text("working_memory_id", _field(value, "working_memory_id"), writer)
+            return Part(working_memory_id=working_memory_id, **common)
+        case "url":
+            return Part(url=_text("url", _field(value, "url"), writer), **common)
+        case "tool_call":
+            call = ToolCall(
+                id=_text("id", _field(value, "id"), writer),
+                name=_text("name", _field(value, "name"), writer),
+                arguments_json=writer.text(value.get("arguments", {})),
+            )
+            return Part(tool_call=call, **common)
+        case "tool_result":
+            result = ToolResult(
+                tool_call_id=_text("tool_call_id", _field(value, "tool_call_id"), writer),
+                content_json=writer.text(value.get("content")),
+                is_error=value.get("is_error") is True,
+            )
+            return Part(tool_result=result, **common)
+        case _:
+            raise EvaluationError(f"a part's type is none of {', '.join(PART_FIELDS)}")
+
+
+def _field(value: Mapping[str, object], name: str) -> object:
+    if name not in value:
+        raise EvaluationError(f"a part of type {value.get('type', 'text')} has no {name}")
+    return value[name]
+
+
+def _text(what: str, value: object, writer: JsonWriter) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise EvaluationError(f"{what} is {_type_name(value)}, not a text")
+    writer.charge_bytes(len(value))
+    return value
+
+
+def _type_name(value: object) -> str:
+    names = {bool: "a bool", dict: "an object", list: "a list", str: "a text", bytes: "bytes", float: "a number"}
+    return names.get(type(value), "a number" if isinstance(value, int) else f"a {type(value).__name__.lower()}")

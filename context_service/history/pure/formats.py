@@ -1,0 +1,150 @@
+"""Histories as the requests of model vendors want them.
+
+All vendors refuse a request in which a call of a tool is not followed by its result at once, or a result stands
+without its call. Graphs know no such order: a user may speak while a tool runs, a result may be older than its call,
+and of the newest N the call may be the one that is cut off. So the results are paired with their calls here
+(`_Conversation`); what the turns become is in `rendering`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import NamedTuple
+
+from context_service.history.model import ChatMessage
+from context_service.kernel.parts import ToolCall
+from context_service.kernel.rendering import Call, Format, Result, Turn, beginning, body
+from context_service.kernel.rendering.turns import NO_RESULT, in_order, is_only_reasoning, result_text, text_of
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_ID_DIGITS = 32
+
+
+class Formatted(NamedTuple):
+    """A history for the body of a request."""
+
+    body_json: str  # an object: see `rendering.body`
+    results_left_out: int  # results that have no call in the history, or that a later one of the same call replaces
+    calls_unanswered: int  # calls without a result, which got `NO_RESULT` instead
+
+
+def formatted(messages: Iterable[ChatMessage], to: Format) -> Formatted:
+    """Return a history as a vendor's request wants it.
+
+    Calls and results keep together: an assistant's calls, then one result each, in their order. A tool's message
+    without a `tool_result` part answers the first call without a result in the last turn that calls. Calls of the very
+    last turn may stay without: their results are still to come. A history that begins with the assistant, as the newest
+    messages may, gets a note of a user's in front for the vendors who want one there.
+    """
+    conversation = _Conversation()
+    for message in messages:
+        conversation.add(message)
+    results_left_out = conversation.pair()
+    calls_unanswered = 0
+    for turn in conversation.turns[:-1]:
+        for call in turn.calls:
+            if call.result is None:
+                call.result = Result(NO_RESULT, is_error=True)
+                calls_unanswered += 1
+    turns = beginning(conversation.turns, to) + conversation.turns
+    return Formatted(body(turns, to).decode(), results_left_out, calls_unanswered)
+
+
+class _Conversation:
+    """Who says what, in order, and which result is which call's."""
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self._joins = False  # a call that comes next belongs to the last turn
+        self._calling: Turn | None = None  # the last turn with calls
+        self._ids: set[str] = set()
+        # By the id that the history has. Apps use an id again: then the last turn that calls with it is meant.
+        self._open: dict[str, tuple[Turn, deque[Call]]] = {}
+        self._last: dict[str, Call] = {}
+        self._early: defaultdict[str, deque[Result]] = defaultdict(deque)  # results that were there before a call
+        self._unnamed: list[tuple[Turn | None, Result]] = []
+        self._results_replaced = 0
+
+    def add(self, message: ChatMessage) -> None:
+        """Add a message of the history."""
+        said = [
+            part
+            for _, part in in_order(message.content, message.parts)
+            if not (part.tool_call or part.tool_result or part.text == "")
+        ]
+        calls = [part.tool_call for part in message.parts if part.tool_call]
+        results = [part.tool_result for part in message.parts if part.tool_result]
+        if message.role != "tool" and said:
+            if message.role == "assistant" and self._joins and self._thinks():
+                before = self.turns.pop()  # reasoning goes with what follows it; other reasoning does not
+                said = said if said[0].reasoning else [*before.parts, *said]
+            self.turns.append(Turn(message.role, message.name, said))
+            self._joins = message.role == "assistant"
+        for call in calls:
+            self._add_call(call, message.name)
+        beside = said if message.role == "tool" else []  # is of the result, or is the result
+        for result in results:
+            text = "\n\n".join(filter(None, [text_of(beside), result_text(result.content_json)]))
+            self._add_result(result.tool_call_id, Result(text, result.is_error))
+            beside = []
+        if beside:
+            self._unnamed.append((self._calling, Result(text_of(beside), is_error=False)))
+            self._joins = False
+
+    def pair(self) -> int:
+        """Give the calls that have none the results that were early or name no call; return how many belong to none."""
+        left_out = self._results_replaced
+        for call_id, results in self._early.items():
+            for call in self._open[call_id][1] if call_id in self._open else ():
+                if results:
+                    call.result = results.popleft()
+            left_out += len(results)
+        for turn, result in self._unnamed:
+            unanswered = [call for call in (turn.calls if turn else ()) if call.result is None]
+            if unanswered:
+                unanswered[0].result = result
+            else:
+                left_out += 1
+        return left_out
+
+    def _thinks(self) -> bool:
+        """Return whether the last turn is reasoning alone."""
+        return not self.turns[-1].calls and is_only_reasoning(self.turns[-1].parts)
+
+    def _add_call(self, call: ToolCall, name: str) -> None:
+        if not self._joins:
+            self.turns.append(Turn("assistant", name))
+            self._joins = True
+        turn = self._calling = self.turns[-1]
+        added = Call(call, self._own_id(call.id))
+        turn.calls.append(added)
+        self._last[call.id] = added
+        of_turn, waiting = self._open.get(call.id, (turn, deque()))
+        if of_turn is not turn:
+            waiting = deque()
+        waiting.append(added)
+        self._open[call.id] = turn, waiting
+
+    def _add_result(self, call_id: str, result: Result) -> None:
+        self._joins = False
+        if call_id not in self._last:
+            self._early[call_id].append(result)
+            return
+        waiting = self._open[call_id][1]
+        if waiting:
+            waiting.popleft().result = result
+        else:
+            self._last[call_id].result = result
+            self._results_replaced += 1
+
+    def _own_id(self, call_id: str) -> str:
+        """Return an id that vendors take and no other call of the history has; the call's own if it is one."""
+        found, attempt = call_id, 0
+        while found in self._ids or not _ID.fullmatch(found):
+            found = f"call_{sha256(f'{len(self._ids)} {attempt} {call_id}'.encode()).hexdigest()[:_ID_DIGITS]}"
+            attempt += 1
+        self._ids.add(found)
+        return found

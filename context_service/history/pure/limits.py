@@ -1,0 +1,44 @@
+"""How large a mapping may be, and what reading a history by it may cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_service.kernel.cel import CallBudget, CompileBudget, ExpressionLimits
+
+KIB = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryLimits:
+    """The settings that mappings and their evaluation are under."""
+
+    name_chars_max: int = 128  # of mappings, apps, and the types that a mapping names
+    mapping_bytes_max: int = 256 * KIB  # of all rules of a mapping, as JSON
+    rules_max: int = 32  # message rules of a mapping
+    mappings_max: int = 200  # of an app
+    depth_max: int = 100  # of a mapping's walk
+    types_max: int = 1000  # edge types, and entity types, of a mapping
+    sample_bytes_max: int = 1024 * KIB  # of each document of a node that rules are tried on
+    sample_nesting_max: int = 100
+    sample_chars_max: int = 512  # of its other fields
+    expression: ExpressionLimits = ExpressionLimits()
+    symbols_max: int = 10_000  # of all expressions of a mapping; it compiles in half a second at most
+    evaluation_steps_max: int = 10_000
+    evaluation_bytes_max: int = 1024 * KIB
+    call_steps_max: int = 50_000_000
+
+    def compile_budget(self, *, gives_way: bool = False) -> CompileBudget:
+        """Return what the expressions of one mapping may take to compile."""
+        return CompileBudget(symbols_max=self.symbols_max, expression=self.expression, gives_way=gives_way)
+
+    def call_budget(self) -> CallBudget:
+        """Return what the expressions of one call may spend."""
+        return CallBudget(
+            steps_max=self.call_steps_max,
+            evaluation_steps_max=self.evaluation_steps_max,
+            evaluation_bytes_max=self.evaluation_bytes_max,
+        )
+
+
+DEFAULTS = HistoryLimits()

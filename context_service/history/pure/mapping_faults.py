@@ -1,0 +1,117 @@
+"""What can be seen to be wrong with a mapping before it meets a node: roles that are none, parts of no such form.
+
+All of it compiles, and says what to do with a node: a role that is none gives no message, a field that no part has is
+passed over. But nobody writes it on purpose. So whoever writes a mapping is told, while one that is registered goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from context_service.history.model import PART_FIELDS, PART_FIELDS_COMMON, ROLE_NAMES, ROLES
+from context_service.history.pure.mappings import Mapping as CompiledMapping
+from context_service.history.pure.mappings import Rule, expression_fault
+from context_service.kernel.cel import CelError, CompileBudget, Literal, MapLiteral, Node, elements, outcomes
+from contextkeep.errors import InvalidArgument
+from contextkeep.slips import meant
+
+_SHOWN_CHARS_MAX = 40  # of a text in a message
+# What others call them.
+_ROLES_MEANT = {
+    "human": "user",
+    "ai": "assistant",
+    "bot": "assistant",
+    "agent": "assistant",
+    "model": "assistant",
+    "developer": "system",
+    "function": "tool",
+}
+_TYPES_MEANT = {"json": "data", "image_url": "url", "function": "tool_call", "tool_use": "tool_call"}
+_FIELDS_MEANT = {
+    "input": "arguments",
+    "parameters": "arguments",
+    "tool_use_id": "tool_call_id",
+    "output": "content",
+    "result": "content",
+}
+
+_NO_ROLE = f"is no role, only {', '.join(ROLE_NAMES)}"
+
+
+def check_evident(mapping: CompiledMapping, budget: CompileBudget) -> None:
+    """Check what the text of a mapping's expressions shows of the roles and the parts that they give.
+
+    Args:
+        mapping: Compiled rules.
+        budget: What they were compiled on: it has kept their trees.
+
+    Raises:
+        InvalidArgument: a role is none, or a part is of no type, has a field that its type has not, or lacks one. The
+            violation names the field, and says line and column.
+    """
+    for value, role in mapping.rules.role_mapping.items():
+        if role not in ROLES:
+            message = (
+                f"rules.role_mapping: {_shown(role)}, of {_shown(value)}, {_NO_ROLE}{_hint(role, ROLES, _ROLES_MEANT)}"
+            )
+            raise InvalidArgument(message, field="rules.role_mapping")
+    for rule in mapping.messages:
+        _check(rule.role, outcomes, _role_fault, budget)
+        if rule.parts is not None:
+            _check(rule.parts, elements, _part_fault, budget)
+
+
+def _check(
+    rule: Rule,
+    seen: Callable[[Node], Iterator[Node]],
+    fault_of: Callable[[Node], CelError | None],
+    budget: CompileBudget,
+) -> None:
+    for node in seen(budget.trees[rule.expression.source]):
+        budget.look()
+        if fault := fault_of(node):
+            raise expression_fault(rule.place, fault)
+
+
+def _role_fault(node: Node) -> CelError | None:
+    if not isinstance(node, Literal) or not isinstance(node.value, str) or node.value in ROLES:
+        return None
+    hint = _hint(node.value, ROLES, _ROLES_MEANT) or "; `when` says which nodes give no message"
+    return CelError(f"{_shown(node.value)} {_NO_ROLE}{hint}", *node.at)
+
+
+def _part_fault(part: Node) -> CelError | None:
+    """Return what is wrong with an object that is written out; what is computed in it may be anything."""
+    if not isinstance(part, MapLiteral):
+        return None
+    given = {key.value: value for key, value in part.entries if isinstance(key, Literal)}
+    types = list(outcomes(given["type"])) if "type" in given else []
+    for node in types:
+        if isinstance(node, Literal) and node.value not in PART_FIELDS:
+            hint = _hint(node.value, PART_FIELDS, _TYPES_MEANT)
+            return CelError(f"{_shown(node.value)} is no type of a part, only {', '.join(PART_FIELDS)}{hint}", *node.at)
+    complete = len(given) == len(part.entries)
+    kind = ""  # empty: it may be of several
+    if len(types) == 1 and isinstance(types[0], Literal):
+        kind = str(types[0].value)
+    elif not types and complete:
+        kind = "text"
+    forms = [PART_FIELDS[kind]] if kind else PART_FIELDS.values()
+    known = [name for form in forms for name in (*form.required, *form.optional)] + [*PART_FIELDS_COMMON]
+    whose = f"a part of type {kind}" if kind else "a part"
+    for key, _ in part.entries:
+        if isinstance(key, Literal) and key.value not in known:
+            hint = _hint(key.value, known, _FIELDS_MEANT)
+            return CelError(f"{whose} has no field {_shown(key.value)}, only {', '.join(known)}{hint}", *key.at)
+    missing = [name for name in PART_FIELDS[kind].required if name not in given] if kind and complete else []
+    return CelError(f"{whose} needs {' and '.join(missing)}", *part.at) if missing else None
+
+
+def _hint(text: object, names: Collection[str], elsewhere: Mapping[str, str]) -> str:
+    """Return which of some names is probably meant; nothing where none is near."""
+    known = elsewhere.get(str(text).lower())
+    return f"; is it {known}?" if known in names else meant(text, names)
+
+
+def _shown(text: object) -> str:
+    return repr(text if not isinstance(text, str) or len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]}...")

@@ -1,0 +1,203 @@
+"""Rules: a mapping as its author writes it, and the long form that every shorthand stands for.
+
+Expressions are CEL over `entity`, `edge` and `root` (and `item`, `index` below a `for_each`). The shorthands are only
+another way of writing: `Rules.expanded` turns them into expressions, so that one compiler and one meaning serve both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Literal, get_args
+
+import orjson
+
+from context_service.history.pure.limits import DEFAULTS, HistoryLimits
+from context_service.kernel.cel.parse import NO_IDENTIFIERS
+from context_service.kernel.graph import ENTITY_FIELDS, Direction
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_at_most, check_bytes, check_count, check_texts
+
+Order = Literal["ascending", "descending"]
+Ordering = Literal["", "timestamp_asc", "timestamp_desc"]
+
+DEPTH_DEFAULT = 3
+_VARIABLES = frozenset({"entity", "edge", "root", "item", "index"})
+_PATH = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRule:
+    """How one node gives one message, or one message per element of a list. Each field is a CEL expression."""
+
+    role: str = ""  # text
+    content: str = ""  # text; an object or a list is given as JSON; empty gives no message
+    when: str = ""  # bool; empty: always
+    for_each: str = ""  # list; one message per element, seen as `item` and `index`
+    name: str = ""  # text
+    parts: str = ""  # list
+    metadata: str = ""  # object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """A mapping's source: how to walk, which nodes count, what messages they give, in which order."""
+
+    edge_types: tuple[str, ...] = ()  # empty: all
+    direction: Direction = "out"
+    depth_max: int = DEPTH_DEFAULT
+    entity_types: tuple[str, ...] = ()  # either type name; empty: all
+    include_start: bool = False
+    include_archived: bool = False
+    filter: str = ""  # CEL, bool; empty: every node
+    messages: tuple[MessageRule, ...] = ()
+    order_by: str = ""  # CEL or a path; empty: created_at
+    order: Order = "ascending"
+    # Shorthands.
+    role_field: str = ""  # path
+    content_field: str = ""  # path
+    order_field: str = ""  # path
+    role_mapping: Mapping[str, str] = field(default_factory=dict)  # type name, or value of role_field, to role
+    ordering: Ordering = ""
+
+    def expanded(self, limits: HistoryLimits = DEFAULTS) -> Rules:
+        """Return the same rules without shorthands.
+
+        Raises:
+            InvalidArgument: a field has no meaning here, two say the same thing, or there is no rule for a message.
+            LimitExceeded: they pass a limit.
+        """
+        _check_size(self, limits)
+        _check(self, limits)
+        messages = self.messages
+        if self.content_field or self.role_field or self.role_mapping:
+            messages = (_message_rule(self),)
+        order_by, order = self.order_by or self.order_field, self.order
+        if self.ordering:
+            order = "descending" if self.ordering == "timestamp_desc" else "ascending"
+        if not order_by:
+            order_by = "created_at"
+        if _is_path(order_by):
+            order_by = path_expression("order_by", order_by)
+        return replace(
+            self,
+            messages=messages,
+            order_by=order_by,
+            order=order,
+            role_field="",
+            content_field="",
+            order_field="",
+            role_mapping={},
+            ordering="",
+        )
+
+
+def rules_bytes(rules: Rules) -> int:
+    """Return the size of rules as JSON."""
+    return len(orjson.dumps(rules))
+
+
+def path_steps(field: str, path: str) -> list[str]:
+    """Return the names that a path leads through: from the entity for its own fields, else from its data.
+
+    Raises:
+        InvalidArgument: it is no path; the violation names `field`.
+    """
+    if not _PATH.fullmatch(path):
+        raise InvalidArgument(f"{path!r} is not a path such as `content` or `data.turn.text`", field=field)
+    first, *rest = path.split(".")
+    return [first, *rest] if first in ENTITY_FIELDS else ["data", first, *rest]
+
+
+def path_expression(field_name: str, path: str) -> str:
+    """Return the CEL expression of a path.
+
+    Raises:
+        InvalidArgument: it is no path; the violation names `rules.<field_name>`.
+    """
+    expression = "entity"
+    for step in path_steps(f"rules.{field_name}", path):
+        plain = _IDENTIFIER.fullmatch(step) and step not in NO_IDENTIFIERS
+        expression += f".{step}" if plain else f"[{_quoted(step)}]"
+    return expression
+
+
+def _message_rule(rules: Rules) -> MessageRule:
+    """Return the message rule that the shorthands stand for."""
+    if not rules.content_field:
+        raise InvalidArgument("content_field is needed beside role_field and role_mapping", field="rules.content_field")
+    content = path_expression("content_field", rules.content_field)
+    roles = "{" + ", ".join(f"{_quoted(key)}: {_quoted(role)}" for key, role in rules.role_mapping.items()) + "}"
+    if rules.role_field:
+        value = path_expression("role_field", rules.role_field)
+        if not rules.role_mapping:
+            return MessageRule(role=value, content=content)
+        return MessageRule(when=f"{value} in {roles}", role=f"{roles}[{value}]", content=content)
+    if not rules.role_mapping:
+        raise InvalidArgument("role_field or role_mapping is needed beside content_field", field="rules.role_field")
+    return MessageRule(
+        when=f"entity.type in {roles} || entity.general_type in {roles}",
+        role=f"entity.type in {roles} ? {roles}[entity.type] : {roles}[entity.general_type]",
+        content=content,
+    )
+
+
+def _check_size(rules: Rules, limits: HistoryLimits) -> None:
+    """Refuse what would not be stored, or not be walked: the Entity Service has the same limits for types."""
+    for name in ("edge_types", "entity_types"):
+        types: Sequence[str] = getattr(rules, name)
+        check_texts(f"rules.{name}", types, count_max=limits.types_max, chars_max=limits.name_chars_max)
+    check_count("rules.messages", len(rules.messages), limits.rules_max)
+    check_at_most("rules.depth_max", rules.depth_max, limits.depth_max)
+    check_bytes("rules", rules_bytes(rules), limits.mapping_bytes_max)
+    if any("\0" in text for text in _texts(rules)):
+        raise InvalidArgument("the rules hold a NUL character", field="rules")
+
+
+def _texts(rules: Rules) -> Iterator[str]:
+    values: list[Rules | MessageRule] = [rules, *rules.messages]
+    for value in values:
+        yield from (text for one in fields(value) if isinstance(text := getattr(value, one.name), str))
+    for key, role in rules.role_mapping.items():
+        yield key
+        yield role
+
+
+def _check(rules: Rules, limits: HistoryLimits) -> None:
+    shorthand = bool(rules.content_field or rules.role_field or rules.role_mapping)
+    if rules.messages and shorthand:
+        raise InvalidArgument(
+            "messages, or role_field, role_mapping and content_field: not both", field="rules.messages"
+        )
+    if not rules.messages and not shorthand:
+        raise InvalidArgument("no rule gives a message: messages, or content_field", field="rules.messages")
+    for position, rule in enumerate(rules.messages):
+        for name in ("role", "content"):
+            if not getattr(rule, name) and not (name == "content" and rule.parts):
+                place = f"rules.messages[{position}].{name}"
+                raise InvalidArgument(f"{place} is required", field=place)
+    if rules.order_by and rules.order_field:
+        raise InvalidArgument("order_by or order_field: not both", field="rules.order_field")
+    if rules.depth_max < 1:
+        raise InvalidArgument(f"depth_max is not between 1 and {limits.depth_max}", field="rules.depth_max")
+    _one_of("direction", rules.direction, get_args(Direction))
+    _one_of("order", rules.order, get_args(Order))
+    _one_of("ordering", rules.ordering, get_args(Ordering))
+    if rules.ordering and (rules.order_by or rules.order_field):
+        raise InvalidArgument("ordering is by created_at; use order with order_by", field="rules.ordering")
+
+
+def _one_of(name: str, value: str, values: Sequence[str]) -> None:
+    if value not in values:
+        raise InvalidArgument(f"{name} is none of {', '.join(filter(None, values))}", field=f"rules.{name}")
+
+
+def _is_path(text: str) -> bool:
+    return bool(_PATH.fullmatch(text)) and text.split(".", maxsplit=1)[0] not in _VARIABLES
+
+
+def _quoted(text: str) -> str:
+    """Return a CEL string literal; JSON's escapes are among CEL's."""
+    return orjson.dumps(text).decode()

@@ -1,0 +1,242 @@
+"""Mappings: rules compiled once, and the ones that are built in.
+
+A mapping is immutable and knows nothing of apps or tenants; `rules/registry.py` says whose it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Protocol
+
+from context_service.history.pure.limits import DEFAULTS, HistoryLimits
+from context_service.history.pure.mapping_rules import MessageRule, Rules
+from context_service.kernel.cel import (
+    CallBudget,
+    CelError,
+    CompileBudget,
+    Evaluator,
+    ExpressionTooLarge,
+    Fields,
+    ResultType,
+    compile_expression,
+)
+from context_service.kernel.graph import ENTITY_FIELDS
+from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded
+
+DEFAULT_NAME = "simple_chat"
+
+_NODE = frozenset({"entity", "edge", "root"})
+_ELEMENT = _NODE | {"item", "index"}
+_FIELDS = {"entity": ENTITY_FIELDS, "root": ENTITY_FIELDS, "edge": frozenset({"type", "depth", "data"})}
+_BY_TIME = "entity.created_at"
+
+
+class Expression(Protocol):
+    """A compiled expression; `cel.Expression` is one."""
+
+    @property
+    def source(self) -> str:
+        """The text that it was compiled from."""
+        ...
+
+    @property
+    def paths(self) -> frozenset[tuple[str, ...]]:
+        """What it reads: ("entity", "data", "content")."""
+        ...
+
+    def evaluator(self, budget: CallBudget) -> Evaluator:
+        """Return what gives its value, of the type that it was compiled for, or raises EvaluationError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A compiled expression and where it stands."""
+
+    place: str  # "rules.messages[0].role"
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledMessageRule:
+    """A message rule; None stands for an empty expression."""
+
+    place: str  # "rules.messages[0]"
+    role: Rule
+    content: Rule | None
+    when: Rule | None
+    for_each: Rule | None
+    name: Rule | None
+    parts: Rule | None
+    metadata: Rule | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mapping:
+    """Compiled rules."""
+
+    rules: Rules  # as they were written
+    walk: Rules  # expanded: how to walk
+    filter: Rule | None
+    messages: tuple[CompiledMessageRule, ...]
+    order_by: Rule | None  # None: created_at, which the walk itself gives
+    descending: bool
+    read: frozenset[tuple[str, ...]]  # by the expressions: variables, or fields of them
+
+    def reads(self, variable: str, field: str) -> bool:
+        """Say whether an expression may read a field of a variable."""
+        return (variable, field) in self.read or (variable,) in self.read
+
+    def reads_any(self, variable: str) -> bool:
+        """Say whether an expression reads a variable, or something of it."""
+        return any(path[0] == variable for path in self.read)
+
+
+def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS, budget: CompileBudget | None = None) -> Mapping:
+    """Compile and check rules.
+
+    Args:
+        rules: What to compile.
+        limits: How large they may be.
+        budget: What their expressions may cost; None: what the limits say.
+
+    Raises:
+        CompileStopped: the budget was stopped.
+        InvalidArgument: the violation names the field, and says line and column of an expression's fault.
+        LimitExceeded: an expression is too long or too deeply nested, the rules are too many or too large, or their
+            expressions have too many symbols together.
+    """
+    walk = rules.expanded(limits)
+    budget = budget or limits.compile_budget()
+    filter_rule = _compile("filter", walk.filter, "bool", budget)
+    messages = tuple(_compile_rule(f"messages[{i}]", rule, budget) for i, rule in enumerate(walk.messages))
+    order_by = None if walk.order_by == _BY_TIME else _compile("order_by", walk.order_by, "any", budget)
+    compiled = [filter_rule, order_by]
+    for message in messages:
+        compiled += [message.role, message.content, message.when, message.for_each]
+        compiled += [message.name, message.parts, message.metadata]
+    return Mapping(
+        rules=rules,
+        walk=walk,
+        filter=filter_rule,
+        messages=messages,
+        order_by=order_by,
+        descending=walk.order == "descending",
+        read=frozenset(path[:2] for rule in compiled if rule is not None for path in rule.expression.paths),
+    )
+
+
+def _compile_rule(place: str, rule: MessageRule, budget: CompileBudget) -> CompiledMessageRule:
+    variables = _ELEMENT if rule.for_each else _NODE
+    role = _compile(f"{place}.role", rule.role, "string", budget, variables)
+    assert role is not None, "Rules.expanded requires a role"
+    return CompiledMessageRule(
+        place=f"rules.{place}",
+        role=role,
+        content=_compile(f"{place}.content", rule.content, "content", budget, variables),
+        when=_compile(f"{place}.when", rule.when, "bool", budget, variables),
+        for_each=_compile(f"{place}.for_each", rule.for_each, "list", budget),
+        name=_compile(f"{place}.name", rule.name, "string", budget, variables),
+        parts=_compile(f"{place}.parts", rule.parts, "list", budget, variables),
+        metadata=_compile(f"{place}.metadata", rule.metadata, "map", budget, variables),
+    )
+
+
+def _compile(
+    place: str,
+    source: str,
+    result: ResultType,
+    budget: CompileBudget,
+    variables: frozenset[str] = _NODE,
+) -> Rule | None:
+    return compile_rule(f"rules.{place}", source, result, budget, variables=variables, fields=_FIELDS)
+
+
+def compile_rule(
+    place: str, source: str, result: ResultType, budget: CompileBudget, *, variables: frozenset[str], fields: Fields
+) -> Rule | None:
+    """Return an expression compiled; None: it is empty.
+
+    Args:
+        place: Where it stands, such as "rules.filter".
+        source: The expression.
+        result: What it must give.
+        budget: What it is compiled on.
+        variables: What it may read.
+        fields: Of the variables that always have the same ones.
+
+    Raises:
+        CompileStopped, InvalidArgument, LimitExceeded: as of `compile_mapping`.
+    """
+    if not source:
+        return None
+    try:
+        expression = compile_expression(source, variables=variables, result=result, budget=budget, fields=fields)
+        return Rule(place, expression)
+    except CelError as error:
+        raise expression_fault(place, error) from error
+
+
+def expression_fault(field: str, error: CelError) -> ContextKeepError:
+    """Return what is raised for a fault in the expression of `field`, such as "rules.messages[0].role"."""
+    message = f"{field}, line {error.line}, column {error.column}: {error.message}"
+    values: dict[str, Any] = {"rule": field, "line": error.line, "column": error.column}
+    if isinstance(error, ExpressionTooLarge):
+        return LimitExceeded(
+            message, field=field, limit=error.limit, limit_max=error.maximum, value=error.value, **values
+        )
+    return InvalidArgument(message, field=field, **values)
+
+
+# A turn in one node, or a message in one node. The field that is there decides; empty text gives no message.
+_SIMPLE_CHAT = Rules(
+    edge_types=("Contains",),
+    depth_max=1,
+    messages=(
+        MessageRule(
+            when="has(entity.data.user_input)",
+            role="'user'",
+            content="entity.data.user_input",
+        ),
+        MessageRule(
+            when="has(entity.data.assistant_output)",
+            role="'assistant'",
+            content="entity.data.assistant_output",
+        ),
+        MessageRule(
+            when="!has(entity.data.user_input) && !has(entity.data.assistant_output)"
+            " && has(entity.data.role) && has(entity.data.content)",
+            role="entity.data.role",
+            content="entity.data.content",
+        ),
+    ),
+)
+
+# The same below a session of turns of messages, where answers hang below what they answer.
+_CHAT_TURNS = replace(_SIMPLE_CHAT, edge_types=("Contains", "InResponseTo"), depth_max=3)
+
+# What went into each step of a run and what came out of it, as a turn.
+_IO_CHAT = Rules(
+    edge_types=("Contains", "Calls"),
+    depth_max=3,
+    include_start=True,
+    messages=(
+        MessageRule(when="has(entity.io.input)", role="'user'", content="entity.io.input"),
+        MessageRule(when="has(entity.io.output)", role="'assistant'", content="entity.io.output"),
+    ),
+)
+
+_BUILT_IN = {DEFAULT_NAME: _SIMPLE_CHAT, "chat_turns": _CHAT_TURNS, "io_chat": _IO_CHAT}
+
+
+def built_in_names() -> list[str]:
+    """Return the names that every tenant sees and nobody can register."""
+    return sorted(_BUILT_IN)
+
+
+@cache
+def built_in(name: str) -> Mapping | None:
+    """Return the built-in mapping of that name; compiled when it is first asked for."""
+    rules = _BUILT_IN.get(name)
+    return None if rules is None else compile_mapping(rules)

@@ -1,0 +1,360 @@
+"""What a node gives by a mapping: messages, and why it gives no others."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
+
+from context_service.history.model import ROLES, ChatMessage, content_text, metadata_json, parts
+from context_service.history.pure.mappings import CompiledMessageRule, Mapping, Rule
+from context_service.kernel.cel import CallBudget, EvaluationError, JsonWriter, Timestamp
+from context_service.kernel.graph import GraphNode
+from context_service.kernel.parts import Part
+from contextkeep.errors import MappingFailed
+from service_runtime.calls import give_way
+from service_runtime.turns import SLICE_S
+
+_T = TypeVar("_T")
+OrderKey = tuple[Any, ...]
+Variables = dict[str, object]
+
+_ROLE_CHARS_SHOWN = 100
+_LOOK_STEPS = 250  # are paid between two looks at the clock; a step is worth a third of a microsecond at most
+_ELEMENT_STEPS = 4  # of an element of a list, besides what its expressions take
+_ELEMENTS_AT_ONCE = 64  # are paid before they are seen
+_ORDER_CHARS_MAX = 512  # of a text that nodes are ordered by: all of them are kept until they are ordered
+_SORTED_AT_ONCE = 2048  # rows, between two turns of the loop: some ms
+
+
+class SkipReason(Enum):
+    """Why a rule gave no message."""
+
+    FILTERED = "filtered"  # the filter is false
+    UNMATCHED = "unmatched"  # `when` is false
+    EMPTY = "empty"  # neither content nor parts, or no element
+    ROLE_UNKNOWN = "role_unknown"
+    FAILED = "failed"  # on this node
+
+
+# Python 3.11 takes 0.1 us to find a member.
+_UNMATCHED, _EMPTY, _ROLE_UNKNOWN = SkipReason.UNMATCHED, SkipReason.EMPTY, SkipReason.ROLE_UNKNOWN
+
+
+class Skip(NamedTuple):
+    """A rule that gave no message of a node."""
+
+    reason: SkipReason
+    rule: str  # the expression that decided: "rules.messages[0].when"
+    error: str = ""  # what went wrong, of the last two reasons
+    elements: int = 1  # of a `for_each`, to which it happened
+
+
+Result = ChatMessage | Skip
+_Elements = Callable[[Variables], Iterator[Variables]]
+_new_message: Callable[..., ChatMessage] = tuple.__new__  # what `ChatMessage` does, in half the time
+
+
+class Given(NamedTuple):
+    """A message and the rule that gave it."""
+
+    rule: str  # "rules.messages[0]"
+    message: ChatMessage
+
+
+class Outcome(NamedTuple):
+    """All that came of a node."""
+
+    given: list[Given]
+    skips: list[Skip]
+
+
+@dataclass(slots=True, kw_only=True)
+class Skipped:
+    """What gave no message though it might have been meant to; counted while a history is read."""
+
+    nodes_failed: int = 0
+    roles_unknown: int = 0
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What the readers of a call tell its mapper, which they do not know: so the mapper goes when the call does."""
+
+    place: str = ""  # of the expression that failed last
+
+
+class _Reader(NamedTuple):
+    """A message rule, ready to read nodes in one call."""
+
+    rule: CompiledMessageRule
+    elements: _Elements | None  # of a `for_each`: what its expressions see of each
+    result: Callable[[Variables, GraphNode], Result]
+
+
+class NodeMapper:
+    """Gives the messages of one node after another, within one call's budget."""
+
+    def __init__(
+        self, mapping: Mapping, root: dict[str, Any], skipped: Skipped, budget: CallBudget, *, strict: bool
+    ) -> None:
+        self._mapping = mapping
+        self._root = root
+        self._skipped = skipped
+        self._strict = strict
+        self._budget = budget
+        self._filter = self._optional(mapping.filter)
+        self._order_by = self._optional(mapping.order_by)
+        self._progress = progress = _Progress()
+        self._readers = [_reader(rule, self._optional, budget, progress) for rule in mapping.messages]
+        self._pause_at = time.perf_counter() + SLICE_S
+        self._look_below = budget.call_steps_left  # when fewer steps are left, it is time to look at the clock
+
+    async def messages(self, nodes: Sequence[GraphNode]) -> list[ChatMessage]:
+        """Return the messages of some nodes, each in the order of the rules; none of a node on which a rule fails.
+
+        The event loop is given back every `SLICE_S`.
+
+        Raises:
+            MappingFailed: a rule failed, and the call is strict.
+            CallBudgetExceeded: the call has spent what it may.
+        """
+        messages: list[ChatMessage] = []
+        budget, progress = self._budget, self._progress
+        for node in nodes:
+            count_before = len(messages)
+            variables: Variables = {"entity": node.entity, "edge": node.edge, "root": self._root}
+            try:
+                # What `_results` yields, without a generator for each node.
+                for _, elements, result_of in self._readers if self._filter is None or self._keeps(variables) else ():
+                    for seen in (variables,) if elements is None else elements(variables):
+                        result = result_of(seen, node)
+                        if isinstance(result, ChatMessage):
+                            messages.append(result)
+                        elif result.reason is _ROLE_UNKNOWN:
+                            self._skipped.roles_unknown += 1
+                        if budget.call_steps_left < self._look_below:
+                            await self._look()
+            except EvaluationError as error:
+                if self._strict:
+                    place = progress.place
+                    raise MappingFailed(
+                        f"{place} failed on node {node.node_id}: {error}", node_id=node.node_id, rule=place
+                    ) from error
+                del messages[count_before:]
+                self._skipped.nodes_failed += 1
+            if budget.call_steps_left < self._look_below:  # a filter or a failure gives no result
+                await self._look()
+        return messages
+
+    async def outcome(self, node: GraphNode) -> Outcome:
+        """Return the messages of a node and why each of the other rules gave none.
+
+        Raises:
+            CallBudgetExceeded: the call has spent what it may.
+        """
+        given: list[Given] = []
+        skips: dict[tuple[SkipReason, str], Skip] = {}
+        try:
+            for rule, result in self._results(node):
+                if isinstance(result, ChatMessage):
+                    given.append(Given(rule, result))
+                else:
+                    first = skips.get((result.reason, result.rule))
+                    skips[result.reason, result.rule] = first._replace(elements=first.elements + 1) if first else result
+                await self._look()
+        except EvaluationError as error:
+            return Outcome([], [*skips.values(), Skip(SkipReason.FAILED, self._progress.place, str(error))])
+        return Outcome(given, list(skips.values()))
+
+    async def ordered(self, nodes: Sequence[GraphNode]) -> list[GraphNode]:
+        """Return nodes in the order of the mapping's `order_by`; those that come in the order of the walk.
+
+        Raises:
+            CallBudgetExceeded: the call has spent what it may.
+        """
+        rows = []
+        for node in nodes:
+            rows.append((self.order_key(node), node))
+            await self._look()
+        return await sorted_by_key(rows, descending=self._mapping.descending)
+
+    async def object_text(self, values: dict[str, Any]) -> str:
+        """Return an object as JSON. Each value is paid as if an expression had given it.
+
+        Raises:
+            EvaluationError: it is too large.
+            CallBudgetExceeded: the call has spent what it may.
+        """
+        writer = JsonWriter(self._budget)
+        entries = []
+        for name, value in values.items():
+            self._budget.resume(self._budget.call_steps_left)
+            entries.append(f"{writer.text(name)}:{writer.text(value)}")
+            await self._look()
+        return "{" + ",".join(entries) + "}"
+
+    def order_key(self, node: GraphNode) -> OrderKey | None:
+        """Return what the node is sorted by, or None if its order value is missing or has no order.
+
+        Numbers come before texts before times, and of a text its first 512 characters count; ties go by `created_at`,
+        then `seq`.
+        """
+        assert self._mapping.order_by is not None
+        try:
+            ranked = _ranked(self._order_by(self._variables(node)))
+        except EvaluationError:
+            return None
+        return None if ranked is None else (*ranked, node.created_at_us, node.seq)
+
+    async def _look(self) -> None:
+        """Look at the clock, and give the event loop back if it is time."""
+        if time.perf_counter() > self._pause_at:
+            await give_way()
+            self._pause_at = time.perf_counter() + SLICE_S
+        self._look_below = self._budget.call_steps_left - _LOOK_STEPS
+
+    def _results(self, node: GraphNode) -> Iterator[tuple[str, Result]]:
+        """Yield the place of each rule and what it, or an element of its `for_each`, gives: a message, or why none."""
+        variables = self._variables(node)
+        if not self._keeps(variables):
+            yield "", Skip(SkipReason.FILTERED, _place(self._mapping.filter))
+            return
+        for rule, elements, result_of in self._readers:
+            empty = True
+            for seen in (variables,) if elements is None else elements(variables):
+                empty = False
+                yield rule.place, result_of(seen, node)
+            if empty:
+                yield rule.place, Skip(SkipReason.EMPTY, _place(rule.for_each))
+
+    def _variables(self, node: GraphNode) -> Variables:
+        return {"entity": node.entity, "edge": node.edge, "root": self._root}
+
+    def _keeps(self, variables: Variables) -> bool:
+        """Say whether the filter lets a node pass."""
+        self._progress.place = _place(self._mapping.filter)
+        return self._filter is None or self._filter(variables)
+
+    def _optional(self, rule: Rule | None) -> Any:
+        return None if rule is None else self._evaluator(rule)
+
+    def _evaluator(self, rule: Rule) -> Callable[[Variables], Any]:
+        """Return what gives the rule's value, of the type that it was compiled for."""
+        return rule.expression.evaluator(self._budget)
+
+
+def _reader(
+    rule: CompiledMessageRule, evaluator: Callable[[Rule | None], Any], budget: CallBudget, progress: _Progress
+) -> _Reader:
+    """Return a rule that is ready to read: what it lacks is settled here, and not for every node."""
+    when_of, content_of, parts_of = map(evaluator, (rule.when, rule.content, rule.parts))
+    name_of, metadata_of, role_of = map(evaluator, (rule.name, rule.metadata, rule.role))
+    unmatched = Skip(_UNMATCHED, _place(rule.when))
+    empty = Skip(_EMPTY, _place(rule.parts or rule.content))
+
+    def result(variables: Variables, node: GraphNode) -> Result:
+        running = rule.when
+        try:
+            if when_of is not None and not when_of(variables):
+                return unmatched
+            running = rule.content
+            steps_left = budget.call_steps_left
+            content = "" if content_of is None else content_of(variables)
+            if type(content) is not str:
+                budget.resume(steps_left)
+                content = content_text(content, budget)
+            running = rule.parts
+            message_parts: tuple[Part, ...] = ()
+            if parts_of is not None:
+                steps_left = budget.call_steps_left
+                value = parts_of(variables)
+                budget.resume(steps_left)
+                message_parts = parts(value, budget)
+            if not content and not message_parts:
+                return empty
+            running = rule.role
+            role = role_of(variables)
+            if role not in ROLES:
+                fault = f"{role[:_ROLE_CHARS_SHOWN]!r} is no role"
+                return Skip(_ROLE_UNKNOWN, running.place, fault)
+            running = rule.name
+            name = "" if name_of is None else name_of(variables)
+            running = rule.metadata
+            metadata = ""
+            if metadata_of is not None:
+                steps_left = budget.call_steps_left
+                value = metadata_of(variables)
+                budget.resume(steps_left)
+                metadata = metadata_json(value, JsonWriter(budget))
+        except EvaluationError:
+            progress.place = _place(running)
+            raise
+        fields = role, content, node.node_id, node.created_at_us, name, message_parts, metadata
+        return _new_message(ChatMessage, fields)
+
+    elements = None
+    if rule.for_each is not None:
+        elements = _elements(rule.for_each.place, evaluator(rule.for_each), budget, progress)
+    return _Reader(rule, elements, result)
+
+
+def _elements(place: str, list_of: Callable[[Variables], Any], budget: CallBudget, progress: _Progress) -> _Elements:
+    """Return what gives the variables of each element of a list, and pays for each."""
+
+    def elements(variables: Variables) -> Iterator[Variables]:
+        progress.place = place
+        items = list_of(variables)
+        for index, item in enumerate(items):
+            if index % _ELEMENTS_AT_ONCE == 0:
+                budget.resume(budget.call_steps_left)
+                budget.charge(_ELEMENT_STEPS * min(len(items) - index, _ELEMENTS_AT_ONCE))
+            yield {**variables, "item": item, "index": index}
+
+    return elements
+
+
+def _place(rule: Rule | None) -> str:
+    return rule.place if rule else ""
+
+
+async def sorted_by_key(rows: Sequence[tuple[OrderKey | None, _T]], *, descending: bool) -> list[_T]:
+    """Return what comes with keys in their order; behind it what has none, as it came.
+
+    Some rows are sorted at a time and then merged, since the event loop waits for each sort.
+    """
+    with_key = [pair for pair in rows if pair[0] is not None]
+    runs = []
+    for start in range(0, len(with_key), _SORTED_AT_ONCE):
+        runs.append(sorted(with_key[start : start + _SORTED_AT_ONCE], key=_key_of_pair, reverse=descending))
+        await give_way()
+    found: list[_T] = []
+    for _, row in heapq.merge(*runs, key=_key_of_pair, reverse=descending):
+        found.append(row)
+        if len(found) % _SORTED_AT_ONCE == 0:
+            await give_way()
+    return found + [row for key, row in rows if key is None]
+
+
+_key_of_pair: Callable[[tuple[Any, Any]], Any] = itemgetter(0)
+
+
+def _ranked(value: object) -> OrderKey | None:
+    """Return a key in which numbers come before texts before times; None for a value without an order."""
+    match value:
+        case bool():
+            return None
+        case int() | float():
+            return None if math.isnan(value) else (0, value)
+        case str():
+            return 1, value[:_ORDER_CHARS_MAX]
+        case datetime() | Timestamp():
+            return 2, Timestamp.of(value).ns
+        case _:
+            return None

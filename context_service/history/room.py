@@ -1,0 +1,57 @@
+"""Composition of the room history: opens what only it needs, and returns its servicer and what others use."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from context_service.entity_history.graph import GraphEvents
+from context_service.entity_history.rules import EntityHistory
+from context_service.history.api import ChatHistoryServicer
+from context_service.history.pure.limits import HistoryLimits
+from context_service.history.rules.chat_history import ChatHistories
+from context_service.history.rules.trial import MappingTrials
+from context_service.kernel.cel import ExpressionLimits
+from context_service.kernel.ground import Ground, Room
+from context_service.settings import Settings
+from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
+from service_runtime.server import Service
+
+
+def history_limits_of(settings: Settings) -> HistoryLimits:
+    """Return what the settings say of mappings and of reading by them."""
+    return HistoryLimits(
+        name_chars_max=settings.type_chars_max,
+        mapping_bytes_max=settings.mapping_bytes_max,
+        rules_max=settings.mapping_rules_max,
+        mappings_max=settings.app_mappings_max,
+        depth_max=settings.traverse_depth_max,
+        sample_bytes_max=settings.node_data_bytes_max,
+        sample_nesting_max=settings.json_nesting_max,
+        sample_chars_max=settings.name_chars_max,
+        expression=ExpressionLimits(
+            length_max=settings.expression_chars_max, nesting_max=settings.expression_nesting_max
+        ),
+        symbols_max=settings.mapping_symbols_max,
+        evaluation_steps_max=settings.evaluation_steps_max,
+        evaluation_bytes_max=settings.evaluation_bytes_max,
+        call_steps_max=settings.call_steps_max,
+    )
+
+
+def chat_history_of(ground: Ground) -> Room[ChatHistoryServicer]:
+    """Return the servicer of histories; it holds nothing open."""
+    limits = history_limits_of(ground.settings)
+    servicer = ChatHistoryServicer(
+        ChatHistories(ground.graph, ground.mappings, limits),
+        ground.assembly,
+        MappingTrials(ground.graph, ground.mappings, limits),
+        EntityHistory(GraphEvents(ground.graph), ground.actions),
+        ground.mappings,
+        ground.names,
+    )
+    service = Service(
+        full_name="contextkeep.context.v1.ChatHistory",
+        add=partial(add_ChatHistoryServicer_to_server, servicer),
+        checks=[ground.schema_ready, ground.entity_ready],
+    )
+    return Room(servicer, service)

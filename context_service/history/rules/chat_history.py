@@ -1,0 +1,146 @@
+"""Chat history, rebuilt from the entity graph: `GetChatHistory` and `StreamChatHistory`.
+
+Messages are not stored: they are read off the graph each time, so the graph stays the only truth. Walk, map, order: a
+page of nodes comes from the walk, `NodeMapper` gives each node's messages, and the order is the walk's own unless the
+mapping has another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from context_service.history.model import ChatMessage
+from context_service.history.pure.limits import DEFAULTS, HistoryLimits
+from context_service.history.pure.node_mapper import OrderKey, Skipped, sorted_by_key
+from context_service.history.rules.newest import Newest, read_back
+from context_service.history.rules.registry import MappingRegistry
+from context_service.history.rules.walk import Reading, begin, within_budget
+from context_service.kernel.graph import EntityGraph, GraphNode
+from context_service.kernel.tokens import TokenCounter
+from contextkeep.errors import InvalidArgument
+from service_runtime.auth import Principal
+
+_MESSAGE_TOKENS = 100  # of an ordinary one: so many nodes are asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryQuestion:
+    """Which history, read how."""
+
+    node_id: str
+    app_id: str
+    mapping_name: str  # empty: the default
+    max_messages: int  # 0: all; else the last N of the mapping's order
+    strict: bool  # fail on the first node on which a rule fails
+    tokens_max: int = 0  # 0: any number; else the newest messages and whole groups of calls and results that fit
+    tokens_family: str = "o200k"  # whose tokens
+
+
+@dataclass(slots=True, kw_only=True)
+class Left:
+    """What is left out of a history, and what is not."""
+
+    skipped: Skipped = field(default_factory=Skipped)
+    tokens: int = 0  # of the messages, within `tokens_max`
+    is_cut: bool = False  # an older message does not fit `tokens_max`
+
+
+@dataclass(slots=True, kw_only=True)
+class History:
+    """A whole history."""
+
+    messages: list[ChatMessage] = field(default_factory=list)
+    left: Left = field(default_factory=Left)
+
+
+class ChatHistories:
+    """Reads chat histories: graph and mapping to messages."""
+
+    def __init__(self, graph: EntityGraph, mappings: MappingRegistry, limits: HistoryLimits = DEFAULTS) -> None:
+        self._graph = graph
+        self._mappings = mappings
+        self._limits = limits
+
+    async def whole(self, principal: Principal, question: HistoryQuestion) -> History:
+        """Return the messages in the mapping's order.
+
+        Raises:
+            InvalidArgument: `max_messages` or `tokens_max` is negative.
+            NodeNotFound: the node is not there.
+            MappingNotFound: the mapping is not.
+            MappingFailed: a rule failed on a node of a strict call.
+            CostExceeded: the expressions cost more than a call may spend.
+            Unavailable: the Entity Service does not answer.
+        """
+        history = History()
+        async with aclosing(self.stream(principal, question, history.left)) as pages:
+            async for messages in pages:
+                history.messages += messages
+        return history
+
+    async def stream(
+        self, principal: Principal, question: HistoryQuestion, left: Left
+    ) -> AsyncGenerator[list[ChatMessage], None]:
+        """Yield the messages in the mapping's order, page by page, and say in `left` what is not among them.
+
+        Raises:
+            The errors of `whole`.
+        """
+        for name in ("max_messages", "tokens_max"):
+            if getattr(question, name) < 0:
+                raise InvalidArgument(f"{name} is negative", field=name)
+        mapping = await self._mappings.find(principal, question.app_id, question.mapping_name)
+        reading = await begin(
+            self._graph, mapping, question.node_id, self._limits, skipped=left.skipped, strict=question.strict
+        )
+        with within_budget():
+            if mapping.order_by is not None:
+                yield await self._ordered(reading, question, left)
+            elif question.max_messages or question.tokens_max:
+                yield await self._newest(reading, question, left)
+            else:
+                async with aclosing(self._graph.walk(reading.walk, descending=mapping.descending)) as pages:
+                    async for page in pages:
+                        yield await reading.mapper.messages(page.nodes)
+
+    async def _newest(self, reading: Reading, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
+        """Read from the end of the mapping's order until there are enough messages."""
+        newest = _newest(question)
+
+        async def read(node: GraphNode) -> bool:
+            return await newest.add(await reading.mapper.messages([node]))
+
+        expected = [question.max_messages, -(-question.tokens_max // _MESSAGE_TOKENS)]
+        await read_back(self._graph, reading, min(filter(None, expected)), read)
+        return _fitting(newest, left)
+
+    async def _ordered(self, reading: Reading, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
+        """Read all, then sort by the mapping's own order."""
+        of_nodes: list[tuple[OrderKey | None, list[ChatMessage]]] = []
+        async with aclosing(self._graph.walk(reading.walk)) as pages:
+            async for page in pages:
+                for node in page.nodes:
+                    if messages := await reading.mapper.messages([node]):
+                        of_nodes.append((reading.mapper.order_key(node), messages))
+        ordered = await sorted_by_key(of_nodes, descending=reading.mapping.descending)
+        newest = _newest(question)
+        for messages in reversed(ordered):
+            if await newest.add(messages):
+                break
+        return _fitting(newest, left)
+
+
+def _newest(question: HistoryQuestion) -> Newest:
+    return Newest(
+        count_max=question.max_messages,
+        tokens_max=question.tokens_max,
+        count=TokenCounter(question.tokens_family).count,
+    )
+
+
+def _fitting(newest: Newest, left: Left) -> list[ChatMessage]:
+    messages, left.tokens = newest.fitting()
+    left.is_cut = newest.is_cut
+    return messages

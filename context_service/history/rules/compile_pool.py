@@ -1,0 +1,55 @@
+"""Where mappings are compiled: beside the event loop, few at once, each key in its turn, and no longer than one waits.
+
+Python runs one thread at a time, so more threads compile nothing sooner and take the event loop's time. A call that is
+cancelled takes its compilation with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from context_service.history.pure.limits import HistoryLimits
+from context_service.kernel.cel import CompileBudget
+from service_runtime.auth import Principal
+from service_runtime.places import Shares
+from service_runtime.turns import Turn, Turns
+
+THREADS = 2
+_SHARES = Shares(of_tenant=1, of_key=0.5)  # a key has one of them
+
+_T = TypeVar("_T")
+
+
+class CompilePool:
+    """The threads that compile; one a process."""
+
+    def __init__(self, limits: HistoryLimits) -> None:
+        self._limits = limits
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="compile")
+        self._turns = Turns(THREADS, _SHARES)
+
+    @asynccontextmanager
+    async def turn(self, principal: Principal) -> AsyncIterator[None]:
+        """Wait for a thread, and have it for the block; who is cancelled waits no more."""
+        async with Turn(self._turns, principal) as turn:
+            await turn.take()
+            yield
+
+    async def run(self, work: Callable[[CompileBudget], _T]) -> _T:
+        """Return what `work` makes, beside the event loop; to be called with a turn.
+
+        Whoever is cancelled has `work` stopped, and is done when it is: some milliseconds later.
+        """
+        budget = self._limits.compile_budget(gives_way=True)
+        working = asyncio.get_running_loop().run_in_executor(self._threads, work, budget)
+        try:
+            return await asyncio.shield(working)
+        except asyncio.CancelledError:
+            budget.stop()
+            working.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else asks for it
+            await asyncio.wait([working])
+            raise

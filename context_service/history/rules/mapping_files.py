@@ -1,0 +1,94 @@
+"""Mappings from files: an operator's own, beside the built-in ones.
+
+They are read and compiled once, when the service starts, which it does not with a file that is wrong. Nothing is
+stored, so each replica has what its files say, and a mapping is gone with its file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from context_service.history.pure.limits import HistoryLimits
+from context_service.history.pure.mapping_faults import check_evident
+from context_service.history.pure.mapping_rules import Rules, rules_bytes
+from context_service.history.pure.mappings import Mapping as CompiledMapping
+from context_service.history.pure.mappings import built_in, compile_mapping
+from contextkeep import mapping_files
+from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded
+from service_runtime.checks import check_text
+
+FILES_BYTES_MAX = 1024 * 1024  # of all rules as JSON: one page of a list has room for them beside what is registered
+
+FileMappings = Mapping[tuple[str, str], CompiledMapping]  # by app and name
+
+_RULES = TypeAdapter(Rules)
+
+
+def load(folder: Path, limits: HistoryLimits) -> FileMappings:
+    """Read and compile the mappings of all `*.yaml` and `*.yml` of a folder, not of those below.
+
+    Raises:
+        InvalidArgument: the folder or a file cannot be read, or it is wrong: the message names file and place.
+        LimitExceeded: a mapping passes a limit, an app has too many, or all together are too large.
+    """
+    found: dict[tuple[str, str], CompiledMapping] = {}
+    size_bytes = 0
+    for path in _files(folder):
+        for app_id, name, rules in _read(path, limits):
+            place = f"{path}: mappings.{name}"
+            if built_in(name) is not None:
+                raise InvalidArgument(f"{place} is built in; its rules cannot be changed")
+            if (app_id, name) in found:
+                raise InvalidArgument(f"{place} is in another file, too")
+            try:
+                budget = limits.compile_budget()
+                found[app_id, name] = compile_mapping(rules, limits, budget)
+                check_evident(found[app_id, name], budget)
+            except ContextKeepError as error:
+                raise type(error)(f"{place}: {error.message}") from error
+            size_bytes += rules_bytes(rules)
+    for app_id, count in Counter(app_id for app_id, _ in found).items():
+        _check(f"mappings of {app_id or 'the shared scope'}", count, limits.mappings_max)
+    _check("bytes", size_bytes, FILES_BYTES_MAX)
+    return found
+
+
+def _files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise InvalidArgument(f"MAPPINGS_PATH is {folder}, which is no folder")
+    return mapping_files.files_of(folder)
+
+
+def _read(path: Path, limits: HistoryLimits) -> Iterator[tuple[str, str, Rules]]:
+    """Yield app, name and rules of each mapping of a file."""
+    for mapping in mapping_files.read(path):
+        app_id, name = mapping.app_id or "", mapping.mapping_name
+        _check_name(f"{path}: app_id", app_id, limits, required=False)
+        _check_name(mapping.place, name, limits, required=True)
+        try:
+            yield app_id, name, _RULES.validate_python(mapping.rules)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise InvalidArgument(f"{mapping.place}.{where}: {first['msg']}") from error
+
+
+def _check_name(place: str, name: str, limits: HistoryLimits, *, required: bool) -> None:
+    try:
+        check_text("name", name, chars_max=limits.name_chars_max, required=required)
+    except ContextKeepError as error:
+        raise type(error)(f"{place}: {error.message}") from error
+
+
+def _check(what: str, count: int, count_max: int) -> None:
+    if count > count_max:
+        raise LimitExceeded(
+            f"the files of MAPPINGS_PATH have {count} {what}; the limit is {count_max}",
+            limit="mappings",
+            limit_max=count_max,
+            value=count,
+        )

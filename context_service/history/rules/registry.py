@@ -1,0 +1,371 @@
+"""Whose mapping is meant by a name, compiled and at hand.
+
+A name is looked up in the app, then in the tenant's shared scope, then among the built-ins; in a scope, what is
+registered comes before what a file says. What was found is kept until the revision of all mappings changes, which every
+replica asks for twice a second: a registration reaches them within one. (LISTEN would not pass PgBouncer.)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from context_service.history.pure.limits import DEFAULTS, HistoryLimits
+from context_service.history.pure.mapping_faults import check_evident
+from context_service.history.pure.mapping_rules import Rules, rules_bytes
+from context_service.history.pure.mappings import DEFAULT_NAME, Mapping, built_in, built_in_names, compile_mapping
+from context_service.history.rules.compile_pool import CompilePool
+from context_service.history.rules.mapping_files import FileMappings
+from context_service.history.store import MappingStore, StoredMapping
+from context_service.kernel.cel import CompileBudget
+from contextkeep.errors import (
+    ContextKeepError,
+    InvalidArgument,
+    InvalidPageToken,
+    MappingBroken,
+    MappingBuiltIn,
+    MappingExists,
+    MappingNotFound,
+    PermissionDenied,
+)
+from service_runtime.auth import Principal
+from service_runtime.checks import check_text
+from service_runtime.copying import copied
+from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, page_size
+
+POLL_S = 0.5
+_KEPT_MAX = 10_000  # looked-up names
+_KEPT_BYTES_MAX = 1024 * 1024  # of compiled rules, as JSON; compiled they take up to a hundred times as much
+
+_log = logging.getLogger("mappings")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A mapping as it is shown."""
+
+    app_id: str
+    name: str
+    rules: Rules
+    rules_version: int = 0
+    version: int = 0  # 0: built in, or from a file
+    error: str = ""  # why it no longer compiles
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    listed: Listed
+    mapping: Mapping | None  # None: it no longer compiles
+
+
+class MappingRegistry:
+    """Finds, lists, registers and removes mappings; one a process."""
+
+    def __init__(
+        self, store: MappingStore, limits: HistoryLimits = DEFAULTS, *, files: FileMappings | None = None
+    ) -> None:
+        self._store = store
+        self._limits = limits
+        self._files = files or {}
+        self._revision = -1
+        # Names as they were looked up: until any mapping changes, so that a change is seen.
+        self._found: OrderedDict[tuple[UUID, tuple[str, ...], str], _Found | None] = OrderedDict()
+        # What was compiled, by tenant, app and name: used again for the same rules, as long as there is room.
+        self._compiled: OrderedDict[tuple[UUID, str, str], _Found] = OrderedDict()
+        self._compiled_bytes = 0
+        self._pool = CompilePool(limits)
+
+    async def find(self, principal: Principal, app_id: str, name: str) -> Mapping:
+        """Return the mapping of that name that the caller sees.
+
+        Args:
+            principal: Who asks.
+            app_id: Scope; empty: the key's app if it has exactly one, else the tenant's shared scope.
+            name: Empty: `simple_chat`.
+
+        Raises:
+            InvalidArgument, LimitExceeded: `app_id` or `name` cannot be one.
+            MappingNotFound: there is none; the error names the apps that have the name.
+            MappingBroken: it no longer compiles.
+        """
+        found = await self._look_up(principal, app_id, name)
+        if found.mapping is None:
+            raise MappingBroken(
+                f"the mapping {name!r} no longer compiles; register it again: {found.listed.error}", mapping_name=name
+            )
+        return found.mapping
+
+    async def get(self, principal: Principal, app_id: str, name: str) -> Listed:
+        """Return the mapping that `find` would, as it is shown.
+
+        Raises:
+            InvalidArgument, LimitExceeded: `app_id` or `name` cannot be one.
+            MappingNotFound: there is none.
+        """
+        return (await self._look_up(principal, app_id, name)).listed
+
+    async def list(
+        self, principal: Principal, app_id: str, *, requested_size: int, page_token: str
+    ) -> tuple[list[Listed], str]:
+        """Return a page of the mappings that the caller sees, the built-in ones last, and the next page's token.
+
+        Raises:
+            InvalidArgument, LimitExceeded: `app_id` cannot be one.
+            InvalidPageToken: the token is malformed or of another query.
+        """
+        check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
+        apps = sorted(principal.app_ids | {""}) if principal.app_ids else None
+        if app_id:
+            apps = [one for one in _scopes(principal, app_id) if one == app_id]
+        query = ("ListMappings", principal.tenant_id, apps)
+        size = page_size(requested_size)
+        stored_after, fixed = ("", ""), self._fixed(apps, with_built_in=not app_id)
+        listed: list[Listed] = []
+        more = False
+        key = decode_token(query, page_token, parts=3)
+        if key is not None and not all(isinstance(part, str) and "\0" not in part for part in key):
+            raise InvalidPageToken("page_token is malformed", field="page_token")
+        if key is None or key[0] == "stored":
+            stored_after = (key[1], key[2]) if key else stored_after
+            rows, more = await self._store.list(
+                principal, app_ids=apps, after=stored_after, count_max=size, bytes_max=PAGE_BYTES_MAX
+            )
+            listed = [(await self._compile(principal, row)).listed for row in rows]
+        else:
+            fixed = [one for one in fixed if (one.app_id, one.name) > (key[1], key[2])]
+        if not more:
+            room = size - len(listed)
+            listed += fixed[:room]
+            more = len(fixed) > room
+        if not more:
+            return listed, ""
+        last = listed[-1]
+        kind = "stored" if last.version else "built-in"
+        return listed, encode_token(query, (kind, last.app_id, last.name))
+
+    async def register(
+        self, principal: Principal, app_id: str, name: str, rules: Rules, *, rules_version: int, replace: bool
+    ) -> tuple[Listed, bool]:
+        """Compile rules and write them under a name; return what holds now, and whether the call changed it.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the rules do not compile, or pass a limit, or are evidently wrong.
+            MappingExists: other rules have the name, or it is built in.
+            PermissionDenied: the key is bound to other apps.
+        """
+        scope = self._own_scope(principal, app_id, name)
+        if rules_version < 0:
+            raise InvalidArgument("rules_version is negative", field="rules_version")
+        if built_in(name) is not None:
+            raise MappingExists(
+                f"{name!r} is built in; its rules cannot be changed", mapping_name=name, built_in="true"
+            )
+        mapping = await self._check_new(principal, scope, name, rules, rules_version)
+        stored, changed = await self._store.register(
+            principal, scope, name, rules, rules_version=rules_version, replace=replace
+        )
+        if changed:
+            self._forget()
+        if stored.rules == rules:
+            return self._keep(principal, stored, mapping).listed, changed
+        return (await self._compile(principal, stored)).listed, changed
+
+    async def compiled(self, principal: Principal, rules: Rules) -> Mapping:
+        """Compile rules that are not registered.
+
+        Raises:
+            InvalidArgument, LimitExceeded: they do not compile, or pass a limit, or are evidently wrong.
+        """
+        mapping, fault = await self._compile_new(principal, rules)
+        if fault is not None:
+            raise fault
+        return mapping
+
+    async def delete(self, principal: Principal, app_id: str, name: str) -> Listed:
+        """Remove a mapping from the scope that `register` would write it to, and return it as it was.
+
+        Raises:
+            InvalidArgument, LimitExceeded: `app_id` or `name` cannot be one.
+            MappingNotFound: there is none in this scope; the error names the apps that have the name.
+            MappingBuiltIn: it cannot be removed.
+            PermissionDenied: the key is bound to other apps.
+        """
+        scope = self._own_scope(principal, app_id, name)
+        if built_in(name) is not None:
+            raise MappingBuiltIn(f"{name!r} is built in; it cannot be removed", mapping_name=name)
+        stored = await self._store.delete(principal, scope, name)
+        if stored is None and (scope, name) in self._files:
+            raise MappingBuiltIn(f"{name!r} is from a file of the service; it cannot be removed", mapping_name=name)
+        if stored is None:
+            raise await self._not_found(principal, name)
+        self._forget()
+        return (await self._compile(principal, stored)).listed
+
+    async def keep_current(self) -> None:
+        """Forget what was found whenever any mapping changed; runs until it is cancelled."""
+        for name in built_in_names():  # the first compilation of a process takes a tenth of a second: not a caller's
+            await asyncio.to_thread(built_in, name)
+        while True:
+            try:
+                revision = await self._store.revision()
+                if revision != self._revision:
+                    self._forget()
+                    self._revision = revision
+            except ContextKeepError as error:  # Postgres is away: what is known stays good
+                _log.debug("revision not read", extra={"error": str(error)})
+            await asyncio.sleep(POLL_S)
+
+    async def _look_up(self, principal: Principal, app_id: str, name: str) -> _Found:
+        check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
+        name = check_text("mapping_name", name, chars_max=self._limits.name_chars_max) or DEFAULT_NAME
+        scopes = _scopes(principal, app_id)
+        key = (principal.tenant_id, tuple(scopes), name)
+        if key not in self._found:
+            known = self._found
+            found = await self._read(principal, scopes, name)
+            if known is self._found:  # else something changed while we read: what was read may be old
+                known[key] = found
+                if len(known) > _KEPT_MAX:
+                    known.popitem(last=False)
+        else:
+            self._found.move_to_end(key)
+            found = self._found[key]
+        if found is None:
+            raise await self._not_found(principal, name)
+        return found
+
+    async def _read(self, principal: Principal, scopes: Sequence[str], name: str) -> _Found | None:
+        if built_in(name) is not None:  # nobody can register the name, so there is nothing to look for
+            return _built_in(name)
+        rows = await self._store.find(principal, name, scopes)
+        for scope in scopes:
+            if scope in rows:
+                return await self._compile(principal, rows[scope])
+            if mapping := self._files.get((scope, name)):
+                return _fixed(scope, name, mapping)
+        return None
+
+    def _fixed(self, apps: Sequence[str] | None, *, with_built_in: bool) -> Sequence[Listed]:
+        """Return what is not registered, by app and name: of files for `apps` (None: all), and what is built in."""
+        found = [
+            _fixed(app_id, name, mapping).listed
+            for (app_id, name), mapping in self._files.items()
+            if apps is None or app_id in apps
+        ]
+        if with_built_in:
+            found += [_built_in(name).listed for name in built_in_names()]
+        return sorted(found, key=lambda one: (one.app_id, one.name))
+
+    async def _compile(self, principal: Principal, stored: StoredMapping) -> _Found:
+        known = self._known(principal, stored)
+        if known is None:
+            async with self._pool.turn(principal):
+                known = self._known(principal, stored)  # others may have waited for it, too
+                if known is None:
+                    return await self._compile_stored(principal, stored)
+        return self._keep(principal, stored, known.mapping, known.listed.error)
+
+    def _known(self, principal: Principal, stored: StoredMapping) -> _Found | None:
+        known = self._compiled.get((principal.tenant_id, stored.app_id, stored.name))
+        return known if known is not None and known.listed.rules == stored.rules else None
+
+    async def _compile_stored(self, principal: Principal, stored: StoredMapping) -> _Found:
+        mapping, problem = None, ""
+        try:
+            mapping = await self._pool.run(partial(compile_mapping, stored.rules, self._limits))
+        except ContextKeepError as error:  # it did compile when it was registered: an upgrade changed the rules
+            problem = error.message
+        return self._keep(principal, stored, mapping, problem)
+
+    def _keep(self, principal: Principal, stored: StoredMapping, mapping: Mapping | None, problem: str = "") -> _Found:
+        """Keep what was compiled, behind all others; the first of them make room for it."""
+        listed = copied(Listed, stored, error=problem)
+        found = _Found(listed=listed, mapping=mapping)
+        key = (principal.tenant_id, stored.app_id, stored.name)
+        if before := self._compiled.pop(key, None):
+            self._compiled_bytes -= rules_bytes(before.listed.rules)
+        self._compiled[key] = found
+        self._compiled_bytes += rules_bytes(found.listed.rules)
+        while self._compiled_bytes > _KEPT_BYTES_MAX:
+            _, dropped = self._compiled.popitem(last=False)
+            self._compiled_bytes -= rules_bytes(dropped.listed.rules)
+        return found
+
+    async def _compile_new(self, principal: Principal, rules: Rules) -> tuple[Mapping, InvalidArgument | None]:
+        """Return rules compiled, and what is evidently wrong with them."""
+
+        def work(budget: CompileBudget) -> tuple[Mapping, InvalidArgument | None]:
+            mapping = compile_mapping(rules, self._limits, budget)
+            try:
+                check_evident(mapping, budget)
+            except InvalidArgument as fault:
+                return mapping, fault
+            return mapping, None
+
+        async with self._pool.turn(principal):
+            return await self._pool.run(work)
+
+    async def _check_new(
+        self, principal: Principal, scope: str, name: str, rules: Rules, rules_version: int
+    ) -> Mapping:
+        """Compile rules that are to be registered, and refuse what is evidently wrong, unless they change nothing.
+
+        An app registers its rules at every start. Those that were taken once must not keep it from starting because
+        this version of the service sees more in them.
+        """
+        mapping, fault = await self._compile_new(principal, rules)
+        if fault is not None:
+            stored = (await self._store.find(principal, name, [scope])).get(scope)
+            older = stored is not None and 0 < rules_version < stored.rules_version
+            if stored is None or (stored.rules != rules and not older):
+                raise fault
+        return mapping
+
+    async def _not_found(self, principal: Principal, name: str) -> MappingNotFound:
+        apps = {*await self._store.apps(principal, name), *(app for app, known in self._files if known == name)}
+        visible = [app for app in sorted(apps) if not principal.app_ids or app in principal.app_ids or not app]
+        where = f"; it exists in {', '.join(app or 'the shared scope' for app in visible)}" if visible else ""
+        return MappingNotFound(f"there is no mapping {name!r} here{where}", mapping_name=name, apps=",".join(visible))
+
+    def _own_scope(self, principal: Principal, app_id: str, name: str) -> str:
+        """Return the one scope that a mapping of this name is written to."""
+        check_text("mapping_name", name, chars_max=self._limits.name_chars_max, required=True)
+        check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
+        scope = _scopes(principal, app_id)[0]
+        if app_id and scope != app_id:
+            raise PermissionDenied("the key is bound to other apps", app_id=app_id)
+        if principal.app_ids and not scope:
+            raise PermissionDenied("the key is bound to apps: name one of them")
+        return scope
+
+    def _forget(self) -> None:
+        self._found = OrderedDict()
+
+
+def _scopes(principal: Principal, app_id: str) -> list[str]:
+    """Return where a name is looked up, in this order; a key that is bound to apps sees no others."""
+    if not app_id and len(principal.app_ids) == 1:
+        (app_id,) = principal.app_ids
+    if principal.app_ids and app_id not in principal.app_ids:
+        app_id = ""
+    return [app_id, ""] if app_id else [""]
+
+
+def _built_in(name: str) -> _Found:
+    mapping = built_in(name)
+    assert mapping is not None
+    return _fixed("", name, mapping)
+
+
+def _fixed(app_id: str, name: str, mapping: Mapping) -> _Found:
+    """Return a mapping that is not registered as what a look-up finds."""
+    return _Found(listed=Listed(app_id=app_id, name=name, rules=mapping.rules), mapping=mapping)

@@ -1,0 +1,90 @@
+"""What every reading of a history begins with: the walk, the root where a rule reads it, and a mapper with a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from context_service.history.pure.limits import HistoryLimits
+from context_service.history.pure.mappings import Mapping
+from context_service.history.pure.node_mapper import NodeMapper, Skipped
+from context_service.kernel.cel import CallBudgetExceeded
+from context_service.kernel.graph import ENTITY_FIELDS, EntityGraph, Walk
+from contextkeep.errors import CostExceeded
+from service_runtime.copying import copied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A mapping, about to read the nodes below one."""
+
+    mapping: Mapping
+    walk: Walk
+    mapper: NodeMapper
+
+
+async def begin(
+    graph: EntityGraph,
+    mapping: Mapping,
+    node_id: str,
+    limits: HistoryLimits,
+    *,
+    skipped: Skipped | None = None,
+    strict: bool = False,
+    whole: bool = False,
+    with_io: bool = False,
+    mapper_class: type[NodeMapper] = NodeMapper,
+) -> Reading:
+    """Return the reading of what is below a node.
+
+    Args:
+        graph: Where the node is.
+        mapping: How it is read.
+        node_id: Where the walk starts.
+        limits: What the expressions may spend.
+        skipped: Where what gives no message is counted.
+        strict: Fail on the first node on which a rule fails.
+        whole: Bring whole nodes, and how they were reached, whatever the rules read of them.
+        with_io: Bring input and output, too.
+        mapper_class: What gives the messages.
+
+    Raises:
+        NodeNotFound: a rule reads the root, and it is not there; else the walk says so.
+    """
+    root = {}
+    if mapping.reads_any("root"):
+        root = await graph.node(node_id, with_io=mapping.reads("root", "io"))
+    mapper = mapper_class(mapping, root, skipped or Skipped(), limits.call_budget(), strict=strict)
+    walk = _walk(mapping, node_id)
+    if whole:
+        walk = replace(walk, fields=walk.fields | (ENTITY_FIELDS - {"io"}), with_reached=True)
+    if with_io:
+        walk = replace(walk, fields=walk.fields | {"io"})
+    return Reading(mapping=mapping, walk=walk, mapper=mapper)
+
+
+@contextmanager
+def within_budget() -> Iterator[None]:
+    """Turn the end of a call's budget into the error that callers see.
+
+    Raises:
+        CostExceeded: the expressions cost more than a call may spend.
+    """
+    try:
+        yield
+    except CallBudgetExceeded as error:
+        raise CostExceeded(str(error), limit=error.limit, limit_max=error.maximum, value=error.value) from error
+
+
+def _walk(mapping: Mapping, node_id: str) -> Walk:
+    walk = mapping.walk
+    return copied(
+        Walk,
+        walk,
+        node_id=node_id,
+        fields=frozenset(name for name in ENTITY_FIELDS if mapping.reads("entity", name)),
+        with_edges=mapping.reads_any("edge"),
+        with_reached=False,
+        with_origin=False,
+    )

@@ -1,0 +1,233 @@
+"""Registered mappings in Postgres: rows, versions, and the revision that all replicas watch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.types.json import Jsonb
+from pydantic import TypeAdapter
+
+from context_service.history.pure.mapping_rules import Rules
+from contextkeep.errors import LimitExceeded, MappingExists
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+from service_runtime.postgres import Database, Row, Transaction
+
+_RULES = TypeAdapter(Rules)
+
+_FIELDS = "app_id, name, rules, rules_version, version, created_at, updated_at"
+_COLUMNS = f"{_FIELDS}, imported::text AS imported_json"
+
+_FIND = f"""
+SELECT {_COLUMNS} FROM context.mapping
+WHERE tenant_id = %(tenant_id)s AND name = %(name)s AND app_id = ANY(%(app_ids)s)
+"""  # noqa: S608
+
+# One row more than wanted says whether there are more, and the window ends the page at a number of bytes, behind one
+# row at least.
+_LIST = f"""
+SELECT {_FIELDS}, imported_json, found
+FROM (
+    SELECT
+        m.*, count(*) OVER () AS found, row_number() OVER by_name AS place,
+        sum(octet_length(m.rules::text)) OVER by_name AS bytes_so_far
+    FROM (
+        SELECT {_COLUMNS} FROM context.mapping
+        WHERE tenant_id = %(tenant_id)s
+            AND (%(app_ids)s::text[] IS NULL OR app_id = ANY(%(app_ids)s))
+            AND (app_id, name) > (%(after_app_id)s, %(after_name)s)
+        ORDER BY app_id, name LIMIT %(count_max)s + 1
+    ) m
+    WINDOW by_name AS (ORDER BY m.app_id, m.name ROWS UNBOUNDED PRECEDING)
+) page
+WHERE place <= %(count_max)s AND (bytes_so_far <= %(bytes_max)s OR place = 1)
+ORDER BY app_id, name
+"""  # noqa: S608
+
+_APPS = """
+SELECT app_id FROM context.mapping WHERE tenant_id = %(tenant_id)s AND name = %(name)s ORDER BY app_id LIMIT 20
+"""
+
+# Fifty replicas register at once: one inserts, the others find its row and wait for it here.
+_INSERT = f"""
+INSERT INTO context.mapping (tenant_id, app_id, name, rules, rules_version, created_by)
+VALUES (%(tenant_id)s, %(app_id)s, %(name)s, %(rules)s, %(rules_version)s, %(created_by)s)
+ON CONFLICT (tenant_id, app_id, name) DO NOTHING
+RETURNING {_COLUMNS}
+"""  # noqa: S608
+
+_LOCK = f"""
+SELECT {_COLUMNS} FROM context.mapping
+WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s FOR UPDATE
+"""  # noqa: S608
+
+_UPDATE = f"""
+UPDATE context.mapping
+SET rules = %(rules)s, rules_version = %(rules_version)s, version = version + %(changed)s::integer,
+    updated_at = greatest(now(), updated_at),
+    imported = CASE WHEN %(changed)s THEN NULL ELSE imported END
+WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s
+RETURNING {_COLUMNS}
+"""  # noqa: S608
+
+_DELETE = f"""
+DELETE FROM context.mapping
+WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s
+RETURNING {_COLUMNS}
+"""  # noqa: S608
+
+_COUNT = "SELECT count(*) AS mappings FROM context.mapping WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s"
+
+# Last in its transaction, so that the row is locked for a moment only.
+_BUMP = "UPDATE context.mapping_revision SET revision = revision + 1"
+_REVISION = "SELECT revision FROM context.mapping_revision"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMapping:
+    """A row: rules as their author wrote them, not compiled."""
+
+    app_id: str  # empty: the tenant's shared scope
+    name: str
+    rules: Rules
+    rules_version: int  # the author's own number; 0: none
+    version: int  # counts the changes, from 1
+    created_at: datetime
+    updated_at: datetime
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+
+
+class MappingStore:
+    """The table `mapping`."""
+
+    def __init__(self, database: Database, *, mappings_max: int) -> None:
+        """Take the database, and how many mappings an app may have."""
+        self._database = database
+        self._mappings_max = mappings_max
+
+    async def find(self, principal: Principal, name: str, app_ids: Sequence[str]) -> dict[str, StoredMapping]:
+        """Return the mappings of that name in some apps, by app."""
+        rows = await self._database.of(principal).query(_FIND, {"name": name, "app_ids": list(app_ids)})
+        return {row.app_id: _stored(row) for row in rows}
+
+    async def apps(self, principal: Principal, name: str) -> list[str]:
+        """Return up to 20 apps that have a mapping of that name."""
+        rows = await self._database.of(principal).query(_APPS, {"name": name})
+        return [row.app_id for row in rows]
+
+    async def list(
+        self,
+        principal: Principal,
+        *,
+        app_ids: Sequence[str] | None,
+        after: tuple[str, str],
+        count_max: int,
+        bytes_max: int,
+    ) -> tuple[list[StoredMapping], bool]:
+        """Return some mappings by app and name, those behind `after`, and whether there are more.
+
+        Args:
+            principal: Who asks.
+            app_ids: Of these apps; None is all.
+            after: App and name.
+            count_max: Mappings at most.
+            bytes_max: Of their rules together, unless the first alone has more.
+        """
+        parameters = {
+            "app_ids": None if app_ids is None else list(app_ids),
+            "after_app_id": after[0],
+            "after_name": after[1],
+            "count_max": count_max,
+            "bytes_max": bytes_max,
+        }
+        rows = await self._database.of(principal).query(_LIST, parameters)
+        return [_stored(row) for row in rows], bool(rows) and rows[0].found > len(rows)
+
+    async def register(
+        self, principal: Principal, app_id: str, name: str, rules: Rules, *, rules_version: int, replace: bool
+    ) -> tuple[StoredMapping, bool]:
+        """Write rules under a name, unless what is there is the same or newer.
+
+        Returns:
+            What holds now, and whether this call changed it.
+
+        Raises:
+            MappingExists: other rules have the name.
+            LimitExceeded: the app has as many mappings as it may.
+        """
+        parameters = {
+            "app_id": app_id,
+            "name": name,
+            "rules": Jsonb(_RULES.dump_python(rules)),
+            "rules_version": rules_version,
+            "created_by": principal.subject,
+        }
+
+        async def write(transaction: Transaction) -> tuple[StoredMapping, bool]:
+            inserted = await transaction.query(_INSERT, parameters)
+            if inserted:
+                (count,) = await transaction.query(_COUNT, parameters)
+                if count.mappings > self._mappings_max:
+                    raise LimitExceeded(
+                        f"an app has {self._mappings_max} mappings at most",
+                        limit="mappings",
+                        limit_max=self._mappings_max,
+                        value=count.mappings,
+                    )
+                await transaction.query(_BUMP)
+                return _stored(inserted[0]), True
+            (row,) = await transaction.query(_LOCK, parameters)
+            current = _stored(row)
+            if not _supersedes(rules, rules_version, current, replace=replace):
+                return current, False
+            changed = rules != current.rules
+            # An app that registers its older rules at its next start must not undo what replaced them.
+            version = rules_version or (current.rules_version + 1 if current.rules_version else 0)
+            (row,) = await transaction.query(_UPDATE, {**parameters, "rules_version": version, "changed": changed})
+            await transaction.query(_BUMP)
+            return _stored(row), changed
+
+        return await self._database.of(principal).transaction(write)
+
+    async def delete(self, principal: Principal, app_id: str, name: str) -> StoredMapping | None:
+        """Remove the mapping of that name from an app, and return it as it was; None if there is none."""
+        parameters = {"app_id": app_id, "name": name}
+
+        async def remove(transaction: Transaction) -> StoredMapping | None:
+            rows = await transaction.query(_DELETE, parameters)
+            if not rows:
+                return None
+            await transaction.query(_BUMP)
+            return _stored(rows[0])
+
+        return await self._database.of(principal).transaction(remove)
+
+    async def revision(self) -> int:
+        """Return the number that grows with every change of any mapping."""
+        return sum([row.revision for row in await self._database.everywhere(_REVISION)])
+
+
+def _supersedes(rules: Rules, rules_version: int, current: StoredMapping, *, replace: bool) -> bool:
+    """Say whether a registration is to be written over what is there.
+
+    Raises:
+        MappingExists: it differs, and nothing says that it is meant to win.
+    """
+    if rules_version and rules_version < current.rules_version:
+        return False  # an old replica of a rolling deployment
+    if rules == current.rules:
+        return rules_version > current.rules_version
+    if replace or rules_version > current.rules_version:
+        return True
+    raise MappingExists(
+        f"the mapping {current.name!r} has other rules; replace them with `replace` or a higher `rules_version`",
+        app_id=current.app_id,
+        mapping_name=current.name,
+        rules_version=current.rules_version,
+    )
+
+
+def _stored(row: Row) -> StoredMapping:
+    return copied(StoredMapping, row, rules=_RULES.validate_python(row.rules))

@@ -1,0 +1,1 @@
+"""Translations between protobuf and the values of history."""

@@ -1,0 +1,43 @@
+"""Rules and mappings between messages and values."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from context_service.history.pure.mapping_rules import DEPTH_DEFAULT, MessageRule, Order, Ordering, Rules
+from context_service.history.rules.registry import Listed
+from context_service.kernel.graph import Direction
+from context_service.kernel.wire.imported import imported_of
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from service_runtime.copying import copied
+
+
+def rules(message: pb.MappingRules) -> Rules:
+    """Return the rules of a message. Words that are none of a field's are found by `Rules.expanded`."""
+    return copied(
+        Rules,
+        message,
+        direction=cast("Direction", message.direction or "out"),
+        depth_max=message.depth_max or DEPTH_DEFAULT,
+        messages=tuple(copied(MessageRule, rule) for rule in message.messages),
+        order=cast("Order", message.order or "ascending"),
+        role_mapping=dict(message.role_mapping),
+        ordering=cast("Ordering", message.ordering),
+    )
+
+
+def mapping(listed: Listed) -> pb.Mapping:
+    """Return a mapping as it is shown."""
+    shown = listed.rules
+    return copied(
+        pb.Mapping,
+        listed,
+        mapping_name=listed.name,
+        rules=copied(
+            pb.MappingRules,
+            shown,
+            messages=[copied(pb.MessageRule, rule) for rule in shown.messages],
+        ),
+        built_in=not listed.version,
+        imported=imported_of(listed.imported_json),
+    )

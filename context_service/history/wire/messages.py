@@ -1,0 +1,144 @@
+"""Chat messages and their parts, as they travel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from context_service.contexts.model import Message
+from context_service.history.model import ROLE_NAMES, ROLES, ChatMessage
+from context_service.kernel.parts import Part, Reasoning, ToolCall, ToolResult
+from context_service.kernel.rendering import Format
+from context_service.kernel.wire import times
+from contextkeep.context.v1 import chat_history_pb2, message_pb2
+from contextkeep.errors import InvalidArgument
+from service_runtime.copying import copied
+
+
+def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
+    """Fill a message in its place: half the time of making one and copying it there."""
+    role, content, node_id, created_at_us, name, parts, metadata_json = message
+    target.role = role
+    target.content = content
+    target.node_id = node_id
+    seconds, microseconds = divmod(created_at_us, 1_000_000)
+    created_at = target.created_at
+    created_at.seconds = seconds
+    created_at.nanos = microseconds * 1000
+    if name:
+        target.name = name
+    for part in parts:
+        fill_part(target.parts.add(), part)
+    if metadata_json:
+        target.metadata_json = metadata_json
+
+
+def message_format(value: int) -> Format | None:
+    """Return whose messages are wanted; None: ours.
+
+    Raises:
+        InvalidArgument: a newer client names a format that this server does not know.
+    """
+    match value:
+        case chat_history_pb2.MESSAGE_FORMAT_UNSPECIFIED:
+            return None
+        case chat_history_pb2.MESSAGE_FORMAT_OPENAI:
+            return Format.OPENAI
+        case chat_history_pb2.MESSAGE_FORMAT_ANTHROPIC:
+            return Format.ANTHROPIC
+        case chat_history_pb2.MESSAGE_FORMAT_GEMINI:
+            return Format.GEMINI
+        case chat_history_pb2.MESSAGE_FORMAT_OPENAI_RESPONSES:
+            return Format.OPENAI_RESPONSES
+    raise InvalidArgument(f"format {value} is unknown", field="format")
+
+
+def fill_of_context(target: message_pb2.ChatMessage, message: Message) -> None:
+    """Fill a message of a context in its place."""
+    target.role = message.role
+    target.content = message.content
+    target.name = message.name
+    for part in message.parts:
+        fill_part(target.parts.add(), part)
+    target.metadata_json = message.metadata_json
+    target.message_id = message.message_id
+    target.seq = message.seq
+    target.agent_id = message.agent_id
+    target.tokens = message.tokens
+    target.created_at.CopyFrom(times.timestamp(message.created_at))
+    target.said_at.CopyFrom(times.timestamp(message.said_at))
+    if message.task_id:
+        target.task_id = str(message.task_id)
+    if message.reference_task_ids:
+        target.reference_task_ids.extend(map(str, message.reference_task_ids))
+
+
+def role_of(field: str, name: str) -> str:
+    """Return the role that a caller means.
+
+    Raises:
+        InvalidArgument: there is none of this name.
+    """
+    role = {"": "user", "agent": "assistant"}.get(name, name)  # A2A calls it an agent
+    if role not in ROLES:
+        raise InvalidArgument(f"{field} is none of {', '.join(ROLE_NAMES)}", field=field)
+    return role
+
+
+def part_of(message: message_pb2.Part) -> Part:
+    """Return a part that a caller sends; one without content has none."""
+    common: dict[str, Any] = {
+        "media_type": message.media_type,
+        "file_name": message.file_name,
+        "metadata_json": message.metadata_json,
+    }
+    match message.WhichOneof("content"):
+        case "text":
+            return Part(text=message.text, **common)
+        case "data_json":
+            return Part(data_json=message.data_json, **common)
+        case "working_memory_id":
+            return Part(working_memory_id=message.working_memory_id, **common)
+        case "url":
+            return Part(url=message.url, **common)
+        case "tool_call":
+            call = message.tool_call
+            return Part(tool_call=copied(ToolCall, call), **common)
+        case "tool_result":
+            result = copied(ToolResult, message.tool_result)
+            return Part(tool_result=result, **common)
+        case "reasoning":
+            block = message.reasoning
+            reasoning = copied(Reasoning, block)
+            return Part(reasoning=reasoning, **common)
+    return Part(**common)
+
+
+def fill_part(target: message_pb2.Part, part: Part) -> None:
+    """Fill a part in its place."""
+    if part.text is not None:
+        target.text = part.text
+    elif part.data_json is not None:
+        target.data_json = part.data_json
+    elif part.working_memory_id is not None:
+        target.working_memory_id = part.working_memory_id
+    elif part.url is not None:
+        target.url = part.url
+    elif part.tool_call:
+        call = target.tool_call
+        call.id = part.tool_call.id
+        call.name = part.tool_call.name
+        call.arguments_json = part.tool_call.arguments_json
+    elif part.tool_result:
+        result = target.tool_result
+        result.tool_call_id = part.tool_result.tool_call_id
+        result.content_json = part.tool_result.content_json
+        result.is_error = part.tool_result.is_error
+    elif part.reasoning:
+        block = target.reasoning
+        block.provider = part.reasoning.provider
+        block.data = part.reasoning.data
+        block.data_json = part.reasoning.data_json
+        block.text = part.reasoning.text
+    target.media_type = part.media_type
+    target.file_name = part.file_name
+    target.metadata_json = part.metadata_json

@@ -1,0 +1,524 @@
+"""An expression's tree to Python closures, once, at registration.
+
+Names, functions and numbers of arguments are settled here; types are settled
+when the expression runs, since JSON has no declared ones. A part without loops
+has a cost that is known here, so it is charged as a whole when it is entered:
+the expression when an evaluation starts, the body of a loop at each turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from context_service.kernel.cel.budget import ENTRY_BYTES, ITEM_BYTES, CallBudget, CompileBudget
+from context_service.kernel.cel.closures import (
+    among,
+    binary,
+    caller,
+    chain,
+    choice,
+    equal_to,
+    exactly_one,
+    filtering,
+    indexer,
+    junction,
+    mapping,
+    negation,
+    quantifier,
+)
+from context_service.kernel.cel.errors import CelError, EvaluationError, hint
+from context_service.kernel.cel.functions import GLOBAL, METHODS, NAMESPACES, Function
+from context_service.kernel.cel.operators import ARITHMETIC, RELATIONS, Operator, negate
+from context_service.kernel.cel.paths import (
+    BUDGET,
+    LOCALS,
+    VARIABLES,
+    Env,
+    Path,
+    Presence,
+    Run,
+    joined,
+    negated,
+    presence,
+    reader,
+    selector,
+    tester,
+)
+from context_service.kernel.cel.strings import BadPattern, Pattern, symbols_of
+from context_service.kernel.cel.syntax import (
+    Call,
+    Conditional,
+    Ident,
+    Index,
+    ListLiteral,
+    Logic,
+    MapLiteral,
+    Node,
+    Operation,
+    Position,
+    Select,
+    Unary,
+)
+from context_service.kernel.cel.syntax import Literal as Constant
+from context_service.kernel.cel.values import TYPES, key_of, type_name
+from contextkeep.slips import meant
+
+_TURN_STEPS: Final = 2  # of a loop, besides its body
+_LOOPS: Final = {
+    "all": (2,),
+    "exists": (2,),
+    "exists_one": (2,),
+    "existsOne": (2,),
+    "map": (2, 3),
+    "filter": (2,),
+}
+_OPERATORS: Final[dict[str, Operator]] = {**ARITHMETIC, **RELATIONS}
+# Sums keep the type of their first side, except for times.
+_SUMMED: Final = frozenset({"bytes", "double", "int", "list", "string", "uint"})
+# Reading these at registration saves reading them for every node.
+_FOLDED: Final = frozenset({"duration", "timestamp"})
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A compiled node."""
+
+    run: Run
+    cost: int  # steps of one evaluation, without the turns of loops inside
+    type: str | None = None  # of every value it gives, where that is evident
+    constant: bool = False
+    path: Path | None = None  # that it reads, where that is all that it does
+    presence: Presence | None = None  # that it tests, where that is all that it does
+
+    @property
+    def value(self) -> Any:
+        """What a constant is; constants read nothing of the environment."""
+        return self.run([])
+
+
+_Scope = Mapping[str, int]  # the places of the names that macros bind
+Fields = Mapping[str, frozenset[str]]
+NO_FIELDS: Final[Fields] = {}
+
+
+class Compiler:
+    """Compiles one expression.
+
+    Args:
+        variables: The names it may read.
+        budget: What pays for it, and may stop it.
+        checked: Refuse what can be seen to be wrong.
+        fields: Of the variables whose fields are always the same ones.
+    """
+
+    def __init__(
+        self, variables: frozenset[str], budget: CompileBudget, *, checked: bool, fields: Fields = NO_FIELDS
+    ) -> None:
+        self._variables = variables
+        self._budget = budget
+        self._fields = fields
+        self._checked = checked
+        self._paths: set[tuple[str, ...]] = set()
+        self._places = LOCALS  # the next free place in the environment
+        self.types: dict[int, str | None] = {}  # evident types, by the node's id
+
+    @property
+    def paths(self) -> frozenset[tuple[str, ...]]:
+        """What the compiled code reads of the variables, as far as it is evident."""
+        return frozenset(self._paths)
+
+    @property
+    def locals_count(self) -> int:
+        """How many places the compiled code needs for the names that macros bind."""
+        return self._places - LOCALS
+
+    def code(self, node: Node, scope: _Scope) -> Code:
+        """Compile a node.
+
+        Raises:
+            CelError: an unknown name or function, or a wrong number of arguments.
+            CompileStopped: nobody waits for it.
+        """
+        self._budget.look()
+        compile_node: Callable[[Compiler, Any, _Scope], Code] = _NODES[type(node)]
+        code = compile_node(self, node, scope)
+        self.types[id(node)] = code.type
+        return code
+
+    def _refuse(self, message: str, at: Position) -> Code:
+        """Refuse the expression; unchecked, fail where this part is evaluated."""
+        if self._checked:
+            raise CelError(message, *at)
+
+        def fail(env: Env) -> Any:
+            raise EvaluationError(message, *at)
+
+        return Code(fail, 1)
+
+    # Literals
+
+    def _literal(self, node: Constant, scope: _Scope) -> Code:
+        return _constant(node.value)
+
+    def _list_literal(self, node: ListLiteral, scope: _Scope) -> Code:
+        items = [self.code(item, scope) for item in node.items]
+        if all(item.constant for item in items):
+            return _constant([item.value for item in items])
+        runs = [item.run for item in items]
+        size_bytes = ITEM_BYTES * len(runs)
+
+        def build(env: Env) -> list[Any]:
+            env[BUDGET].charge_bytes(size_bytes)
+            return [run(env) for run in runs]
+
+        return Code(build, 2 + sum(item.cost for item in items), "list")
+
+    def _map_literal(self, node: MapLiteral, scope: _Scope) -> Code:
+        entries = [(self.code(key, scope), self.code(value, scope), key.at) for key, value in node.entries]
+        runs = [(key.run, value.run, at) for key, value, at in entries]
+        size_bytes = ENTRY_BYTES * len(runs)
+
+        def build(env: Env) -> dict[Any, Any]:
+            env[BUDGET].charge_bytes(size_bytes)
+            built: dict[Any, Any] = {}
+            for run_key, run_value, at in runs:
+                key = run_key(env)
+                stored = None if type(key) is float else key_of(key)
+                if stored is None:
+                    raise EvaluationError(f"{type_name(key)} can be no key of a map", *at)
+                if stored in built:
+                    raise EvaluationError("the map has a key twice", *at)
+                built[stored] = run_value(env)
+            return built
+
+        cost = 2 + sum(2 + key.cost + value.cost for key, value, _ in entries)
+        return Code(build, cost, "map")
+
+    # Names and fields
+
+    def _name(self, node: Ident | Select, scope: _Scope) -> Code:
+        """Compile a name with the fields that are read below it."""
+        return self._path(node, scope) or self._computed_select(node, scope)
+
+    def _index(self, node: Index, scope: _Scope) -> Code:
+        path = self._path(node, scope)
+        if path is not None:
+            return path
+        operand = self.code(node.operand, scope)
+        index = self.code(node.index, scope)
+        return Code(indexer(operand.run, index.run, node.at), 3 + operand.cost + index.cost)
+
+    def _path(self, node: Node, scope: _Scope, *, noted: bool = True) -> Code | None:
+        """Compile a chain of fields that starts at a name; None if `node` is none.
+
+        Args:
+            node: The chain.
+            scope: The names that macros bind.
+            noted: Add the chain to what the expression reads.
+        """
+        keys: list[str] = []
+        places: list[Position] = []
+        plain = 0  # of the keys, how many from the name on are written with dots
+        while True:
+            if isinstance(node, Select):
+                keys.append(node.field)
+                plain = 0 if node.quoted else plain + 1
+            elif isinstance(node, Index):
+                if not isinstance(node.index, Constant) or not isinstance(node.index.value, str):
+                    return None
+                keys.append(node.index.value)
+                plain = 0
+            else:
+                break
+            places.append(node.at)
+            node = node.operand
+        if not isinstance(node, Ident):
+            return None
+        keys = [node.name, *reversed(keys)]
+        places = [node.at, *reversed(places)]
+        cost = 1 + len(keys) // 4
+        if node.name in scope and not node.absolute:
+            return _read(Path(scope[node.name], tuple(keys[1:]), tuple(places[1:])), cost)
+        for count in range(1 + plain, 0, -1):
+            known = ".".join(keys[:count])
+            if known in self._variables:
+                read = (known, *keys[count:])
+                there = self._fields.get(known)
+                if there is not None and count < len(keys) and keys[count] not in there:
+                    return self._refuse(_unknown_field(known, keys[count], there), places[count])
+                if noted:
+                    self._paths.add(read)
+                return _read(Path(VARIABLES, read, tuple(places[count - 1 :])), cost)
+            if known in TYPES and count == len(keys):
+                return _constant(TYPES[known])
+        if node.name in NAMESPACES:
+            return self._refuse(f"{node.name!r} has functions only", node.at)
+        return self._refuse(_unknown_variable(node.name, self._variables), node.at)
+
+    def _computed_select(self, node: Ident | Select, scope: _Scope) -> Code:
+        if isinstance(node, Ident):
+            raise AssertionError("a name is a path")
+        operand = self.code(node.operand, scope)
+        return Code(selector(operand.run, node.field, node.at), 2 + operand.cost)
+
+    # Operators
+
+    def _unary(self, node: Unary, scope: _Scope) -> Code:
+        operand = self.code(node.operand, scope)
+        if node.operator == "!":
+            code = Code(negation(operand.run, node.at), 1 + operand.cost, "bool")
+            return _tested(code, negated(operand.presence))
+        run, at = operand.run, node.at
+
+        def minus(env: Env) -> Any:
+            value = run(env)
+            try:
+                return negate(value)
+            except EvaluationError as error:
+                raise error.located(at) from None
+
+        return Code(minus, 2 + operand.cost, operand.type)
+
+    def _operation(self, node: Operation, scope: _Scope) -> Code:
+        first = self.code(node.first, scope)
+        operands = [self.code(step.operand, scope) for step in node.steps]
+        cost = first.cost + sum(2 + operand.cost for operand in operands)
+        operator = node.steps[-1].operator
+        kind = "bool" if operator in RELATIONS else first.type if first.type in _SUMMED else None
+        if len(operands) == 1:
+            run = _shortcut(operator, first, operands[0]) or binary(
+                _OPERATORS[operator], first.run, operands[0].run, node.at
+            )
+            return Code(run, cost, kind)
+        rest = [
+            (_OPERATORS[step.operator], operand.run, step.at)
+            for step, operand in zip(node.steps, operands, strict=True)
+        ]
+        return Code(chain(first.run, rest), cost, kind)
+
+    def _logic(self, node: Logic, scope: _Scope) -> Code:
+        terms = [self.code(term, scope) for term in node.terms]
+        run = junction(node.operator, [term.run for term in terms], node.at)
+        code = Code(run, len(terms) + sum(term.cost for term in terms), "bool")
+        return _tested(code, joined([term.presence for term in terms]) if node.operator == "&&" else None)
+
+    def _conditional(self, node: Conditional, scope: _Scope) -> Code:
+        branches = [(self.code(condition, scope), self.code(then, scope)) for condition, then in node.branches]
+        otherwise = self.code(node.otherwise, scope)
+        run = choice([(c.run, t.run) for c, t in branches], otherwise.run, node.at)
+        cost = otherwise.cost + sum(1 + c.cost + t.cost for c, t in branches)
+        types = {otherwise.type, *(then.type for _, then in branches)}
+        return Code(run, cost, types.pop() if len(types) == 1 else None)
+
+    # Calls
+
+    def _call(self, node: Call, scope: _Scope) -> Code:
+        if node.target is None:
+            if node.function == "has" and not node.absolute:
+                return self._has(node, scope)
+            function = GLOBAL.get(node.function)
+            if function is None:
+                return self._refuse(_unknown_function(node.function), node.at)
+            return self._apply(function, node, node.args, scope)
+        if len(node.args) in _LOOPS.get(node.function, ()):
+            return self._loop(node, node.target, scope)
+        qualified = _qualified(node)
+        if qualified == "cel.bind":
+            return self._bind(node, scope)
+        if qualified is not None and qualified in GLOBAL:
+            return self._apply(GLOBAL[qualified], node, node.args, scope)
+        if qualified is not None and self._in_namespace(qualified, scope):
+            return self._refuse(f"unknown function {qualified!r}", node.at)
+        method = METHODS.get(node.function)
+        if method is None:
+            if node.function in _LOOPS:
+                counts = " or ".join(map(str, _LOOPS[node.function]))
+                return self._refuse(f"{node.function} takes {counts} arguments", node.at)
+            return self._refuse(_unknown_method(node.function), node.at)
+        return self._apply(method, node, (node.target, *node.args), scope)
+
+    def _in_namespace(self, qualified: str, scope: _Scope) -> bool:
+        head = qualified.partition(".")[0]
+        return head in NAMESPACES and head not in scope and head not in self._variables
+
+    def _apply(self, function: Function, node: Call, args: tuple[Node, ...], scope: _Scope) -> Code:
+        codes = [self.code(arg, scope) for arg in args]
+        if not function.arity_min <= len(node.args) <= function.arity_max:
+            return self._refuse(_wrong_arity(function, len(node.args)), node.at)
+        if function.name == "matches" and codes[1].constant:
+            return self._matches(node, codes, args[1].at)
+        code = Code(
+            caller(function.run, [code.run for code in codes], node.at),
+            function.cost + len(codes) + sum(code.cost for code in codes),
+            function.result,
+        )
+        if function.name in _FOLDED and codes[0].constant:
+            return _folded(code)
+        return code
+
+    def _matches(self, node: Call, codes: list[Code], pattern_at: Position) -> Code:
+        """Compile `matches` with a constant pattern, which is compiled here too."""
+        if type(codes[1].value) is not str:
+            return self._refuse("matches needs a string as its pattern", pattern_at)
+        self._budget.charge(symbols_of(codes[1].value), pattern_at)
+        try:
+            pattern = Pattern(codes[1].value)
+        except BadPattern as error:
+            return self._refuse(str(error), pattern_at)
+        run = caller(pattern.matches, [codes[0].run], node.at)
+        return Code(run, 5 + codes[0].cost, "bool")
+
+    def _has(self, node: Call, scope: _Scope) -> Code:
+        if len(node.args) != 1:
+            return self._refuse("has takes 1 argument", node.at)
+        (arg,) = node.args
+        if not isinstance(arg, Select):
+            return self._refuse("has needs a field, as in has(entity.data)", arg.at)
+        self._path(arg, scope)  # notes the field as read, and not all that is beside it
+        operand = self._path(arg.operand, scope, noted=False) or self.code(arg.operand, scope)
+        code = Code(tester(operand.run, arg.field, arg.at), 2 + operand.cost, "bool")
+        return _tested(code, presence(operand.path, arg.field))
+
+    def _loop(self, node: Call, target: Node, scope: _Scope) -> Code:
+        variable, *bodies = node.args
+        if not isinstance(variable, Ident) or variable.absolute:
+            return self._refuse(f"{node.function} needs a name to bind first", variable.at)
+        source = self.code(target, scope)
+        slot = self._place()
+        inner = {**scope, variable.name: slot}
+        codes = [self.code(body, inner) for body in bodies]
+        runs = [code.run for code in codes]
+        cost = _TURN_STEPS + sum(code.cost for code in codes)
+        name = "exists_one" if node.function == "existsOne" else node.function
+        run: Run
+        if name in ("all", "exists"):
+            decides = name == "exists"
+            run = quantifier(name, source.run, slot, runs[0], cost, decides=decides, at=node.at)
+        elif name == "exists_one":
+            run = exactly_one(source.run, slot, runs[0], cost, node.at)
+        elif len(runs) == 1 and name == "map":
+            run = mapping(source.run, slot, runs[0], cost, node.at)
+        else:
+            body = runs[1] if len(runs) == 2 else None
+            run = filtering(name, source.run, slot, runs[0], body=body, cost=cost, at=node.at)
+        gives = "list" if name in ("map", "filter") else "bool"
+        return Code(run, 3 + source.cost, gives)
+
+    def _bind(self, node: Call, scope: _Scope) -> Code:
+        if len(node.args) != 3:
+            return self._refuse("cel.bind takes 3 arguments", node.at)
+        variable, value, body = node.args
+        if not isinstance(variable, Ident) or variable.absolute:
+            return self._refuse("cel.bind needs a name to bind first", variable.at)
+        bound = self.code(value, scope)
+        slot = self._place()
+        inner = self.code(body, {**scope, variable.name: slot})
+        run_value, run_body = bound.run, inner.run
+
+        def bind(env: Env) -> Any:
+            env[slot] = run_value(env)
+            return run_body(env)
+
+        return Code(bind, 1 + bound.cost + inner.cost, inner.type)
+
+    def _place(self) -> int:
+        self._places += 1
+        return self._places - 1
+
+
+def _unknown_variable(name: str, there: frozenset[str]) -> str:
+    known = hint(name)
+    if not known and there:
+        known = f", only {', '.join(sorted(there))}{meant(name, there) or '; a text stands in quotes'}"
+    return f"unknown variable {name!r}{known}"
+
+
+def _unknown_field(variable: str, field: str, there: frozenset[str]) -> str:
+    hint = f"; is it {variable}.data.{field}?" if "data" in there else ""
+    return f"{variable} has no field {field!r}, only {', '.join(sorted(there))}{hint}"
+
+
+_NODES: Final[dict[type, Callable[[Compiler, Any, _Scope], Code]]] = {
+    Constant: Compiler._literal,
+    ListLiteral: Compiler._list_literal,
+    MapLiteral: Compiler._map_literal,
+    Ident: Compiler._name,
+    Select: Compiler._name,
+    Index: Compiler._index,
+    Unary: Compiler._unary,
+    Operation: Compiler._operation,
+    Logic: Compiler._logic,
+    Conditional: Compiler._conditional,
+    Call: Compiler._call,
+}
+
+
+def _constant(value: object) -> Code:
+    return Code(lambda env: value, 0, type_name(value), constant=True)
+
+
+def _read(path: Path, cost: int) -> Code:
+    return Code(reader(path), cost, path=path)
+
+
+def _tested(code: Code, test: Presence | None) -> Code:
+    """Return the code of a test, by the shorter way if there is one."""
+    return code if test is None else replace(code, run=test.tester(code.run), presence=test)
+
+
+def _folded(code: Code) -> Code:
+    """Return a call on a constant as the constant it gives; as it is, if it fails."""
+    try:
+        return _constant(code.run([CallBudget()]))
+    except EvaluationError:
+        return code
+
+
+def _shortcut(operator: str, left: Code, right: Code) -> Run | None:
+    """Return the closure of a relation with a constant that needs no general comparison."""
+    if operator == "in":
+        return among(left.run, right.value) if right.constant else None
+    if operator not in ("==", "!="):
+        return None
+    if left.constant and not right.constant:
+        left, right = right, left
+    return equal_to(left.run, right.value, negated=operator == "!=") if right.constant else None
+
+
+def _qualified(node: Call) -> str | None:
+    """Return the dotted name that is called, if the target is one."""
+    names = [node.function]
+    target = node.target
+    while isinstance(target, Select):
+        if target.quoted:
+            return None
+        names.append(target.field)
+        target = target.operand
+    if not isinstance(target, Ident):
+        return None
+    return ".".join((target.name, *reversed(names)))
+
+
+def _unknown_function(name: str) -> str:
+    if name in METHODS or name in _LOOPS:
+        return f"{name} is a method: write it behind a value, as in x.{name}(...)"
+    return f"unknown function {name!r}{hint(name)}"
+
+
+def _unknown_method(name: str) -> str:
+    if name in GLOBAL or name == "has":
+        return f"{name} is no method: write {name}(...)"
+    return f"unknown method {name!r}{hint(name)}"
+
+
+def _wrong_arity(function: Function, given: int) -> str:
+    low, high = function.arity_min, function.arity_max
+    if low == high:
+        count = f"{low} argument{'' if low == 1 else 's'}"
+    elif high == low + 1:
+        count = f"{low} or {high} arguments"
+    else:
+        count = f"{low} or more arguments"
+    return f"{function.name} takes {count}, not {given}"

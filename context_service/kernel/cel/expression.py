@@ -1,0 +1,221 @@
+"""A compiled expression: made once, at registration, and evaluated for every node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from context_service.kernel.cel.budget import CallBudget, CompileBudget
+from context_service.kernel.cel.compile import NO_FIELDS, Code, Compiler, Fields
+from context_service.kernel.cel.errors import CelError, EvaluationBudgetExceeded, EvaluationError
+from context_service.kernel.cel.parse import parse
+from context_service.kernel.cel.paths import VARIABLES, Path, Presence
+from context_service.kernel.cel.syntax import Conditional, Node
+from context_service.kernel.cel.values import type_name
+
+# "content" is a text, or an object or a list, which become JSON, or null. Which of them, whoever reads the value sees.
+ResultType = Literal["bool", "string", "list", "map", "content", "any"]
+_CONTENT = ("string", "list", "map", "null_type")
+_RESULTS: dict[str, type] = {"bool": bool, "string": str, "list": list, "map": dict}
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled expression. It holds no state, so threads may share it."""
+
+    source: str
+    # What it reads: a variable's name and the fields below it, as far as they are evident.
+    paths: frozenset[tuple[str, ...]]
+    _code: Code = field(repr=False)
+    _locals: tuple[None, ...] = field(repr=False)
+    _result: type | None = field(repr=False)
+
+    def evaluate(self, variables: Mapping[str, object], budget: CallBudget) -> object:
+        """Return the value for these variables. Treat it, like them, as read only.
+
+        Args:
+            variables: JSON values and aware datetimes by name; a name left out fails
+                where it is read.
+            budget: The call's. Whatever the outcome, the steps are charged to it.
+
+        Raises:
+            EvaluationError: the expression fails on this data.
+            EvaluationBudgetExceeded: this evaluation passed its steps or bytes.
+            CallBudgetExceeded: the call passed its steps.
+        """
+        return self.evaluator(budget)(variables)
+
+    def evaluator(self, budget: CallBudget) -> Evaluator:
+        """Return what evaluates it for one node of a call after another, as `evaluate` does."""
+        return evaluator(self._code, self._locals, self._result, budget)
+
+
+def compile_expression(
+    source: str,
+    *,
+    variables: frozenset[str],
+    result: ResultType = "any",
+    budget: CompileBudget | None = None,
+    fields: Fields = NO_FIELDS,
+) -> Expression:
+    """Return `source` compiled.
+
+    Args:
+        source: The expression.
+        variables: The names it may read.
+        result: The type that every evaluation must give.
+        budget: What it is compiled on, with others; None: alone.
+        fields: Of the variables that always have the same ones.
+
+    Raises:
+        ExpressionTooLarge: `source` passes the budget.
+        CompileStopped: the budget was stopped.
+        CelError: a syntax error, an unknown variable, field or function, a wrong number of
+            arguments, or a result that is evidently of another type.
+    """
+    budget = budget or CompileBudget()
+    tree = parse(source, budget)
+    compiler = Compiler(variables, budget, checked=True, fields=fields)
+    code = compiler.code(tree, {})
+    if result == "any":
+        return _expression(source, compiler, code, None)
+    if result == "content":
+        _check_result(compiler, tree, _CONTENT, "a text, an object or a list")
+        return _expression(source, compiler, code, None)
+    _check_result(compiler, tree, (result,), result)
+    return _expression(source, compiler, code, _RESULTS[result])
+
+
+def compile_unchecked(source: str, *, variables: frozenset[str]) -> Expression:
+    """Return `source` compiled, with all but syntax left to the evaluation.
+
+    The specification lets an evaluator do without checks: an unknown name is then an
+    error where it is evaluated, which `||` may absorb. Its test vectors need that.
+
+    Raises:
+        CelError: a syntax error.
+    """
+    budget = CompileBudget()
+    compiler = Compiler(variables, budget, checked=False)
+    code = compiler.code(parse(source, budget), {})
+    return _expression(source, compiler, code, None)
+
+
+def _expression(source: str, compiler: Compiler, code: Code, result: type | None) -> Expression:
+    return Expression(
+        source=source,
+        paths=compiler.paths,
+        _code=code,
+        _locals=(None,) * compiler.locals_count,
+        _result=result,
+    )
+
+
+def _check_result(compiler: Compiler, node: Node, types: Sequence[str], wanted: str) -> None:
+    """Refuse a result that is evidently of none of these types, in any branch."""
+    if isinstance(node, Conditional):
+        for _, then in node.branches:
+            _check_result(compiler, then, types, wanted)
+        _check_result(compiler, node.otherwise, types, wanted)
+        return
+    evident = compiler.types[id(node)]
+    if evident is not None and evident not in types:
+        raise CelError(f"the result is {evident}, not {wanted}", *node.at)
+
+
+# What evaluates an expression in one call, for one node after another. `whole` is how: it begins an evaluation on the
+# call's budget and runs the code. Most expressions of a mapping are a constant, a path, or a question which fields are
+# there; such a one has a closure that does it at once where the data are as expected and the steps are there, and
+# leaves all else to `whole`.
+
+Evaluator = Callable[[Mapping[str, Any]], object]
+
+
+def evaluator(code: Code, names: tuple[None, ...], result: type | None, budget: CallBudget) -> Evaluator:
+    """Return what evaluates an expression.
+
+    Args:
+        code: The expression.
+        names: A place for each name that its macros bind.
+        result: The type that its value must have; None: any.
+        budget: The call's. Whatever the outcome, the steps are charged to it.
+    """
+    if code.constant:
+        value = code.value
+        return lambda variables: value
+    whole = _whole(code, names, result, budget)
+    if code.cost <= budget.evaluation_steps_max:
+        if code.path and code.path.slot == VARIABLES:
+            return _path(code.path, code.cost, result, budget, whole)
+        if code.presence and code.presence.path.slot == VARIABLES:
+            return _presence(code.presence, code.cost, budget, whole)
+    return whole
+
+
+def _whole(code: Code, names: tuple[None, ...], result: type | None, budget: CallBudget) -> Evaluator:
+    run, cost = code.run, code.cost
+    steps_max, bytes_max = budget.evaluation_steps_max, budget.evaluation_bytes_max
+
+    def whole(variables: Mapping[str, Any]) -> object:
+        left = budget.call_steps_left
+        floor = left - steps_max
+        if floor < 0:
+            floor = 0
+            budget.nearly_spent = True
+        budget.steps_floor = floor
+        budget.bytes_left = bytes_max
+        budget.call_steps_left = left = left - cost
+        if left < floor:
+            raise budget.out_of_steps()
+        try:
+            value = run([budget, variables, *names])
+        except RecursionError:
+            raise EvaluationBudgetExceeded(
+                "the evaluation is nested too deeply", limit="evaluation_depth", maximum=100
+            ) from None
+        if result is not None and type(value) is not result:
+            raise EvaluationError(f"the result is {type_name(value)}, not {type_name(result())}")
+        return value
+
+    return whole
+
+
+def _path(path: Path, cost: int, result: type | None, budget: CallBudget, whole: Evaluator) -> Evaluator:
+    keys = path.keys
+
+    def read(variables: Mapping[str, Any]) -> object:
+        left = budget.call_steps_left - cost
+        value: Any = variables
+        try:
+            for key in keys:
+                value = value[key]
+        except (KeyError, TypeError):
+            return whole(variables)
+        kind = type(value)
+        if left < 0 or (kind is not result and result is not None) or kind is int:  # an int may be too large for one
+            return whole(variables)
+        budget.call_steps_left = left
+        return value
+
+    return read
+
+
+def _presence(presence: Presence, cost: int, budget: CallBudget, whole: Evaluator) -> Evaluator:
+    (first, second), wanted = presence.path.keys, presence.wanted
+
+    def test(variables: Mapping[str, Any]) -> object:
+        left = budget.call_steps_left - cost
+        try:
+            fields = variables[first][second]
+        except (KeyError, TypeError):
+            return whole(variables)
+        if left < 0 or type(fields) is not dict:
+            return whole(variables)
+        budget.call_steps_left = left
+        for name, there in wanted:  # noqa: SIM110  # all() takes three times as long
+            if (name in fields) is not there:
+                return False
+        return True
+
+    return test

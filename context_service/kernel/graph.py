@@ -1,0 +1,556 @@
+"""The border to the Entity Service: walks come back as what expressions see.
+
+It calls through the published client, with the caller's own credential, and never reads the entity tables. Below the
+servicers only this module and `entity_history.graph` touch protobuf.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, NamedTuple
+from uuid import UUID
+
+import orjson
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from contextkeep.client.aio import AsyncEntityClient
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import (
+    AnswerTooLarge,
+    ChangesHeldUp,
+    DeadlineExceeded,
+    ErasureNotFound,
+    NodeNotFound,
+    Unavailable,
+)
+from service_runtime import calls
+from service_runtime.connections import Connection
+
+_DEPENDENCY = "entity-service"
+_CHANGES = 500  # of a page
+_ROW_KINDS = ("nodes", "edges", "embeddings", "envelopes")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Direction = Literal["out", "in", "both"]
+
+# Of an entity, as expressions see it, and where they come from.
+_COLUMNS = {
+    "id": pb.TRAVERSE_COLUMN_ID,
+    "external_id": pb.TRAVERSE_COLUMN_EXTERNAL_ID,
+    "name": pb.TRAVERSE_COLUMN_NAME,
+    "type": pb.TRAVERSE_COLUMN_SPECIFIC_TYPE_NAME,
+    "general_type": pb.TRAVERSE_COLUMN_GENERAL_TYPE_NAME,
+    "status": pb.TRAVERSE_COLUMN_STATUS,
+    "data": pb.TRAVERSE_COLUMN_DATA,
+    "io": pb.TRAVERSE_COLUMN_IO,
+    "created_at": pb.TRAVERSE_COLUMN_CREATED_AT,
+    "modified_at": pb.TRAVERSE_COLUMN_MODIFIED_AT,
+}
+ENTITY_FIELDS = frozenset(_COLUMNS)
+_TIMES = ("created_at", "modified_at")
+_TREE_COLUMNS = (
+    pb.TRAVERSE_COLUMN_ID,
+    pb.TRAVERSE_COLUMN_CREATED_AT,
+    pb.TRAVERSE_COLUMN_SEQ,
+    pb.TRAVERSE_COLUMN_NAME,
+    pb.TRAVERSE_COLUMN_SPECIFIC_TYPE_NAME,
+    pb.TRAVERSE_COLUMN_IS_ARCHIVED,
+    pb.TRAVERSE_COLUMN_DEPTH,
+    pb.TRAVERSE_COLUMN_FROM_NODE_ID,
+    pb.TRAVERSE_COLUMN_EDGE_TYPE,
+)  # in the order of `TreeNode`
+
+
+class Reached(NamedTuple):
+    """How a node was reached, and what CEL does not see of it."""
+
+    modified_at_us: int
+    depth: int
+    edge_id: str  # empty for the start node, as the next two
+    edge_type: str
+    from_node_id: str  # the edge's other end
+
+
+class Origin(NamedTuple):
+    """What of a reached node tells whether it is another by now, and who may see it."""
+
+    version: int
+    agent_bundle_id: str
+    is_archived: bool
+    edge_version: int  # of the edge that reached it; 0 of the start node
+    owner_user_id: str  # empty: nobody's
+
+
+class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is made faster than a dataclass
+    """One reached node, as CEL sees it."""
+
+    node_id: str
+    created_at_us: int  # microseconds since 1970, UTC
+    seq: int
+    entity: dict[str, Any]
+    edge: dict[str, Any]  # empty unless asked for
+    reached: Reached | None = None  # as `edge`
+    origin: Origin | None = None  # as `edge`
+
+
+class WholeNode(NamedTuple):
+    """A node by itself, with what CEL does not see of it."""
+
+    node_id: str
+    entity: dict[str, Any]  # without input and output
+    graph_name: str
+    agent_bundle_id: str
+    version: int
+    is_archived: bool
+    owner_user_id: str = ""  # nobody's
+
+
+class GraphLines(NamedTuple):
+    """Some rows of a whole graph, as lines, and where it goes on behind them."""
+
+    lines: bytes
+    resume_token: str
+    counts: dict[str, int]  # of rows, by kind
+
+
+class GraphChange(NamedTuple):
+    """What became of a node, or of an edge: that has both ends."""
+
+    node_id: str  # empty of an edge
+    is_removed: bool
+    graph_name: str
+    types: tuple[str, ...]  # of a node: the general one, then the specific one
+    from_node_id: str  # empty of a node, as the next
+    to_node_id: str
+
+
+class GraphChanges(NamedTuple):
+    """Some changes, and the place behind them."""
+
+    changes: list[GraphChange]
+    next_place: str
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """What to walk; its fields mean what those of a mapping's rules do."""
+
+    node_id: str
+    edge_types: Sequence[str]
+    direction: Direction
+    depth_max: int
+    entity_types: Sequence[str]
+    include_start: bool
+    include_archived: bool
+    fields: frozenset[str]  # of the entity: of `ENTITY_FIELDS`; its id comes always
+    with_edges: bool  # fill `GraphNode.edge`
+    with_reached: bool = False  # fill `GraphNode.reached`
+    with_origin: bool = False  # fill `GraphNode.origin`, and `reached`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkPage:
+    """Some nodes, in the order of the walk."""
+
+    nodes: list[GraphNode]
+    next_page_token: str  # where the limit cut the walk; empty: it is complete
+
+
+class TreeNode(NamedTuple):
+    """One node of a tree: where it hangs, and what it is called."""
+
+    node_id: str
+    created_at_us: int  # microseconds since 1970, UTC
+    seq: int
+    name: str
+    type: str
+    is_archived: bool
+    depth: int  # 0: the root
+    parent_id: str  # empty for the root, as the next one
+    edge_type: str
+
+
+class EntityGraph:
+    """Reads the entity graph as the caller."""
+
+    def __init__(self, connection: Connection[AsyncEntityClient]) -> None:
+        self._connection = connection
+
+    async def node(self, node_id: str, *, with_io: bool) -> dict[str, Any]:
+        """Return the entity of one node.
+
+        Args:
+            node_id: Which.
+            with_io: Give it its input and output, which is a second call.
+
+        Raises:
+            NodeNotFound: there is none, or it is not the caller's.
+        """
+        response: pb.GetNodeResponse = await self.call("GetNode", pb.GetNodeRequest(node_id=node_id))
+        entity = _entity(response.node)
+        if with_io:
+            io: pb.GetNodeIOResponse = await self.call("GetNodeIO", pb.GetNodeIORequest(node_id=node_id))
+            entity["io"] = _io(io)
+        return entity
+
+    async def node_id(self, external_id: str, *, graph_name: str) -> str:
+        """Return the id of the node that has the caller's own id in a graph; empty is the caller's default graph.
+
+        Raises:
+            NodeNotFound: there is none, or it is not the caller's.
+        """
+        request = pb.GetNodeByExternalIdRequest(external_id=external_id, graph_name=graph_name)
+        response: pb.GetNodeByExternalIdResponse = await self.call("GetNodeByExternalId", request)
+        return response.node.id
+
+    async def walk(
+        self,
+        walk: Walk,
+        *,
+        descending: bool = False,
+        limit: int = 0,
+        after: tuple[int, int] | None = None,
+        page_token: str = "",
+    ) -> AsyncGenerator[WalkPage, None]:
+        """Yield the nodes that the walk reaches, by `created_at`, then `seq`.
+
+        Args:
+            walk: What to walk.
+            descending: Newest first.
+            limit: Nodes at most; 0 is all of them. The last page then says where to go on.
+            after: Begin behind this `created_at` (microseconds since 1970) and `seq`.
+            page_token: Where an earlier walk was cut.
+
+        Raises:
+            NodeNotFound: the start is not there.
+            NodeBudgetExceeded: the walk is too large.
+            Unavailable: the Entity Service does not answer.
+        """
+        rows = _Rows(walk)
+        async with self._as_caller() as client:
+            pages = client.graph.traverse_pages(
+                walk.node_id,
+                edge_types=walk.edge_types,
+                direction=walk.direction,
+                depth_max=walk.depth_max,
+                node_types=walk.entity_types,
+                include_start=walk.include_start,
+                include_archived=walk.include_archived,
+                columns=rows.columns,
+                descending=descending,
+                limit=limit,
+                after=None if after is None else _position(*after),
+                page_token=page_token,
+                timeout_s=_timeout_s(),
+            )
+            with _from(walk.node_id):
+                async with aclosing(pages):  # a reader that has enough ends the walk at once
+                    async for response in pages:
+                        yield WalkPage(
+                            nodes=rows.nodes(orjson.loads(response.rows_json)), next_page_token=response.next_page_token
+                        )
+
+    async def tree(self, root_id: str, *, edge_types: Sequence[str], depth_max: int) -> list[TreeNode]:
+        """Return a node and what is reached from it, archived nodes too: by `created_at`, then `seq`, the root first.
+
+        Each node is there once, below the nearest of those above it.
+
+        Raises:
+            NodeNotFound: there is no such node, or it is not the caller's.
+            NodeBudgetExceeded: there are too many.
+            Unavailable: the Entity Service does not answer.
+        """
+        async with self._as_caller() as client:
+            pages = client.graph.traverse_pages(
+                root_id,
+                edge_types=edge_types,
+                depth_max=depth_max,
+                include_start=True,
+                include_archived=True,  # else what hangs below an archived node would hang below nothing
+                columns=_TREE_COLUMNS,
+                timeout_s=_timeout_s(),
+            )
+            with _from(root_id):
+                async with aclosing(pages):
+                    nodes = [TreeNode(*row) async for response in pages for row in orjson.loads(response.rows_json)]
+        nodes.sort(key=lambda node: node.depth > 0)
+        return nodes
+
+    async def nodes(self, node_ids: Sequence[str]) -> list[WholeNode]:
+        """Return the nodes, 1,000 at most, of which there are and the caller sees them; archived ones, too."""
+        request = pb.BatchGetNodesRequest(node_ids=node_ids)
+        try:
+            response: pb.BatchGetNodesResponse = await self.call("BatchGetNodes", request)
+        except AnswerTooLarge:
+            if len(node_ids) == 1:
+                raise
+            half = len(node_ids) // 2
+            return [*await self.nodes(node_ids[:half]), *await self.nodes(node_ids[half:])]
+        return [_whole(node) for node in response.nodes]
+
+    async def nodes_of_type(
+        self, node_type: str, *, graph_name: str, page_size: int, page_token: str
+    ) -> tuple[list[WholeNode], str]:
+        """Return nodes of a type, either name of it, by `created_at`, and the token of the next page.
+
+        Those that are archived are left out.
+        """
+        condition = orjson.dumps({"type": node_type}).decode()
+        request = pb.SearchNodesRequest(
+            filter=pb.NodeFilter(graph_name=graph_name, condition_json=condition),
+            page_size=page_size,
+            page_token=page_token,
+        )
+        response: pb.SearchNodesResponse = await self.call("SearchNodes", request)
+        return [_whole(node) for node in response.nodes], response.next_page_token
+
+    async def start_changes(self) -> None:
+        """Have the tenant's changes kept from now on.
+
+        Raises:
+            PermissionDenied: the caller may not.
+            ChangesHeldUp: a write that began before is under way.
+            Unavailable: the Entity Service does not answer.
+        """
+        await self.call("StartChanges", pb.StartChangesRequest())
+
+    async def changes(self, place: str) -> GraphChanges:
+        """Return what changed behind a place; empty: nothing, and the place that is reached now.
+
+        Raises:
+            ChangesNotStarted: they are not kept.
+            ChangesExpired: those behind the place are forgotten.
+        """
+        request = pb.ListChangesRequest(place=place, page_size=_CHANGES)
+        response: pb.ListChangesResponse = await self.call("ListChanges", request)
+        changes = [
+            GraphChange(
+                change.node_id,
+                change.kind == pb.CHANGE_KIND_REMOVED,
+                change.graph_name,
+                (change.general_type_name, change.specific_type_name),
+                change.from_node_id,
+                change.to_node_id,
+            )
+            for change in response.changes
+        ]
+        return GraphChanges(changes, response.next_place, response.has_more)
+
+    async def names(self) -> list[str]:
+        """Return the graphs that have nodes, and are the caller's."""
+        async with self._as_caller() as client, aclosing(client.graph.list_graphs()) as graphs:
+            return [graph.graph_name async for graph in graphs]
+
+    async def lines(self, graph_name: str, resume_token: str) -> AsyncGenerator[GraphLines, None]:
+        """Yield a whole graph as lines, in pages, from the begin or behind one of them.
+
+        Raises:
+            InvalidPageToken: the token is of another graph.
+        """
+        request = pb.ExportGraphRequest(graph_name=graph_name, resume_token=resume_token)
+        async with self._as_caller() as client, aclosing(client.stream("ExportGraph", request)) as pages:
+            async for page in pages:
+                counts = {kind: getattr(page, kind) for kind in _ROW_KINDS if getattr(page, kind)}
+                yield GraphLines(page.lines, page.resume_token, counts)
+
+    async def put_lines(self, graph_name: str, lines: bytes) -> dict[str, tuple[int, int]]:
+        """Write lines of a graph, and return how many rows of each kind were written, and how many were there.
+
+        Raises:
+            InvalidArgument, LimitExceeded, NodeNotFound, AlreadyExists: of a line; what is before its batch is written.
+        """
+        async with self._as_caller() as client:
+            done = await client.graph.import_lines(lines, graph_name=graph_name)
+        return {kind: (getattr(done, kind).written, getattr(done, kind).existed) for kind in _ROW_KINDS}
+
+    async def owned(self, subject: str) -> Mapping[str, int]:
+        """Return how much of the graph a user owns, by kind.
+
+        Raises:
+            PermissionDenied: the caller may not know.
+            Unavailable: the Entity Service does not answer.
+        """
+        response: pb.GetOwnedResponse = await self.call("GetOwned", pb.GetOwnedRequest(subject=subject))
+        return _owned(response.owned)
+
+    async def erase_owned(self, erasure_id: UUID, subject: str) -> None:
+        """Begin to erase what of the graph a user owns; again is harmless.
+
+        Raises:
+            PermissionDenied: the caller may not.
+            Unavailable: the Entity Service does not answer.
+        """
+        await self.call("EraseOwned", pb.EraseOwnedRequest(erasure_id=str(erasure_id), subject=subject))
+
+    async def erased(self, erasure_id: UUID) -> tuple[Mapping[str, int], datetime | None] | None:
+        """Return what of the graph an erasure has removed, by kind, and when it was finished; None: it is not begun."""
+        try:
+            response: pb.GetOwnedResponse = await self.call("GetOwned", pb.GetOwnedRequest(erasure_id=str(erasure_id)))
+        except ErasureNotFound:
+            return None
+        removed = response.owned
+        finished_at = removed.finished_at.ToDatetime(UTC) if removed.HasField("finished_at") else None
+        return _owned(removed), finished_at
+
+    async def call(self, rpc: str, request: Message) -> Any:
+        """Make a unary call as the caller and return its answer.
+
+        Raises:
+            Unavailable: the Entity Service does not answer; and the call's own errors.
+        """
+        async with self._as_caller() as client:
+            return await client.call(rpc, request, timeout_s=_timeout_s())
+
+    @asynccontextmanager
+    async def _as_caller(self) -> AsyncIterator[AsyncEntityClient]:
+        call = calls.current_call.get()
+        with _dependency():
+            async with self._connection.lent() as client:
+                yield client.with_credential(call.credential if call else "")
+
+
+@contextmanager
+def _dependency() -> Iterator[None]:
+    """Say that it is the Entity Service that is away, but not where it is."""
+    try:
+        yield
+    except ChangesHeldUp:
+        raise  # it did answer
+    except Unavailable as error:
+        dependency = error.metadata.get("dependency", _DEPENDENCY)
+        raise Unavailable(
+            "the Entity Service does not answer", dependency=dependency, retry_after_s=error.retry_after_s
+        ) from error
+    except DeadlineExceeded as error:
+        if "dependency" not in error.metadata:
+            raise  # it did answer: the walk takes longer than the caller has
+        raise Unavailable("the Entity Service does not answer", dependency=_DEPENDENCY) from error
+
+
+@contextmanager
+def _from(node_id: str) -> Iterator[None]:
+    """Say of a missing start what the caller knows: its id, not a field of the walk that was made of it."""
+    try:
+        yield
+    except NodeNotFound as error:
+        raise NodeNotFound("no node has this id", node_id=node_id) from error
+
+
+def _timeout_s() -> float | None:
+    remaining_s = calls.remaining_s()
+    return None if math.isinf(remaining_s) else calls.answer_s(remaining_s)
+
+
+class _Rows:
+    """What the rows of a walk hold, and how they become nodes: first the entity, then what the walk itself needs."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._keys = tuple(key for key in _COLUMNS if key == "id" or (key in walk.fields and key not in _TIMES))
+        self._times = tuple(key for key in _TIMES if key in walk.fields)
+        self._walk = walk
+        place = (pb.TRAVERSE_COLUMN_CREATED_AT, pb.TRAVERSE_COLUMN_SEQ)
+        reached = (
+            pb.TRAVERSE_COLUMN_MODIFIED_AT,
+            pb.TRAVERSE_COLUMN_DEPTH,
+            pb.TRAVERSE_COLUMN_EDGE_ID,
+            pb.TRAVERSE_COLUMN_EDGE_TYPE,
+            pb.TRAVERSE_COLUMN_FROM_NODE_ID,
+        )
+        self._plain = not (self._times or walk.with_edges or walk.with_reached or walk.with_origin)
+        self.columns: tuple[pb.TraverseColumn, ...] = (*(_COLUMNS[key] for key in self._keys), *place)
+        if not self._plain:
+            self.columns += (*reached, pb.TRAVERSE_COLUMN_EDGE_DATA)
+        if walk.with_origin:
+            self.columns += (
+                pb.TRAVERSE_COLUMN_VERSION,
+                pb.TRAVERSE_COLUMN_AGENT_BUNDLE_ID,
+                pb.TRAVERSE_COLUMN_IS_ARCHIVED,
+                pb.TRAVERSE_COLUMN_EDGE_VERSION,
+                pb.TRAVERSE_COLUMN_OWNER_USER_ID,
+            )
+
+    def nodes(self, rows: list[list[Any]]) -> list[GraphNode]:
+        """Return the nodes of some rows."""
+        keys, place = self._keys, len(self._keys)
+        if self._plain:
+            # A history has ten thousands of them: no more than this for each.
+            return [
+                GraphNode(row[0], row[place], row[place + 1], dict(zip(keys, row, strict=False)), {}) for row in rows
+            ]
+        return [self._node(row) for row in rows]
+
+    def _node(self, row: list[Any]) -> GraphNode:
+        entity = dict(zip(self._keys, row, strict=False))
+        created_at_us, seq, modified_at_us, depth, edge_id, edge_type, from_node_id, edge_data, *origin = row[
+            len(self._keys) :
+        ]
+        is_reached = self._walk.with_reached or self._walk.with_origin
+        for key, time_us in zip(_TIMES, (created_at_us, modified_at_us), strict=True):
+            if key in self._times:
+                entity[key] = _EPOCH + timedelta(microseconds=time_us)
+        return GraphNode(
+            row[0],
+            created_at_us,
+            seq,
+            entity,
+            {"type": edge_type, "depth": depth, "data": edge_data} if self._walk.with_edges else {},
+            Reached(modified_at_us, depth, edge_id, edge_type, from_node_id) if is_reached else None,
+            Origin(*origin) if origin else None,
+        )
+
+
+def _position(created_at_us: int, seq: int) -> pb.TraversePosition:
+    seconds, microseconds = divmod(created_at_us, 1_000_000)
+    return pb.TraversePosition(created_at=Timestamp(seconds=seconds, nanos=microseconds * 1000), seq=seq)
+
+
+def _entity(node: pb.Node) -> dict[str, Any]:
+    return {
+        "id": node.id,
+        "external_id": node.external_id,
+        "name": node.name,
+        "type": node.specific_type_name,
+        "general_type": node.general_type_name,
+        "status": node.status,
+        "data": orjson.loads(node.data_json),
+        "created_at": _time(node.created_at),
+        "modified_at": _time(node.modified_at),
+    }
+
+
+def _owned(owned: pb.Owned) -> Mapping[str, int]:
+    counts = {
+        "entity.node": owned.nodes,
+        "entity.edge": owned.edges,
+        "entity.request": owned.answers,
+        "entity.names": owned.names,
+    }
+    return {kind: count for kind, count in counts.items() if count}
+
+
+def _whole(node: pb.Node) -> WholeNode:
+    return WholeNode(
+        node.id,
+        _entity(node),
+        node.graph_name,
+        node.agent_bundle_id,
+        node.version,
+        node.is_archived,
+        node.owner_user_id,
+    )
+
+
+def _io(io: pb.GetNodeIOResponse) -> dict[str, Any]:
+    """Return the sides that were ever set: null is a value, an absent side is none."""
+    sides = {"input": io.input_json, "output": io.output_json}
+    return {side: orjson.loads(text) for side, text in sides.items() if text}
+
+
+def _time(timestamp: Timestamp) -> datetime:
+    return _EPOCH + timedelta(seconds=timestamp.seconds, microseconds=timestamp.nanos // 1000)

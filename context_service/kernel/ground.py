@@ -1,0 +1,78 @@
+"""What every room is composed of: the resources that are opened once, and a servicer with its service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from context_service.kernel.graph import EntityGraph
+from context_service.kernel.llm.embeddings import Embedder
+from context_service.kernel.llm.known_vectors import KnownVectors
+from context_service.kernel.llm.questions import QuestionVectors
+from context_service.kernel.llm.texts import Chat
+from context_service.kernel.lookout import Lookout
+from context_service.kernel.order import Order
+from context_service.kernel.tokens import TokenCounter
+from context_service.kernel.wire.node_names import NodeNames
+from context_service.settings import Settings
+from service_runtime.held_bytes import HeldBytes
+from service_runtime.metrics import Counted, Metrics
+from service_runtime.postgres import Database
+from service_runtime.requests import Requests
+from service_runtime.server import Check, Service
+
+if TYPE_CHECKING:
+    from context_service.blobs.storage import BlobStorage
+    from context_service.contexts.store.log import Log
+    from context_service.history.rules.assemble_context import ContextAssembly
+    from context_service.history.rules.registry import MappingRegistry
+    from context_service.retrieval.documents.reading import DocumentReader
+    from context_service.retrieval.store.passages import Passages
+    from context_service.working_memory.rules.record_texts import RecordTexts
+    from context_service.working_memory.store.actions import ActionLog
+    from context_service.working_memory.store.records import Records
+
+
+_T = TypeVar("_T")
+
+
+REQUESTS = Requests("context", erasures="context.erasure")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What every room stands on."""
+
+    settings: Settings
+    metrics: Metrics
+    held: HeldBytes
+    erasing_failed: Counted
+    database: Database
+    graph: EntityGraph
+    names: NodeNames
+    actions: ActionLog
+    records: Records
+    log: Log
+    order: Order
+    lookout: Lookout
+    mappings: MappingRegistry
+    assembly: ContextAssembly
+    embedder: Embedder | None
+    chat: Chat | None
+    questions: QuestionVectors | None  # where there is an embedder
+    known_vectors: KnownVectors
+    storage: BlobStorage
+    reader: DocumentReader
+    record_texts: RecordTexts
+    passages: Passages
+    tokens: TokenCounter
+    schema_ready: Check
+    entity_ready: Check
+
+
+@dataclass(frozen=True, slots=True)
+class Room(Generic[_T]):
+    """A servicer, and the proto service that it serves."""
+
+    servicer: _T
+    service: Service

@@ -1,0 +1,130 @@
+"""Texts by a model, at any endpoint that answers OpenAI's `POST /chat/completions`.
+
+Each request is tried once. Whoever asks has something to say without a model, and says it when this fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+import aiohttp
+import orjson
+
+from context_service.kernel.llm import endpoint
+from context_service.kernel.llm.texts import ChatFailed
+from context_service.settings import Settings
+from service_runtime.calls import answer_s, aside, remaining_s
+
+_log = logging.getLogger("chat")
+
+_ANSWER_BYTES_MAX = 1024 * 1024
+_CONTAINERS_MAX = 64 * 1024  # of an answer, those of a JSON text in it too: 10 ms for a parser
+
+
+class ChatModel:
+    """Models at one endpoint. One that failed is left alone for a while, longer each time.
+
+    Args:
+        session: Its connections.
+        url: What `/chat/completions` is put behind.
+        models: Their names there, the cheapest first.
+        timeout_s: That a text may take.
+        key: The operator's, if it asks for one.
+    """
+
+    def __init__(
+        self, session: aiohttp.ClientSession, *, url: str, models: Sequence[str], timeout_s: float, key: str = ""
+    ) -> None:
+        self._session = session
+        self._headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._key = key
+        self._url = f"{url.rstrip('/')}/chat/completions"
+        self._timeout_s = timeout_s
+        self._pauses = {one: endpoint.Pauses() for one in models}
+
+    @property
+    def models(self) -> Sequence[str]:
+        """Names of the models, the cheapest first."""
+        return tuple(self._pauses)
+
+    async def text(self, *, system: str, user: str, tokens_max: int, model: str = "") -> str:
+        """Return what a model says; see `Chat`."""
+        model = model or self.models[0]
+        pauses = self._pauses.get(model)
+        if pauses is None:
+            raise ChatFailed("it is configured no longer")
+        if not pauses.is_over:
+            raise ChatFailed(pauses.failed_by)
+        body = orjson.dumps(
+            {
+                "model": model,
+                "temperature": 0,
+                "max_tokens": tokens_max,
+                "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+            }
+        )
+        seconds = min(self._timeout_s, answer_s(remaining_s()))
+        try:
+            async with aside(), asyncio.timeout(seconds):
+                status, answer, retry_after = await self._posted(body)
+        except TimeoutError:
+            # A caller in a hurry says nothing of the endpoint.
+            raise self._failed(
+                pauses, "the model did not answer in time", is_of_it=seconds == self._timeout_s
+            ) from None
+        except (aiohttp.ClientError, OSError) as error:
+            _log.warning("model cannot be reached", extra={"error": str(error) or type(error).__name__})
+            raise self._failed(
+                pauses, "the model cannot be reached"
+            ) from error  # but not where it is: callers read this
+        if answer is None:
+            raise self._failed(pauses, f"the model's answer has more than {_ANSWER_BYTES_MAX} bytes")
+        if status != HTTPStatus.OK:
+            # What is wrong with this text may be right with the next one.
+            if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
+                raise ChatFailed(f"the model answered {status}: {endpoint.shown(answer, key=self._key)}")
+            by = f"the model answered {endpoint.status_of(status, answer, key=self._key)}"
+            raise self._failed(pauses, by, asked_s=endpoint.retry_after_s(retry_after))
+        pauses.answered()
+        return await _content(answer)
+
+    async def _posted(self, body: bytes) -> tuple[int, bytes | None, str]:
+        posting = self._session.post(self._url, data=body, headers=self._headers, allow_redirects=False)
+        async with posting as response:
+            answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=_ANSWER_BYTES_MAX)
+            return response.status, answer, response.headers.get("retry-after", "")
+
+    def _failed(self, pauses: endpoint.Pauses, by: str, *, asked_s: float = 0.0, is_of_it: bool = True) -> ChatFailed:
+        if is_of_it:
+            pause_s = pauses.failed(by, asked_s=asked_s)
+            _log.warning("model gave no text", extra={"error": by, "pause_s": pause_s})
+        return ChatFailed(by)
+
+
+@asynccontextmanager
+async def open_endpoint(settings: Settings) -> AsyncIterator[ChatModel]:
+    """Open the connections to the endpoint of the settings, which is set."""
+    async with aiohttp.ClientSession(headers={"content-type": "application/json"}) as session:
+        yield ChatModel(
+            session,
+            url=settings.llm_url,
+            models=settings.llm_models,
+            timeout_s=settings.llm_timeout_s,
+            key=settings.llm_api_key.get_secret_value(),
+        )
+
+
+async def _content(answer: bytes) -> str:
+    try:
+        content = await endpoint.parsed(
+            answer, containers_max=_CONTAINERS_MAX, read=lambda said: said["choices"][0]["message"]["content"]
+        )
+    except (ValueError, TypeError, LookupError) as error:
+        raise ChatFailed(f"the model's answer is not one of /chat/completions ({type(error).__name__})") from error
+    if not isinstance(content, str) or not content.strip():
+        raise ChatFailed("the model said nothing")
+    return content.strip().replace("\0", "")

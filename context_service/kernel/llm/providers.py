@@ -1,0 +1,54 @@
+"""Which models the settings mean; each is imported when it is the one."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+
+from context_service.kernel.llm.embeddings import Embedder
+from context_service.kernel.llm.texts import Chat
+from context_service.settings import Settings
+from contextkeep.errors import FailedPrecondition
+from service_runtime.extras import install
+
+
+def open_embedder(settings: Settings) -> AbstractAsyncContextManager[Embedder] | None:
+    """Return what opens the embedder; None: there is to be none.
+
+    Raises:
+        FailedPrecondition: its packages are not installed.
+    """
+    if settings.embedder == "local":
+        from context_service.kernel.llm.local import open_local
+
+        return open_local(settings)
+    if settings.embedder == "none":
+        return None
+    try:
+        from context_service.kernel.llm.embedder import open_endpoint
+    except ModuleNotFoundError as error:
+        raise FailedPrecondition(f"EMBEDDING_URL needs the package aiohttp: {install('embedding')}") from error
+    return open_endpoint(settings)
+
+
+def open_chat(settings: Settings) -> AbstractAsyncContextManager[Chat] | None:
+    """Return what opens the model that writes texts; None: there is to be none.
+
+    Raises:
+        FailedPrecondition: its packages are not installed.
+    """
+    if not settings.llm_url:
+        return None
+    try:
+        from context_service.kernel.llm.chat import open_endpoint
+    except ModuleNotFoundError as error:
+        raise FailedPrecondition(f"LLM_URL needs the package aiohttp: {install('embedding')}") from error
+    return open_endpoint(settings)
+
+
+def model_of(settings: Settings) -> str:
+    """Return the name of the embedder's model; empty: there is none."""
+    if settings.embedder == "local":
+        from context_service.kernel.llm.local import MODEL
+
+        return MODEL
+    return settings.embedding_model if settings.embedder == "openai" else ""

@@ -1,0 +1,100 @@
+"""Vectors of questions: made while somebody waits, so in little time or not at all.
+
+An embedder that failed is left alone for a while, longer each time: those who ask meanwhile learn at once what it
+failed by, and do not wait for it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from uuid import UUID
+
+from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, Embedding, TextRefused
+from context_service.kernel.llm.endpoint import Pauses
+from context_service.kernel.llm.known_vectors import KnownVectors
+from service_runtime.calls import answer_s, aside, remaining_s
+
+_log = logging.getLogger("embedder")
+
+_LATE = "the embedder did not answer in time"
+_SHARE = 0.5  # of the time that a call has left: the rest is for what is found by words
+
+
+class NoVector(Exception):
+    """There is no vector of a question, and why."""
+
+
+class QuestionVectors:
+    """Makes vectors of questions, each of unit length; of one that several ask at once, once.
+
+    Args:
+        embedder: What makes them.
+        known: Those that were made lately.
+        timeout_s: That one may take.
+        text_chars: So much of a question is embedded.
+    """
+
+    def __init__(self, embedder: Embedder, known: KnownVectors, *, timeout_s: float, text_chars: int) -> None:
+        self._embedder = embedder
+        self._known = known
+        self._under_way: dict[tuple[UUID, str], asyncio.Task[list[Embedding]]] = {}
+        self._timeout_s = timeout_s
+        self._text_chars = text_chars
+        self._pauses = Pauses()
+
+    @property
+    def model(self) -> str:
+        """The embedder's."""
+        return self._embedder.model
+
+    async def of(self, text: str, *, tenant_id: UUID) -> Sequence[float]:
+        """Return the vector of a text.
+
+        Args:
+            text: The question.
+            tenant_id: Whose it is.
+
+        Raises:
+            NoVector: it cannot be made in time.
+        """
+        text = text[: self._text_chars]
+        if (known := self._known.get(tenant_id, text)) is not None:
+            return known
+        if not self._pauses.is_over:
+            raise NoVector(self._pauses.failed_by)
+        seconds = min(self._timeout_s, answer_s(remaining_s()) * _SHARE)
+        try:
+            async with aside(), asyncio.timeout(seconds):
+                (embedding,) = await self._made(tenant_id, text)
+        except TextRefused as error:  # of another text there is one
+            raise NoVector(str(error)) from error
+        except TimeoutError as error:
+            # A caller in a hurry says nothing of the embedder.
+            if seconds == self._timeout_s:
+                self._failed(_LATE)
+            raise NoVector(_LATE) from error
+        except EmbedderFailed as error:
+            self._failed(str(error), asked_s=error.retry_after_s)
+            raise NoVector(str(error)) from error
+        self._pauses.answered()
+        return self._known.put(tenant_id, text, embedding.values)
+
+    async def _made(self, tenant_id: UUID, text: str) -> list[Embedding]:
+        """Return what the embedder makes of a text. Who goes away first leaves it to those who wait for it, too."""
+        key = tenant_id, text
+        making = self._under_way.get(key)
+        if making is None:
+            making = self._under_way[key] = asyncio.create_task(self._embedder.embed([text]))
+            making.add_done_callback(lambda made: self._ended(key, made))
+        return await asyncio.shield(making)
+
+    def _ended(self, key: tuple[UUID, str], made: asyncio.Task[list[Embedding]]) -> None:
+        del self._under_way[key]
+        if not made.cancelled():
+            made.exception()  # asked for, or asyncio would log it
+
+    def _failed(self, by: str, *, asked_s: float = 0.0) -> None:
+        pause_s = self._pauses.failed(by, asked_s=asked_s)
+        _log.warning("question has no vector", extra={"error": by, "pause_s": pause_s})

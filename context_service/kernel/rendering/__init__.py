@@ -1,0 +1,98 @@
+"""Conversations as the requests of model vendors want them.
+
+What is said is a row of turns (`turns`); each vendor's module says which pieces a turn becomes, and in which shape
+it wants them (`bodies`). A turn's pieces depend on nothing but the turn: what was sent before stays as it was, byte for
+byte, and so does the vendor's cache of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from types import ModuleType
+
+from context_service.kernel.parts import Part
+from context_service.kernel.rendering import anthropic, gemini, openai_chat, openai_responses
+from context_service.kernel.rendering.bodies import Body, Rendered
+from context_service.kernel.rendering.turns import Call, Piece, Result, Turn
+
+__all__ = [
+    "BEGINNING",
+    "RENDERER",
+    "Body",
+    "Call",
+    "Format",
+    "Piece",
+    "Rendered",
+    "Result",
+    "Turn",
+    "beginning",
+    "body",
+    "empty",
+    "needs_beginning",
+    "pieces",
+]
+
+RENDERER = 1  # version of what turns become: what is kept with an older one stays as it was
+
+
+# A request that begins with the model's turn is refused by Claude on Bedrock ("first message must use the user role";
+# Anthropic's own API accepts it) and by Gemini if that turn is a function call ("ensure that function call turn comes
+# immediately after a user turn or after a function response turn"). No reference states it, but reports do:
+# https://github.com/anthropics/anthropic-sdk-typescript/issues/622,
+# https://github.com/google-gemini/gemini-cli/issues/11814
+BEGINNING = "[The conversation begins with the assistant.]"
+
+
+class Format(Enum):
+    """Whose requests."""
+
+    OPENAI = "openai"  # Chat Completions
+    ANTHROPIC = "anthropic"  # Messages
+    GEMINI = "gemini"  # generateContent
+    OPENAI_RESPONSES = "openai_responses"  # Responses
+
+
+_MODULES: dict[Format, ModuleType] = {
+    Format.OPENAI: openai_chat,
+    Format.ANTHROPIC: anthropic,
+    Format.GEMINI: gemini,
+    Format.OPENAI_RESPONSES: openai_responses,
+}
+
+
+_USER_FIRST = frozenset({Format.ANTHROPIC, Format.GEMINI})
+
+
+def pieces(turn: Turn, to: Format) -> list[Piece]:
+    """Return what a turn becomes; nothing, if there is nothing in it that the vendor takes."""
+    made: list[Piece] = _MODULES[to].pieces(turn)
+    return made
+
+
+def empty(to: Format, start: str = "") -> Body:
+    """Return a body with nothing in it but, if it is said, what the object begins with."""
+    return Body(_MODULES[to].SHAPE, start.encode())
+
+
+def body(turns: Iterable[Turn], to: Format) -> bytes:
+    """Return a JSON object for the body of a request.
+
+    It has `messages`, for Anthropic also `system`; for Gemini `contents` and `systemInstruction`; for OpenAI's
+    Responses `input`.
+    """
+    return empty(to).with_pieces(Rendered.of(piece) for turn in turns for piece in pieces(turn, to)).json
+
+
+def beginning(turns: Iterable[Turn], to: Format) -> list[Turn]:
+    """Return the turn that has to stand in front of others: a user's, if they begin with the model and it may not."""
+    if to not in _USER_FIRST:
+        return []
+    made = ([Rendered.of(piece) for piece in pieces(turn, to)] for turn in turns if turn.role != "system")
+    first = next((rendered for rendered in made if rendered), [])
+    return [Turn("user", parts=[Part(text=BEGINNING)])] if needs_beginning(first) else []
+
+
+def needs_beginning(rendered: Sequence[Rendered]) -> bool:
+    """Return whether pieces begin with the model's turn."""
+    return bool(rendered) and rendered[0].role in ("assistant", "model")

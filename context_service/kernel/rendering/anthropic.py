@@ -1,0 +1,87 @@
+"""Anthropic's Messages: roles take turns, and results come first in the user's.
+
+Thinking comes back as it was, in front of its text and its calls, and only with them.
+https://platform.claude.com/docs/en/build-with-claude/preserved-thinking. Only the API's error says that a turn may not
+end with thinking: https://github.com/anthropics/claude-code/issues/11514
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from context_service.kernel.parts import Part
+from context_service.kernel.rendering.bodies import Shape
+from context_service.kernel.rendering.turns import (
+    Call,
+    Piece,
+    Result,
+    Turn,
+    arguments,
+    inline_file,
+    media_type_of,
+    part_text,
+    plain_name,
+    reasoning_of,
+)
+
+SHAPE = Shape(messages="messages", pieces="content", system=('"system":', ""), system_at="/system")
+_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # within a request
+
+
+def pieces(turn: Turn) -> list[Piece]:
+    """Return the blocks of a turn: thinking and what is said, then calls, then their results, which are the user's."""
+    made = []
+    lasting = 0  # pieces up to the last one that is no thinking
+    for part in turn.parts:
+        if block := _block(part, turn.role):
+            made.append(Piece(turn.role, block))
+            lasting = lasting if part.reasoning is not None else len(made)
+    if turn.role == "system":
+        return made
+    if not turn.calls:  # "The final block in an assistant message cannot be `thinking`."
+        del made[lasting:]
+    made += [Piece("assistant", _tool_use(call)) for call in turn.calls]
+    for call in turn.calls:
+        if call.result is not None:
+            made.append(Piece("user", _tool_result(call, call.result), is_result=True))
+    return made
+
+
+def _block(part: Part, role: str) -> dict[str, Any] | orjson.Fragment | None:
+    """Return a block; None for blank text, which is refused, and for other vendors' reasoning."""
+    if part.reasoning is not None:
+        block = reasoning_of(part, "anthropic") if role == "assistant" else None
+        return orjson.Fragment(block.data_json) if block and block.data_json else None
+    if role == "user" and part.url is not None:
+        inline = inline_file(part.url)
+        if kind := _kind(media_type_of(part), is_inline=inline is not None):
+            if inline:
+                source = {"type": "base64", "media_type": inline.media_type, "data": inline.base64}
+            else:
+                source = {"type": "url", "url": part.url}
+            return {"type": kind, "source": source}
+    text = part_text(part)
+    return {"type": "text", "text": text} if text.strip() else None
+
+
+def _kind(media_type: str, *, is_inline: bool) -> str:
+    """Return the type of a file's block; empty: it takes no such file."""
+    if media_type == "application/pdf":
+        return "document"
+    is_image = media_type in _IMAGES if is_inline else media_type.startswith("image/")
+    return "image" if is_image else ""
+
+
+def _tool_use(call: Call) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call.id, "name": plain_name(call.call.name), "input": arguments(call.call)}
+
+
+def _tool_result(call: Call, result: Result) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id}
+    if result.text.strip():
+        block["content"] = result.text
+    if result.is_error:
+        block["is_error"] = True
+    return block

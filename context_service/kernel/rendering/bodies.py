@@ -1,0 +1,118 @@
+"""What pieces are together: the messages of a request, piece by piece.
+
+A body is as long as a prompt, and each prompt is the one before with more behind it: so what is joined once stays, and
+only what is new is added. Some vendors want a message for a piece; with others roles take turns, and a message has all
+pieces of a turn; those have a place for system prompts in front of all messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import orjson
+
+from context_service.kernel.rendering.turns import Piece
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How a vendor wants pieces.
+
+    Attributes:
+        messages: What the list of messages is called.
+        pieces: What the list of a message's pieces is called; empty: a piece is a message.
+        system: What stands around system prompts, in front and behind; empty: they are messages.
+        system_at: Where their list is, as a JSON Pointer.
+        results_apart: Results have messages of their own.
+    """
+
+    messages: str
+    pieces: str = ""
+    system: tuple[str, str] = ("", "")
+    system_at: str = ""
+    results_apart: bool = False
+
+
+class Rendered(NamedTuple):
+    """A piece as it was rendered: it is sent so for ever."""
+
+    role: str
+    json: str
+    is_result: bool
+
+    @classmethod
+    def of(cls, piece: Piece) -> Rendered:
+        """Return a piece, rendered."""
+        return cls(piece.role, orjson.dumps(piece.value).decode(), piece.is_result)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The messages of a request, as far as they go. It does not change: `with_pieces` returns a longer one.
+
+    Attributes:
+        shape: Whose request.
+        start: Of the object, in front of everything.
+    """
+
+    shape: Shape
+    start: bytes = b""
+    _system: bytes = b""
+    _messages: bytes = b""
+    _last: tuple[str, bool] | None = None  # whose message is open
+    _counts: tuple[int, int, int] = (0, 0, 0)  # of system prompts, of messages, of pieces of the last message
+
+    def with_pieces(self, pieces: Iterable[Rendered]) -> Body:
+        """Return a body with more behind it."""
+        shape, last = self.shape, self._last
+        system, messages = [self._system] if self._system else [], [self._messages]
+        systems, count, within = self._counts
+        for role, json, is_result in pieces:
+            if role == "system" and shape.system[0]:
+                system.append(json.encode())
+                systems += 1
+                continue
+            whose = (role, is_result and shape.results_apart)
+            if not shape.pieces:
+                messages.append(b"," if last else b"")
+            elif whose == last:
+                messages.append(b",")
+            else:
+                messages.append(f'{"]}," if last else ""}{{"role":"{role}","{shape.pieces}":['.encode())
+            messages.append(json.encode())
+            is_another = not shape.pieces or whose != last
+            count, within = (count + 1, 1) if is_another else (count, within + 1)
+            last = whose
+        counts = systems, count, within
+        return replace(self, _system=b",".join(system), _messages=b"".join(messages), _last=last, _counts=counts)
+
+    @property
+    def pointer(self) -> str:
+        """Where its last piece is, as a JSON Pointer (RFC 6901); empty: it has none."""
+        systems, count, within = self._counts
+        if count:
+            place = f"/{self.shape.messages}/{count - 1}"
+            return f"{place}/{self.shape.pieces}/{within - 1}" if self.shape.pieces else place
+        return f"{self.shape.system_at}/{systems - 1}" if systems else ""
+
+    @property
+    def prefix(self) -> bytes:
+        """All of it, without what closes it: whatever is added stands behind that."""
+        before, behind = self.shape.system
+        system = f"{before}[".encode() + self._system + f"]{behind},".encode() if self._system else b""
+        return b"".join([b"{", self.start, system, f'"{self.shape.messages}":['.encode(), self._messages])
+
+    @property
+    def end(self) -> bytes:
+        """What closes it."""
+        return b"]}]}" if self._last and self.shape.pieces else b"]}"
+
+    @property
+    def json(self) -> bytes:
+        """The whole: a JSON object."""
+        return self.prefix + self.end
+
+    def __len__(self) -> int:
+        return len(self.start) + len(self._system) + len(self._messages)

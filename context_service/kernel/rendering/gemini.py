@@ -1,0 +1,82 @@
+"""Gemini's generateContent: results are known by their names and their order, and stand alone.
+
+A thought signature is of the part that it came with: of the first call of its turn, else of the last text. A block of
+reasoning has it as its bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from typing import Any
+
+from context_service.kernel.parts import Part, ToolCall
+from context_service.kernel.rendering.bodies import Shape
+from context_service.kernel.rendering.turns import (
+    Call,
+    Piece,
+    Result,
+    Turn,
+    arguments,
+    inline_file,
+    part_text,
+    plain_name,
+    reasoning_of,
+)
+
+SHAPE = Shape(
+    messages="contents",
+    pieces="parts",
+    system=('"systemInstruction":{"parts":', "}"),
+    system_at="/systemInstruction/parts",
+    results_apart=True,
+)
+_MEDIA = re.compile(r"(?:image|audio|video)/.+|application/pdf")
+
+
+def pieces(turn: Turn) -> list[Piece]:
+    """Return the parts of a turn: what is said, then calls, then their results, which are the user's."""
+    role = {"assistant": "model"}.get(turn.role, turn.role)
+    parts = [part for said in turn.said() if (part := _part(said, turn.role))]
+    if turn.role == "system":
+        return [Piece("system", part) for part in parts]
+    # Without ids, which not all of its APIs take.
+    calls: list[dict[str, Any]] = [
+        {"functionCall": {"name": _function_name(call.call), "args": arguments(call.call)}} for call in turn.calls
+    ]
+    if (signature := _signature(turn)) and (calls or parts):
+        (calls[0] if calls else parts[-1])["thoughtSignature"] = signature
+    made = [Piece(role, part) for part in parts]
+    made += [Piece("model", call) for call in calls]
+    for call in turn.calls:
+        if call.result is not None:
+            made.append(Piece("user", {"functionResponse": _response(call, call.result)}, is_result=True))
+    return made
+
+
+def _part(part: Part, role: str) -> dict[str, Any] | None:
+    """Return a part; None for blank text, which is refused."""
+    if role == "user" and part.url is not None and _MEDIA.fullmatch(part.media_type):
+        if inline := inline_file(part.url):
+            return {"inlineData": {"mimeType": inline.media_type, "data": inline.base64}}
+        return {"fileData": {"mimeType": part.media_type, "fileUri": part.url}}
+    text = part_text(part)
+    return {"text": text} if text.strip() else None
+
+
+def _signature(turn: Turn) -> str:
+    """Return the last signature among a turn's reasoning; empty: it has none."""
+    if turn.role != "assistant":
+        return ""
+    blocks = [block for part in turn.parts if (block := reasoning_of(part, "gemini", "google"))]
+    return next((b64encode(block.data).decode() for block in reversed(blocks) if block.data), "")
+
+
+def _response(call: Call, result: Result) -> dict[str, Any]:
+    return {"name": _function_name(call.call), "response": {"error" if result.is_error else "output": result.text}}
+
+
+def _function_name(call: ToolCall) -> str:
+    """Return the name of a function, which begins with a letter or an underscore."""
+    name = plain_name(call.name)
+    return name if name[0].isalpha() or name[0] == "_" else plain_name(f"_{name}")

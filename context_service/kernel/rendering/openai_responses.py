@@ -1,0 +1,78 @@
+"""OpenAI's Responses: a list of items. Reasoning items (`reasoning.encrypted_content`) are items of their own.
+
+A reasoning item is sent only with the message or call that came right after it.
+Otherwise the request is refused ("provided without its required following item"), which no reference states:
+https://github.com/openai/openai-node/issues/1567, https://github.com/openai/openai-dotnet/issues/1050
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+import orjson
+
+from context_service.kernel.parts import Part
+from context_service.kernel.rendering.bodies import Shape
+from context_service.kernel.rendering.turns import (
+    Piece,
+    Turn,
+    arguments,
+    inline_file,
+    media_type_of,
+    part_text,
+    plain_name,
+    reasoning_of,
+    text_of,
+)
+
+SHAPE = Shape(messages="input")
+
+
+def pieces(turn: Turn) -> list[Piece]:
+    """Return the items of a turn: reasoning and messages in their order, calls, and their results."""
+    made: list[Piece] = []
+    lasting = 0  # items up to the last one that is no reasoning
+    for is_reasoning, group in groupby(turn.parts, key=lambda part: part.reasoning is not None):
+        parts = list(group)
+        if is_reasoning and turn.role == "assistant":
+            blocks = [block for part in parts if (block := reasoning_of(part, "openai")) and block.data_json]
+            made += [Piece(turn.role, orjson.Fragment(block.data_json)) for block in blocks]
+        elif not is_reasoning and (message := _message(turn.role, parts)):
+            made.append(Piece(turn.role, message))
+            lasting = len(made)
+    if not turn.calls:  # "Item 'rs_…' of type 'reasoning' was provided without its required following item."
+        del made[lasting:]
+    for call in turn.calls:
+        item = {
+            "type": "function_call",
+            "call_id": call.id,
+            "name": plain_name(call.call.name),
+            "arguments": orjson.dumps(arguments(call.call)).decode(),
+        }
+        made.append(Piece(turn.role, item))
+    for call in turn.calls:
+        if call.result is not None:
+            item = {"type": "function_call_output", "call_id": call.id, "output": call.result.text}
+            made.append(Piece("tool", item, is_result=True))
+    return made
+
+
+def _message(role: str, said: list[Part]) -> dict[str, Any] | None:
+    """Return the message of parts; None: they say nothing."""
+    if role == "user" and any(part.url is not None for part in said):
+        return {"role": "user", "content": list(map(_block, said))}
+    text = text_of(said)
+    return {"role": role, "content": text} if text else None
+
+
+def _block(part: Part) -> dict[str, Any]:
+    if part.url is not None:
+        media_type = media_type_of(part)
+        if media_type.startswith("image/"):
+            return {"type": "input_image", "image_url": part.url, "detail": "auto"}
+        if media_type == "application/pdf":
+            if inline_file(part.url):
+                return {"type": "input_file", "file_data": part.url, "filename": part.file_name or "document.pdf"}
+            return {"type": "input_file", "file_url": part.url}
+    return {"type": "input_text", "text": part_text(part)}

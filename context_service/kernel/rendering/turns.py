@@ -1,0 +1,146 @@
+"""Turns, which every vendor's request is made of, and what they have in common as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+import orjson
+
+from context_service.kernel.parts import Part, Reasoning, ToolCall
+
+NAME_CHARS_MAX = 64
+NO_RESULT = "No result is recorded."  # of a call that got none: vendors want one for each
+_DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.*)", re.DOTALL)
+
+
+class Result(NamedTuple):
+    """What a tool answered, as a model reads it."""
+
+    text: str
+    is_error: bool
+
+
+@dataclass(slots=True)
+class Call:
+    """A tool's call, with its result if there is one."""
+
+    call: ToolCall
+    id: str  # one that no other call of the conversation has, as vendors take it
+    result: Result | None = None
+
+
+@dataclass(slots=True)
+class Turn:
+    """What one role says in one go; of an assistant's, then the calls.
+
+    Blocks of reasoning are among an assistant's parts, in front of what followed from them. They go to the vendor who
+    made them as they came, and to nobody else.
+    """
+
+    role: str
+    name: str = ""
+    parts: list[Part] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+    def said(self) -> list[Part]:
+        """Return what is said: the parts without reasoning."""
+        return [part for part in self.parts if part.reasoning is None]
+
+
+class Piece(NamedTuple):
+    """What a request is made of: a message, or a block of one."""
+
+    role: str
+    value: dict[str, Any] | orjson.Fragment  # as JSON; of reasoning the bytes that it came in
+    is_result: bool = False
+
+
+class InlineFile(NamedTuple):
+    """A file within its own address."""
+
+    media_type: str
+    base64: str
+
+
+def in_order(content: str, parts: Sequence[Part]) -> list[tuple[int, Part]]:
+    """Return what a message says in the order in which it was said, each part with its number; the content has 0.
+
+    Reasoning at the head of the parts led to the content, so it comes before the content.
+    """
+    numbered = list(enumerate(parts, 1))
+    lead = list(takewhile(lambda one: one[1].reasoning is not None, numbered))
+    return [*lead, *([(0, Part(text=content))] if content else []), *numbered[len(lead) :]]
+
+
+def is_only_reasoning(parts: Sequence[Part]) -> bool:
+    """Return whether parts are reasoning alone: a turn that another message must complete."""
+    return bool(parts) and all(part.reasoning is not None for part in parts)
+
+
+def inline_file(url: str) -> InlineFile | None:
+    """Return the file that a `data:` URL holds; None: it is another URL."""
+    found = _DATA_URL.fullmatch(url)
+    return InlineFile(found["type"], found["data"]) if found else None
+
+
+def media_type_of(part: Part) -> str:
+    """Return what a part that has a URL points at: what a `data:` URL says itself, else what the part says."""
+    inline = inline_file(part.url or "")
+    return inline.media_type if inline else part.media_type
+
+
+def reasoning_of(part: Part, *providers: str) -> Reasoning | None:
+    """Return the block of reasoning that a part is, if it is one of these providers."""
+    return part.reasoning if part.reasoning and part.reasoning.provider in providers else None
+
+
+def text_of(parts: Sequence[Part]) -> str:
+    """Return parts as one text."""
+    return "\n\n".join(map(part_text, parts))
+
+
+def part_text(part: Part) -> str:
+    """Return a part as text; a reference as JSON."""
+    if part.text is not None:
+        return part.text
+    if part.data_json is not None:
+        return part.data_json
+    if part.url is not None:
+        return part.url
+    reference = {
+        "working_memory_id": part.working_memory_id,
+        "file_name": part.file_name,
+        "media_type": part.media_type,
+    }
+    return orjson.dumps({name: value for name, value in reference.items() if value}).decode()
+
+
+def result_text(content_json: str) -> str:
+    """Return what a tool answered as text: a text as it is, null as none, anything else as JSON."""
+    value = orjson.loads(content_json or "null")
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else content_json
+
+
+def arguments(call: ToolCall) -> dict[str, Any]:
+    """Return the arguments as an object: themselves, or the one that their text is the JSON of, or one with them."""
+    value = orjson.loads(call.arguments_json or "{}")
+    if isinstance(value, str):
+        try:
+            inner = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            inner = None
+        value = inner if isinstance(inner, dict) else value
+    if value is None:
+        return {}
+    return value if isinstance(value, dict) else {"arguments": value}
+
+
+def plain_name(name: str, *, rest: str = r"[^A-Za-z0-9_-]") -> str:
+    """Return a name of the characters that vendors take, and of their number."""
+    return re.sub(rest, "_", name)[:NAME_CHARS_MAX] or "_"

@@ -1,0 +1,1 @@
+"""Translations between protobuf and Python that several rooms use."""

@@ -1,0 +1,26 @@
+"""By which import a row was written, as it travels."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import orjson
+
+from context_service.kernel.wire import times
+from contextkeep.context.v1 import message_pb2 as pb
+
+_OURS = frozenset({"import_id", "imported_by", "imported_at"})
+
+
+def imported_of(imported_json: str | None) -> pb.Imported | None:
+    """Return the message of the column `imported`, or None if no import wrote the row."""
+    if imported_json is None:
+        return None
+    said = orjson.loads(imported_json)
+    claims = ((field, author) for field, author in sorted(said.items()) if field not in _OURS and author)
+    return pb.Imported(
+        import_id=said["import_id"],
+        imported_by=said["imported_by"],
+        imported_at=times.timestamp(datetime.fromisoformat(said["imported_at"])),
+        claimed_authors=[pb.ClaimedAuthor(field=field, author=author) for field, author in claims],
+    )

@@ -1,0 +1,47 @@
+"""Nodes as requests name them: by their id, or by the caller's own."""
+
+from __future__ import annotations
+
+from typing import Protocol
+from uuid import UUID
+
+from context_service.kernel.graph import EntityGraph
+from contextkeep.errors import InvalidArgument
+from service_runtime.ids import parse_id
+
+
+class ByExternalId(Protocol):
+    """What is used of a request that may name its node by the caller's own id."""
+
+    external_id: str
+    graph_name: str
+
+
+class NodeNames:
+    """Finds the id of a node that a request names."""
+
+    def __init__(self, graph: EntityGraph) -> None:
+        self._graph = graph
+
+    async def id_of(self, field: str, node_id: str, request: ByExternalId) -> UUID:
+        """Return the id of the node that a request names.
+
+        Args:
+            field: What the request calls `node_id`.
+            node_id: As it came; empty with an external id.
+            request: Where the external id is, and its graph.
+
+        Raises:
+            InvalidArgument: the id is not a UUID, or the node is named twice.
+            NodeNotFound: no node that the caller sees has the external id.
+            Unavailable: the Entity Service does not answer.
+        """
+        if not request.external_id:
+            return parse_id(field, node_id)
+        if node_id:
+            raise InvalidArgument(f"give {field} or external_id, not both", field="external_id")
+        return UUID(await self._graph.node_id(request.external_id, graph_name=request.graph_name))
+
+    async def optional_id_of(self, field: str, node_id: str, request: ByExternalId) -> UUID | None:
+        """Return the same, or None if the request names no node."""
+        return await self.id_of(field, node_id, request) if node_id or request.external_id else None

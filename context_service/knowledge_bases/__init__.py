@@ -1,0 +1,1 @@
+"""Knowledge bases: documents of a tenant, read, cut and searched."""

@@ -1,0 +1,167 @@
+"""The RPCs of `Knowledge` about knowledge bases and their documents: parse, one call, render."""
+
+from __future__ import annotations
+
+from context_service.kernel.wire.imported import imported_of
+from context_service.knowledge_bases.model import (
+    Base,
+    BaseInput,
+    Bedrock,
+    Document,
+    DocumentInput,
+    DocumentState,
+    Walls,
+)
+from context_service.knowledge_bases.rules.bases import KnowledgeBases
+from contextkeep.context.v1 import knowledge_bases_pb2 as pb
+from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.errors import InvalidArgument
+from service_runtime import calls
+from service_runtime.copying import copied
+from service_runtime.ids import parse_id
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+_STATES = {
+    pb.DOCUMENT_STATE_QUEUED: DocumentState.QUEUED,
+    pb.DOCUMENT_STATE_PARSING: DocumentState.PARSING,
+    pb.DOCUMENT_STATE_INDEXED: DocumentState.INDEXED,
+    pb.DOCUMENT_STATE_FAILED: DocumentState.FAILED,
+}
+_BY_STATE = {state: number for number, state in _STATES.items()}
+
+
+class KnowledgeBasesServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about knowledge bases."""
+
+    _bases: KnowledgeBases
+
+    async def PutKnowledgeBase(
+        self, request: pb.PutKnowledgeBaseRequest, context: object
+    ) -> pb.PutKnowledgeBaseResponse:
+        """Write a base."""
+
+        def response(base: Base) -> pb.PutKnowledgeBaseResponse:
+            return pb.PutKnowledgeBaseResponse(knowledge_base=_base(base))
+
+        said = request.knowledge_base
+        base = await self._bases.put(
+            copied(
+                BaseInput,
+                said,
+                walls=copied(Walls, said),
+                bedrock=Bedrock(bedrock_id=said.bedrock.knowledge_base_id, region=said.bedrock.region)
+                if said.HasField("bedrock")
+                else None,
+            ),
+            principal=calls.principal(),
+            request=request_of("PutKnowledgeBase", request, response=response),
+        )
+        return response(base)
+
+    async def GetKnowledgeBase(
+        self, request: pb.GetKnowledgeBaseRequest, context: object
+    ) -> pb.GetKnowledgeBaseResponse:
+        """Read a base."""
+        base = await self._bases.get(request.name, principal=calls.principal())
+        return pb.GetKnowledgeBaseResponse(knowledge_base=_base(base))
+
+    async def ListKnowledgeBases(
+        self, request: pb.ListKnowledgeBasesRequest, context: object
+    ) -> pb.ListKnowledgeBasesResponse:
+        """List bases."""
+        page = PageRequest(size=request.page_size, token=request.page_token)
+        found, token = await self._bases.page(page, principal=calls.principal())
+        return pb.ListKnowledgeBasesResponse(knowledge_bases=map(_base, found), next_page_token=token)
+
+    async def DeleteKnowledgeBase(
+        self, request: pb.DeleteKnowledgeBaseRequest, context: object
+    ) -> pb.DeleteKnowledgeBaseResponse:
+        """Remove a base."""
+        asked = request_of("DeleteKnowledgeBase", request, response=lambda _: pb.DeleteKnowledgeBaseResponse())
+        await self._bases.delete(request.name, principal=calls.principal(), request=asked)
+        return pb.DeleteKnowledgeBaseResponse()
+
+    async def AddDocument(self, request: pb.AddDocumentRequest, context: object) -> pb.AddDocumentResponse:
+        """Add a document."""
+
+        def response(document: Document) -> pb.AddDocumentResponse:
+            return pb.AddDocumentResponse(document=_document(document))
+
+        said = request.document
+        source = said.WhichOneof("source")
+        document = await self._bases.add(
+            request.knowledge_base,
+            copied(
+                DocumentInput,
+                said,
+                data=said.data if source == "data" else None,
+                record_id=parse_id("document.working_memory_id", said.working_memory_id)
+                if source == "working_memory_id"
+                else None,
+            ),
+            principal=calls.principal(),
+            request=request_of("AddDocument", request, response=response),
+        )
+        return response(document)
+
+    async def ListDocuments(self, request: pb.ListDocumentsRequest, context: object) -> pb.ListDocumentsResponse:
+        """List the documents of a base."""
+        found, token = await self._bases.documents(
+            request.knowledge_base,
+            [_state(place, one) for place, one in enumerate(request.states)],
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=calls.principal(),
+        )
+        return pb.ListDocumentsResponse(documents=map(_document, found), next_page_token=token)
+
+    async def RemoveDocument(self, request: pb.RemoveDocumentRequest, context: object) -> pb.RemoveDocumentResponse:
+        """Remove a document."""
+        await self._bases.remove(
+            request.knowledge_base,
+            parse_id("document_id", request.document_id),
+            principal=calls.principal(),
+            request=request_of("RemoveDocument", request, response=lambda _: pb.RemoveDocumentResponse()),
+        )
+        return pb.RemoveDocumentResponse()
+
+
+def _state(place: int, number: pb.DocumentState) -> DocumentState:
+    if number not in _STATES:
+        raise InvalidArgument(f"states[{place}] is none", field=f"states[{place}]")
+    return _STATES[number]
+
+
+def _base(base: Base) -> pb.KnowledgeBase:
+    said = base.said
+    return copied(
+        pb.KnowledgeBase,
+        base,
+        knowledge_base_id=str(base.base_id),
+        name=said.name,
+        description=said.description,
+        is_of_tenant=said.is_of_tenant,
+        app_id=said.walls.app_id,
+        agent_bundle_id=said.walls.agent_bundle_id,
+        graph_name=said.walls.graph_name,
+        documents=[
+            pb.DocumentCount(state=_BY_STATE[state], count=base.documents[state])
+            for state in DocumentState
+            if state in base.documents
+        ],
+        bedrock=pb.BedrockKnowledgeBase(knowledge_base_id=said.bedrock.bedrock_id, region=said.bedrock.region)
+        if said.bedrock
+        else None,
+        imported=imported_of(base.imported_json),
+    )
+
+
+def _document(document: Document) -> pb.Document:
+    return copied(
+        pb.Document,
+        document,
+        knowledge_base=document.base,
+        working_memory_id=str(document.record_id or ""),
+        state=_BY_STATE[document.state],
+        imported=imported_of(document.imported_json),
+    )

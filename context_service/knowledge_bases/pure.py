@@ -1,0 +1,105 @@
+"""A document's text as what it is found by, and where in it that stands. Values in, values out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import NamedTuple
+from uuid import UUID
+
+from context_service.retrieval.pure.cuts import cut
+from context_service.retrieval.pure.marks import marks_of
+from context_service.retrieval.pure.pieces import Piece
+from context_service.retrieval.pure.sections import BETWEEN, Section, sections
+from context_service.retrieval.pure.terms import masks, terms_of
+
+SECTIONS_MAX = 2_000  # of a text with more of them, headings are text
+
+_MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown"})
+_MARKDOWN_SUFFIXES = frozenset({".md", ".mdx", ".markdown"})
+
+
+class DocumentPiece(NamedTuple):
+    """A passage of a document, and where it stands."""
+
+    section: int  # by its number, from 0
+    start: int  # in characters
+    end: int
+    page: int  # from 1; 0: it is not known
+    piece: Piece
+    numbers: Sequence[int]  # of its terms, in the scope of the base
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutDocument:
+    """What a document is found by."""
+
+    headings: Sequence[str]  # of its sections
+    pieces: Sequence[DocumentPiece]
+
+
+def is_markdown(name: str, content_type: str) -> bool:
+    """Say whether the lines of a text that begin with `#` are headings."""
+    bare = content_type.partition(";")[0].strip().lower()
+    return bare in _MARKDOWN_TYPES or PurePosixPath(name).suffix.lower() in _MARKDOWN_SUFFIXES
+
+
+def cut_document(
+    name: str,
+    content_type: str,
+    text: str,
+    page_starts: Sequence[int],
+    *,
+    scope_id: UUID,
+    count: Callable[[str], int],
+) -> CutDocument:
+    """Return what a document is found by: work for a thread of its own, if it is long.
+
+    Args:
+        name: Of the document: found with each piece, as the headings above it are.
+        content_type: Of the document, as far as it is said.
+        text: What it says.
+        page_starts: Where its pages begin; empty: it is not known.
+        scope_id: Of its base.
+        count: Counts the tokens of a text.
+    """
+    parts = list(sections(text)) if is_markdown(name, content_type) else []
+    if not 0 < len(parts) <= SECTIONS_MAX:
+        parts = [Section("", text)]
+    headings = [part.heading for part in parts]
+    if page_starts:  # no piece is on two of them
+        parts = [Section("", text[start:end], start) for start, end in pairwise((*page_starts, len(text)))]
+        headings = [""]
+    return CutDocument(
+        headings=headings,
+        pieces=[
+            DocumentPiece(
+                0 if page_starts else number,
+                start,
+                end,
+                number + 1 if page_starts else 0,
+                piece,
+                masks(scope_id, piece.terms),
+            )
+            for number, start, end, piece in _pieces(name, parts, count)
+        ],
+    )
+
+
+def _pieces(name: str, parts: Sequence[Section], count: Callable[[str], int]) -> Iterator[tuple[int, int, int, Piece]]:
+    """Yield each piece that has a term, with its section and its place; what is said again and again comes once."""
+    seen: set[tuple[str, ...]] = set()
+    for number, part in enumerate(parts):
+        above = BETWEEN.join(filter(None, (name, part.heading)))
+        of_name = len(terms_of(above))
+        for start, end in cut(part.text, count):
+            whole = part.text[start:end]
+            text = whole.strip()
+            terms = tuple(terms_of(f"{above}: {text}"))
+            if len(terms) <= of_name or terms in seen:  # it says nothing, or nothing new
+                continue
+            seen.add(terms)
+            begin = part.start + start + len(whole) - len(whole.lstrip())
+            yield number, begin, begin + len(text), Piece(text, terms, marks_of(text))

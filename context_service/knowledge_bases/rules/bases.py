@@ -1,0 +1,225 @@
+"""The rules of knowledge bases: administrators put them, and who sees one adds documents to it.
+
+A base is asked for all of its tenant, or for the agents that name it. Who may see one that is not the tenant's is a
+matter of `BaseRows`; what is asked for whom is one of `AskedBases`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from context_service.kernel.catalog import Catalog, check_unbound
+from context_service.knowledge_bases.model import (
+    BASE_BYTES_MAX,
+    BASES_MAX,
+    DOCUMENTS_MAX,
+    Base,
+    BaseInput,
+    Document,
+    DocumentInput,
+    DocumentState,
+    check_base,
+    check_name,
+)
+from context_service.knowledge_bases.store.bases import BASES, BaseRows, base_of, values_of
+from context_service.knowledge_bases.store.documents import DocumentRows
+from contextkeep.errors import (
+    DocumentNotFound,
+    InvalidArgument,
+    KnowledgeBaseNotFound,
+    PermissionDenied,
+    RecordNotFound,
+)
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.checks import check_stored
+from service_runtime.postgres import Database, Transaction
+from service_runtime.requests import Request, Requests
+
+_SEQ_MAX = 2**63 - 1
+
+
+class KnowledgeBases:
+    """The bases of tenants; each time for a principal.
+
+    Args:
+        database: Where they are.
+        rows: Of the bases.
+        documents: Of their documents.
+        bedrock_ids: The knowledge bases of Amazon Bedrock that tenants may name.
+        requests: The request ids of this service.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        rows: BaseRows,
+        documents: DocumentRows,
+        *,
+        bedrock_ids: Mapping[UUID, Collection[str]],
+        requests: Requests,
+    ) -> None:
+        self._database = database
+        self._rows = rows
+        self._documents = documents
+        self._bedrock_ids = bedrock_ids
+        self._requests = requests
+        self._catalog = Catalog(
+            database,
+            BASES,
+            requests=requests,
+            of_row=base_of,
+            not_found=_no_base,
+            check_count=lambda count: check_stored("knowledge_bases", count, BASES_MAX),
+        )
+
+    async def put(self, said: BaseInput, *, principal: Principal, request: Request | None) -> Base:
+        """Write a base as it is said, whether there was one or not.
+
+        Raises:
+            InvalidArgument: a field is malformed, or the base has other walls, or is another of Amazon Bedrock.
+            LimitExceeded: too much is said, or there are too many.
+            PermissionDenied: the key is bound, or the operator has not listed what it names in Amazon Bedrock.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, "knowledge bases")
+        check_base(said)
+        if said.bedrock and said.bedrock.bedrock_id not in self._bedrock_ids.get(principal.tenant_id, ()):
+            raise PermissionDenied(
+                "the operator of the service does not let the tenant name this knowledge base of Amazon Bedrock"
+            )
+
+        async def work(transaction: Transaction) -> Base:
+            base = await self._catalog.put_in(transaction, said.name, values_of(said), by=principal.subject)
+            if base.said.walls != said.walls:
+                raise InvalidArgument(
+                    "the knowledge base has other walls, and they never change", field="knowledge_base.app_id"
+                )
+            if base.said.bedrock != said.bedrock:
+                raise InvalidArgument(
+                    "where the documents of a knowledge base are never changes", field="knowledge_base.bedrock"
+                )
+            return base
+
+        return await self._catalog.write(work, principal=principal, request=request)
+
+    async def get(self, name: str, *, principal: Principal) -> Base:
+        """Return a base, and how far its documents are.
+
+        Raises:
+            InvalidArgument, LimitExceeded: no base can be called so.
+            KnowledgeBaseNotFound: there is none that the caller may see.
+        """
+        check_name("name", name)
+        base = await self._catalog.get(name, principal=principal)
+        return replace(base, documents=await self._rows.states(principal, base.base_id))
+
+    async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[Base], str]:
+        """Return a page of those that the caller may see, by name, and the token of the next one.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        query = ("ListKnowledgeBases", principal.tenant_id)
+        return await self._catalog.page(page, query=query, principal=principal)
+
+    async def delete(self, name: str, *, principal: Principal, request: Request | None) -> None:
+        """Remove a base with its documents.
+
+        Raises:
+            InvalidArgument, LimitExceeded, KnowledgeBaseNotFound: as of `get`.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, "knowledge bases")
+        check_name("name", name)
+
+        async def work(transaction: Transaction) -> None:
+            base = await self._catalog.lock(transaction, name, principal=principal)
+            await self._rows.delete(transaction, base.base_id)
+
+        await self._database.of(principal).transaction(self._requests.once(request, work))
+
+    async def add(self, name: str, said: DocumentInput, *, principal: Principal, request: Request | None) -> Document:
+        """Add a document, which is read behind the answer.
+
+        Raises:
+            InvalidArgument, LimitExceeded: what is said is no document; the base has no room; a record is not open to
+                the base.
+            KnowledgeBaseNotFound: as of `get`.
+            RecordNotFound: there is none.
+            RequestIdReused: see the contract.
+        """
+        check_name("knowledge_base", name)
+        said.check()
+
+        async def work(transaction: Transaction) -> Document:
+            base = await self._catalog.lock(transaction, name, principal=principal)
+            if base.said.bedrock:
+                raise InvalidArgument("the documents of this one are in Amazon Bedrock", field="knowledge_base")
+            documents, size_bytes = await self._rows.counted(
+                transaction, base.base_id, more=1, more_bytes=len(said.data or b"")
+            )
+            check_stored("documents", documents, DOCUMENTS_MAX)
+            check_stored("size_bytes", size_bytes, BASE_BYTES_MAX)
+            whole = await self._of_record(transaction, base, said)
+            document = await self._documents.add(transaction, base, whole, by=principal.subject)
+            return document
+
+        return await self._database.of(principal).transaction(self._requests.once(request, work))
+
+    async def documents(
+        self, name: str, states: Sequence[DocumentState], page: pages.PageRequest, *, principal: Principal
+    ) -> tuple[list[Document], str]:
+        """Return a page of the documents of a base, those that were added last first, and the token of the next one.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+            LimitExceeded, KnowledgeBaseNotFound: as of `get`.
+        """
+        base = await self.get(name, principal=principal)
+        query = ("ListDocuments", principal.tenant_id, base.base_id, sorted(one.value for one in states))
+        before = pages.decode_number(query, page.token, number_min=1) or _SEQ_MAX
+        count = pages.page_size(page.size)
+        found = await self._documents.page(principal, base, states, before=before, count=count + 1)
+        found, token = pages.cut(query, found, count, key=lambda placed: (placed[0],))
+        return [document for _, document in found], token
+
+    async def remove(self, name: str, document_id: UUID, *, principal: Principal, request: Request | None) -> None:
+        """Remove a document with all that finds it.
+
+        Raises:
+            InvalidArgument, LimitExceeded, KnowledgeBaseNotFound: as of `get`.
+            DocumentNotFound: the base has none with this id.
+            RequestIdReused: see the contract.
+        """
+        check_name("knowledge_base", name)
+
+        async def work(transaction: Transaction) -> None:
+            base = await self._catalog.lock(transaction, name, principal=principal)
+            size_bytes = await self._documents.remove(transaction, base, document_id)
+            if size_bytes is None:
+                raise DocumentNotFound("the knowledge base has no such document", document_id=document_id)
+            await self._rows.counted(transaction, base.base_id, more=-1, more_bytes=-size_bytes)
+
+        await self._database.of(principal).transaction(self._requests.once(request, work))
+
+    async def _of_record(self, transaction: Transaction, base: Base, said: DocumentInput) -> DocumentInput:
+        """Return a document with what its record says of itself, if it follows one."""
+        if said.record_id is None:
+            return said
+        record = await self._documents.record(transaction, base, said.record_id)
+        if record is None:
+            raise RecordNotFound("there is no such record", working_memory_id=said.record_id)
+        if not record.is_open:
+            raise InvalidArgument(
+                "the record is archived, a user's or a context's, or has not the walls of the knowledge base",
+                field="document.working_memory_id",
+            )
+        return replace(said, name=said.name or record.name, content_type=record.content_type)
+
+
+def _no_base(name: str) -> KnowledgeBaseNotFound:
+    return KnowledgeBaseNotFound("there is no such knowledge base", name=name)

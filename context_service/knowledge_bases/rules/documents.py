@@ -1,0 +1,218 @@
+"""Documents of knowledge bases, read behind the calls that add them: each in a process that can do nothing else.
+
+Who adds one owes its text with a row of the outbox, in the same transaction. A worker says that it is at it, reads, and
+writes what finds the document in steps, so that nobody waits for long; a step that was broken off, or a worker that
+died, is followed by another one that begins at the first. Those that follow records are owed again when these change.
+The order of locks is the document, then its row of the outbox, then the turn of its base.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+
+from context_service.knowledge_bases.model import DocumentState
+from context_service.knowledge_bases.pure import CutDocument, cut_document
+from context_service.knowledge_bases.store.documents import GONE, DocumentRows
+from context_service.retrieval.documents.kinds import BY_CHANCE, Reason, Unread, charset_of, kind_of
+from context_service.retrieval.documents.reading import DocumentReader, FileText
+from context_service.working_memory.pure.fields import content_type_of_name
+from context_service.working_memory.rules.file_texts import (
+    ATTEMPTS_MAX,
+    DELAY_S,
+    DELAY_S_MAX,
+    INTERVAL_S,
+    PASSAGES_OF_STEP,
+    READ_AT_ONCE,
+    STEP_S,
+)
+from context_service.working_memory.rules.record_texts import RecordTexts
+from contextkeep.errors import Unavailable
+from service_runtime import background
+from service_runtime.auth import Principal
+from service_runtime.outbox import Owed
+from service_runtime.postgres import Database, Row, Tenant, Transaction
+from service_runtime.tenants import Rounds
+
+_log = logging.getLogger("document_texts")
+
+FOLLOWED_INTERVAL_S = 5.0  # between two looks at the records that documents follow
+FOLLOWED = 200  # of a tenant, at once
+_EMPTY = "empty: no text is in it"
+_NOTHING = FileText(text="", is_cut=False)
+_FOUND_BY_NOTHING = CutDocument(headings=(), pieces=())
+
+
+class DocumentTexts:
+    """The worker; any number of replicas may run it at once.
+
+    Args:
+        database: Where bases and outbox are.
+        rows: Of the documents.
+        records: Reads those of working memory.
+        reader: Reads bytes.
+        count: Counts the tokens of a text.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        rows: DocumentRows,
+        records: RecordTexts,
+        reader: DocumentReader,
+        *,
+        count: Callable[[str], int],
+    ) -> None:
+        self._database = database
+        self._rows = rows
+        self._records = records
+        self._reader = reader
+        self._count = count
+        self._reading = Rounds(database, self._read_some, at_once=READ_AT_ONCE)
+        self._following = Rounds(database, self._follow_some)
+
+    async def keep_reading(self) -> None:
+        """Read what is due, until cancelled."""
+        await background.repeating(self.read_due, interval_s=INTERVAL_S)
+
+    async def keep_following(self) -> None:
+        """Owe again what follows records that were changed, until cancelled."""
+        await background.repeating(self.follow_records, interval_s=FOLLOWED_INTERVAL_S)
+
+    async def read_due(self) -> int:
+        """Read what is due, some of each tenant in turn; return how many documents that were.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        return await self._reading.run()
+
+    async def follow_records(self) -> int:
+        """Owe again what follows records that were changed or are gone; return how many documents that were.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        return await self._following.run()
+
+    async def _follow_some(self, tenant: Tenant) -> tuple[int, bool]:
+        if not await self._rows.outbox.is_below(tenant, due_max=FOLLOWED):
+            return 0, False  # of a record that a hundred thousand documents follow, some at a time
+        queued = await tenant.transaction(partial(self._rows.queue_changed, count=FOLLOWED))
+        return queued, queued == FOLLOWED
+
+    async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
+        # Within the walls of what is nobody's in particular, as documents are.
+        door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
+        return await self._rows.outbox.each_due(tenant, partial(self._read, door), for_s=STEP_S)
+
+    async def _read(self, door: Tenant, owed: Owed) -> None:
+        """Read one document, and store what finds it or why nothing does."""
+        document = await door.transaction(partial(self._begin, owed=owed))
+        if document is None:
+            return
+        try:
+            read = await self._text(door, document)
+            if isinstance(read, FileText):
+                found_by = await self._cut(document, read)
+                if found_by.pieces:
+                    await self._put(door, owed, document, read, found_by)
+                else:
+                    await self._tell(door, owed, _EMPTY, document, is_final=True)
+                return
+        except Exception as error:
+            is_away = isinstance(error, Unavailable)
+            _log.warning(
+                "document not read", extra={"document_id": owed.subject_id}, exc_info=None if is_away else error
+            )
+            detail = error.message if isinstance(error, Unavailable) else "the service's log says more"
+            is_final = not is_away and owed.attempts >= ATTEMPTS_MAX
+            await self._tell(door, owed, f"{Reason.BROKEN.value}: {detail[:300]}", document, is_final=is_final)
+            return
+        if read is None:
+            await self._tell(door, owed, GONE, document, is_final=True)
+        else:
+            is_final = read.reason not in BY_CHANCE or owed.attempts >= ATTEMPTS_MAX
+            await self._tell(door, owed, f"{read.reason.value}: {read.detail}", document, is_final=is_final)
+
+    async def _begin(self, transaction: Transaction, *, owed: Owed) -> Row | None:
+        """Say that somebody is at a document, and return what is to be read; None: there is nothing to do."""
+        if not await self._rows.lock(transaction, owed.subject_id):
+            await self._rows.outbox.done(transaction, owed)
+            return None
+        if not await self._rows.outbox.hold(transaction, owed):
+            return None
+        await self._rows.say(transaction, owed.subject_id, DocumentState.PARSING)
+        return await self._rows.to_read(transaction, owed.subject_id)
+
+    async def _text(self, door: Tenant, document: Row) -> FileText | Unread | None:
+        """Return what a document says, or why that is not known; None: the record that it follows is gone."""
+        if document.record_id is not None:
+            return await self._records.content(door, document.record_id) if document.is_followed else None
+        kind = kind_of([document.content_type, content_type_of_name(document.name)], document.name)
+        if kind is None:
+            said = document.content_type or "this type"
+            return Unread(reason=Reason.UNSUPPORTED, detail=f"files of {said} have no text that is read")
+        charset = charset_of(document.content_type)
+        return await self._reader.read(kind, _chunks(document.data), tenant_id=door.tenant_id, charset=charset)
+
+    async def _cut(self, document: Row, read: FileText) -> CutDocument:
+        cut = partial(
+            cut_document,
+            document.name,
+            document.content_type,
+            read.text,
+            read.page_starts,
+            scope_id=document.base_id,
+            count=self._count,
+        )
+        return await asyncio.to_thread(cut)
+
+    async def _put(self, door: Tenant, owed: Owed, document: Row, read: FileText, found_by: CutDocument) -> None:
+        """Write what finds a document step by step; nothing more if somebody else is at it."""
+        for first in range(0, len(found_by.pieces), PASSAGES_OF_STEP):
+            is_last = first + PASSAGES_OF_STEP >= len(found_by.pieces)
+
+            async def work(transaction: Transaction, first: int = first, is_last: bool = is_last) -> bool:
+                locked = await self._rows.lock(transaction, owed.subject_id)
+                if not await self._rows.outbox.hold(transaction, owed) or locked is None:
+                    return False
+                if not first:
+                    await self._rows.keep(transaction, owed.subject_id, locked, read, found_by)
+                step = found_by.pieces[first : first + PASSAGES_OF_STEP]
+                await self._rows.put(transaction, owed.subject_id, locked, step, first=first)
+                if is_last:
+                    indexed, version = DocumentState.INDEXED, document.version
+                    await self._rows.settle(transaction, owed.subject_id, indexed, record_version=version)
+                    await self._rows.outbox.done(transaction, owed)
+                return True
+
+            if not await door.transaction(work):
+                return
+
+    async def _tell(self, door: Tenant, owed: Owed, error: str, document: Row, *, is_final: bool) -> None:
+        """Let a document say why nothing finds it, and try again unless it stays so."""
+
+        async def work(transaction: Transaction) -> None:
+            locked = await self._rows.lock(transaction, owed.subject_id)
+            if is_final:
+                still_owed = await self._rows.outbox.done(transaction, owed)
+            else:
+                delay_s = min(DELAY_S * 2.0 ** min(owed.attempts - 1, 20), DELAY_S_MAX)
+                still_owed = await self._rows.outbox.postpone(transaction, owed, delay_s=delay_s, error=error)
+            if not still_owed or locked is None:
+                return
+            if not is_final:
+                await self._rows.say(transaction, owed.subject_id, DocumentState.QUEUED, error)
+                return
+            await self._rows.keep(transaction, owed.subject_id, locked, _NOTHING, _FOUND_BY_NOTHING)
+            failed, version = DocumentState.FAILED, document.version
+            await self._rows.settle(transaction, owed.subject_id, failed, error, record_version=version)
+
+        await door.transaction(work)
+
+
+async def _chunks(data: bytes | None) -> AsyncIterator[bytes]:
+    yield data or b""

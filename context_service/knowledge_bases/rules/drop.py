@@ -1,0 +1,56 @@
+"""What found the documents of knowledge bases that are gone: dropped behind their removal, in steps."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from context_service.knowledge_bases.store.bases import DROP_TOPIC
+from context_service.knowledge_bases.store.documents import scope_of
+from context_service.retrieval.store.passages import Passages
+from service_runtime import background
+from service_runtime.outbox import Outbox
+from service_runtime.postgres import Database, Tenant
+from service_runtime.tenants import Rounds
+
+INTERVAL_S = 5.0
+STEP_S = 1.0  # that a base of a tenant is dropped before it is the next tenant's turn
+
+
+class BaseDropping:
+    """The worker; any number of replicas may run it at once.
+
+    Args:
+        database: Where passages and outbox are.
+        passages: What is dropped.
+    """
+
+    def __init__(self, database: Database, passages: Passages) -> None:
+        self._passages = passages
+        self._outbox = Outbox("context", DROP_TOPIC)
+        self._rounds = Rounds(database, self._drop_some)
+
+    async def keep_dropping(self) -> None:
+        """Drop what is due, until cancelled."""
+        await background.repeating(self.drop_due, interval_s=INTERVAL_S)
+
+    async def drop_due(self) -> int:
+        """Drop what is due, for a while of each tenant in turn; return how many bases are gone.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        return await self._rounds.run()
+
+    async def _drop_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Drop a base of a tenant for `STEP_S`; return whether it is gone, and whether there may be more."""
+        gone = 0
+        async with self._outbox.claimed(tenant, count_max=1) as claimed:
+            for owed in claimed:
+                scope, until = scope_of(owed.subject_id), time.monotonic() + STEP_S
+                if (await self._passages.drop_scope(tenant.tenant_id, scope, until=until)).is_all:
+                    await tenant.transaction(partial(self._outbox.done, owed=owed))
+                    gone += 1
+                else:
+                    await tenant.transaction(partial(self._outbox.postpone, owed=owed, delay_s=0, error=""))
+        return gone, bool(claimed)

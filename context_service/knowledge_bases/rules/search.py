@@ -1,0 +1,249 @@
+"""Documents of knowledge bases that have something to say to a question: passages, each with where it stands.
+
+Which bases are asked is decided here, in the statement that finds them: those of the tenant, and those that are named
+for an agent. Each is a scope of its own, so nothing of one that is not asked counts in what is found in another. What
+is shown is looked at once more behind the passages: of a document that was removed, is being read anew, or follows a
+record that is another by now, nothing is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import zip_longest
+from uuid import UUID
+
+import orjson
+
+from context_service.knowledge_bases.model import Bedrock
+from context_service.knowledge_bases.store.documents import FOLLOWED, IS_CURRENT, scope_of
+from context_service.retrieval.pure.ranking import Ranked
+from context_service.retrieval.rules.meaning import Meaning
+from context_service.retrieval.rules.search import best, few_of_each
+from context_service.retrieval.store.passages import KNOWLEDGE_BASE, Passages
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+from service_runtime.postgres import Database, Row
+
+PASSAGES_MAX = 2  # of one document
+BASES_MAX = 20  # that are searched for a question: those with most passages
+FOUND_MAX = 10  # in one base
+
+_WHICH = "b.tenant_id = %(tenant_id)s AND (b.is_of_tenant OR b.name = ANY (%(names)s::text[]))"
+_ASKED = f"""
+SELECT b.base_id, b.name, b.document_count, u.waiting, u.failed
+FROM context.knowledge_base b
+    CROSS JOIN LATERAL (
+        SELECT count(*) FILTER (WHERE d.state <> 'FAILED') AS waiting,
+            count(*) FILTER (WHERE d.state = 'FAILED') AS failed
+        FROM context.knowledge_document d
+        WHERE d.tenant_id = b.tenant_id AND d.base_id = b.base_id AND d.state <> 'INDEXED'
+    ) u
+WHERE {_WHICH} AND b.bedrock_id = ''
+ORDER BY b.name COLLATE "C"
+"""  # noqa: S608 - constants
+_ASKED_BEDROCK = f"""
+SELECT b.base_id, b.name, b.bedrock_id, b.bedrock_region FROM context.knowledge_base b
+WHERE {_WHICH} AND b.bedrock_id <> ''
+ORDER BY b.name COLLATE "C"
+"""  # noqa: S608
+# Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
+_SHOWN = f"""
+SELECT n.n, d.document_id, d.name, d.uri, d.record_id, d.created_at, b.name AS base, e.ordinal, e.text,
+    d.headings[e.part + 1] AS heading, d.pages[e.ordinal + 1] AS page, d.starts[e.ordinal + 1] AS start,
+    d.ends[e.ordinal + 1] AS "end"
+FROM json_to_recordset(%(found)s::json) n (n integer, scope_id uuid, seq bigint, ordinal integer)
+    CROSS JOIN LATERAL (
+        SELECT e.ordinal, e.part, e.text, e.source_id FROM context.passage e
+        WHERE e.tenant_id = %(tenant_id)s AND e.scope_id = n.scope_id AND e.scope_kind = '{KNOWLEDGE_BASE}'
+            AND e.seq = n.seq AND e.ordinal = n.ordinal
+        LIMIT 1
+    ) e
+    CROSS JOIN LATERAL (
+        SELECT d.* FROM context.knowledge_document d
+        WHERE d.tenant_id = %(tenant_id)s AND d.document_id = e.source_id AND d.base_id = n.scope_id
+            AND d.state = 'INDEXED'
+        LIMIT 1
+    ) d
+    {FOLLOWED}
+    JOIN context.knowledge_base b ON b.base_id = n.scope_id AND {_WHICH}
+WHERE {IS_CURRENT}
+ORDER BY n.n
+"""  # noqa: S608
+_WHOLE = f"""
+SELECT d.document_id, d.name, d.created_at, d.is_cut, left(d.text, %(chars)s) AS text, length(d.text) AS chars
+FROM context.knowledge_document d
+    {FOLLOWED}
+    JOIN context.knowledge_base b ON b.base_id = d.base_id AND {_WHICH}
+WHERE d.tenant_id = %(tenant_id)s AND d.document_id = %(document_id)s AND d.state = 'INDEXED' AND {IS_CURRENT}
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedBase:
+    """A base that is asked, and what of it cannot be found."""
+
+    base_id: UUID
+    name: str
+    documents: int
+    waiting: int  # that are not read yet
+    failed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedBedrock:
+    """A base that is asked, and is of Amazon Bedrock."""
+
+    base_id: UUID
+    name: str
+    bedrock: Bedrock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidByDocument:
+    """What a document says to a question."""
+
+    document_id: UUID
+    base: str
+    name: str
+    uri: str
+    record_id: UUID | None
+    heading: str  # with those above it; empty: there is none
+    page: int  # from 1; 0: it is not known
+    start: int  # of the text, in characters
+    end: int
+    ordinal: int
+    text: str
+    added_at: datetime
+    score: float
+    cosine: float | None  # of its vector with the question's; None: one of them there is not
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundInBases:
+    """What was found; the best of each base before the next best of any."""
+
+    documents: Sequence[SaidByDocument]
+    by_meaning: bool
+    left_out: int  # bases that were not searched
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeDocument:
+    """All that is read of a document."""
+
+    document_id: UUID
+    name: str
+    text: str
+    is_cut: bool
+    added_at: datetime
+
+
+class AskedBases:
+    """Finds them; each time for a principal, and for the names that an agent brings.
+
+    Args:
+        database: Where they are.
+        passages: What their documents say.
+        meaning: Compares texts by what they mean; None: words are all.
+    """
+
+    def __init__(self, database: Database, passages: Passages, *, meaning: Meaning | None) -> None:
+        self._database = database
+        self._passages = passages
+        self._meaning = meaning
+
+    async def asked(self, names: Sequence[str], *, principal: Principal) -> list[AskedBase]:
+        """Return the bases of the tenant and those with the names, as far as the principal's bounds let it see them."""
+        rows = await self._database.of(principal.without_admin()).query(_ASKED, _named(names, principal))
+        return [copied(AskedBase, row, documents=row.document_count) for row in rows]
+
+    async def asked_bedrock(self, names: Sequence[str], *, principal: Principal) -> list[AskedBedrock]:
+        """Return those of Amazon Bedrock, as `asked` does the others."""
+        rows = await self._database.of(principal.without_admin()).query(_ASKED_BEDROCK, _named(names, principal))
+        return [
+            AskedBedrock(
+                base_id=row.base_id,
+                name=row.name,
+                bedrock=Bedrock(bedrock_id=row.bedrock_id, region=row.bedrock_region),
+            )
+            for row in rows
+        ]
+
+    async def found(
+        self,
+        text: str,
+        bases: Sequence[AskedBase],
+        *,
+        limit: int,
+        time_from: datetime | None = None,
+        time_to: datetime | None = None,
+        principal: Principal,
+    ) -> FoundInBases:
+        """Return the best passages of bases, `PASSAGES_MAX` of each document.
+
+        Args:
+            text: The question.
+            bases: As of `asked`, for the same principal.
+            limit: Passages.
+            time_from: Only of documents that were added from then on.
+            time_to: Only of those that were added before.
+            principal: Who asks.
+        """
+        principal = principal.without_admin()
+        with_text = await self._passages.scopes_with_passages(
+            principal, KNOWLEDGE_BASE, [one.base_id for one in bases], count=len(bases)
+        )
+
+        by_meaning, of_bases = False, []
+        for base_id in with_text[:BASES_MAX]:
+            scope = scope_of(base_id)
+            found = await best(
+                self._passages,
+                self._meaning,
+                scope,
+                text,
+                wanted=lambda row: row.is_said_within(time_from, time_to),
+                limit=2 * FOUND_MAX,
+                principal=principal,
+            )
+            by_meaning = by_meaning or found.by_meaning
+            taken = few_of_each(found.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
+            of_bases.append([(base_id, one) for one in taken[:FOUND_MAX]])
+        # Scores of two bases do not compare.
+        places = [one for together in zip_longest(*of_bases) for one in together if one is not None]
+        shown = await self._shown(places, [one.name for one in bases], principal)
+        return FoundInBases(documents=shown[:limit], by_meaning=by_meaning, left_out=max(0, len(with_text) - BASES_MAX))
+
+    async def whole(
+        self, document_id: UUID, names: Sequence[str], *, chars_max: int, principal: Principal
+    ) -> WholeDocument | None:
+        """Return what a document says, `chars_max` characters of it; None: the bases that are asked have none such."""
+        named = {**_named(names, principal), "document_id": document_id, "chars": chars_max}
+        for row in await self._database.of(principal.without_admin()).query(_WHOLE, named):
+            return copied(WholeDocument, row, is_cut=row.is_cut or row.chars > chars_max, added_at=row.created_at)
+        return None
+
+    async def _shown(
+        self, places: Sequence[tuple[UUID, Ranked]], names: Sequence[str], principal: Principal
+    ) -> list[SaidByDocument]:
+        if not places:
+            return []
+        found = [
+            {"n": number, "scope_id": str(base_id), "seq": one.row.seq, "ordinal": one.row.ordinal}
+            for number, (base_id, one) in enumerate(places)
+        ]
+        named = {**_named(names, principal), "found": orjson.dumps(found).decode()}
+        rows = await self._database.of(principal).query(_SHOWN, named)
+        return [_said(row, places[row.n][1]) for row in rows]
+
+
+def _named(names: Sequence[str], principal: Principal) -> Mapping[str, object]:
+    return {"tenant_id": principal.tenant_id, "names": list(names)}
+
+
+def _said(row: Row, one: Ranked) -> SaidByDocument:
+    return copied(
+        SaidByDocument, row, heading=row.heading or "", added_at=row.created_at, score=one.score, cosine=one.cosine
+    )

@@ -1,0 +1,132 @@
+"""The SQL of knowledge bases: one row each, of which a caller sees those that it may name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from context_service.kernel.catalog import Table
+from context_service.knowledge_bases.model import Base, BaseInput, Bedrock, DocumentState, Walls
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+from service_runtime.ids import new_id
+from service_runtime.outbox import Outbox
+from service_runtime.postgres import Database, Row, Transaction
+
+DOCUMENT_TOPIC = "text of a document"  # that is to be read
+DROP_TOPIC = "passages of a knowledge base"  # that are dropped behind its removal
+
+# Who sees one that is not the tenant's: administrators, and the credential of an agent that has it. It is a part of
+# each statement, so that one that may not be seen costs and answers what none does.
+_SEEN = """(
+    %(is_admin)s OR t.is_of_tenant OR (%(by_agent)s <> '' AND EXISTS (
+        SELECT FROM context.agent a
+        LEFT JOIN context.agent u ON u.tenant_id = a.tenant_id AND u.is_template AND u.agent_id = a.template_id
+        WHERE a.tenant_id = %(tenant_id)s AND NOT a.is_template AND a.agent_id = %(by_agent)s
+            AND CASE WHEN a.body -> 'knowledge_bases' = '[]'::jsonb THEN u.body -> 'knowledge_bases' ? t.name
+                ELSE a.body -> 'knowledge_bases' ? t.name END
+    ))
+)"""
+# Its walls stand on all that it has: they stay, and so does the base of Amazon Bedrock that it is.
+BASES = Table(
+    name="context.knowledge_base",
+    key="name",
+    columns=("description", "is_of_tenant"),
+    first=("base_id", "graph_name", "agent_bundle_id", "app_id", "bedrock_id", "bedrock_region"),
+    also=("t.document_count", "t.size_bytes"),
+    seen=_SEEN,
+)
+_COUNTED = """
+UPDATE context.knowledge_base
+SET document_count = document_count + %(more)s, size_bytes = size_bytes + %(more_bytes)s
+WHERE tenant_id = %(tenant_id)s AND base_id = %(base_id)s
+RETURNING document_count, size_bytes
+"""
+_STATES = """
+SELECT state, count(*) AS documents FROM context.knowledge_document WHERE tenant_id = %s AND base_id = %s GROUP BY state
+"""
+_DELETE = """
+WITH documents AS (
+    DELETE FROM context.knowledge_document WHERE tenant_id = %(tenant_id)s AND base_id = %(base_id)s
+    RETURNING document_id
+), files AS (
+    DELETE FROM context.knowledge_file f USING documents d
+    WHERE f.tenant_id = %(tenant_id)s AND f.document_id = d.document_id
+), owed AS (
+    DELETE FROM context.outbox o USING documents d
+    WHERE o.tenant_id = %(tenant_id)s AND o.topic = %(topic)s AND o.subject_id = d.document_id
+)
+DELETE FROM context.knowledge_base WHERE tenant_id = %(tenant_id)s AND base_id = %(base_id)s
+"""
+
+
+class BaseRows:
+    """The bases of tenants.
+
+    Args:
+        database: Where they are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._dropping = Outbox("context", DROP_TOPIC)
+
+    async def states(self, principal: Principal, base_id: UUID) -> Mapping[DocumentState, int]:
+        """Return how many documents a base has in each state."""
+        rows = await self._database.of(principal).query(_STATES, (principal.tenant_id, base_id))
+        return {DocumentState(row.state): row.documents for row in rows}
+
+    async def counted(self, transaction: Transaction, base_id: UUID, *, more: int, more_bytes: int) -> tuple[int, int]:
+        """Count documents that come or go, and their bytes; return how many there are."""
+        named = {"base_id": base_id, "more": more, "more_bytes": more_bytes}
+        (row,) = await transaction.query(_COUNTED, named)
+        return row.document_count, row.size_bytes
+
+    async def delete(self, transaction: Transaction, base_id: UUID) -> None:
+        """Remove a locked base with its documents; what finds them is owed to be dropped, and finds nothing."""
+        named = {"base_id": base_id, "topic": DOCUMENT_TOPIC}
+        await transaction.query(_DELETE, named)
+        await self._dropping.put(transaction, base_id)
+
+
+def walls_named(walls: Walls) -> dict[str, str]:
+    """Return walls as parameters."""
+    return {"graph_name": walls.graph_name, "agent_bundle_id": walls.agent_bundle_id, "app_id": walls.app_id}
+
+
+def walls_of(row: Row) -> Walls:
+    """Return the walls of a row."""
+    return copied(Walls, row)
+
+
+def values_of(said: BaseInput) -> dict[str, Any]:
+    """Return what is written of a base, by columns; its id is that of the first put."""
+    return {
+        "base_id": new_id(),
+        "description": said.description,
+        "is_of_tenant": said.is_of_tenant,
+        "bedrock_id": said.bedrock.bedrock_id if said.bedrock else "",
+        "bedrock_region": said.bedrock.region if said.bedrock else "",
+        **walls_named(said.walls),
+    }
+
+
+def base_of(row: Row) -> Base:
+    """Return the base of a row, without the states of its documents."""
+    return Base(
+        base_id=row.base_id,
+        said=copied(
+            BaseInput,
+            row,
+            walls=walls_of(row),
+            bedrock=Bedrock(bedrock_id=row.bedrock_id, region=row.bedrock_region) if row.bedrock_id else None,
+        ),
+        document_count=row.document_count,
+        size_bytes=row.size_bytes,
+        version=row.version,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        updated_by=row.updated_by,
+        imported_json=row.imported_json,
+    )

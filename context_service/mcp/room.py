@@ -1,0 +1,104 @@
+"""Composition of the room mcp: opens what only it needs, and returns its servicer and what others use."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from functools import partial
+from typing import TYPE_CHECKING
+
+from context_service.contexts.api.contexts import ContextsServicer
+from context_service.history.api import ChatHistoryServicer
+from context_service.kernel.ground import Ground, Room
+from context_service.mcp.api import ToolsServicer
+from context_service.mcp.tool import Services
+from context_service.query.api import ContextQueryServicer
+from context_service.settings import Settings
+from context_service.windows.api import ContextWindowsServicer
+from context_service.working_memory.api.records import WorkingMemoryServicer
+from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
+from contextkeep.errors import FailedPrecondition
+from service_runtime import http, tls
+from service_runtime.auth import Authenticator
+from service_runtime.extras import install
+from service_runtime.interceptors import Border
+from service_runtime.server import Service
+
+if TYPE_CHECKING:
+    from context_service.mcp.http import Mcp
+
+_log = logging.getLogger("app")
+
+
+class McpMissing(FailedPrecondition):
+    """A port for MCP is configured, and its package is not installed."""
+
+    reason = "MCP_MISSING"
+
+
+def tools_of(
+    ground: Ground,
+    memory: Room[WorkingMemoryServicer],
+    history: Room[ChatHistoryServicer],
+    contexts: Room[ContextsServicer],
+    windows: Room[ContextWindowsServicer],
+) -> Room[ToolsServicer]:
+    """Return the servicer of tools, which calls the servicers of other rooms."""
+    settings, rooms = ground.settings, (memory, history, contexts, windows)
+    servicer = ToolsServicer(
+        Services(
+            memory=memory.servicer,
+            history=history.servicer,
+            contexts=contexts.servicer,
+            windows=windows.servicer,
+            graph=ground.graph,
+            answer_bytes_max=settings.mcp_answer_bytes_max,
+        ),
+        ground.names,
+        nesting_max=settings.json_nesting_max,
+        read_only=settings.mcp_read_only,
+    )
+    service = Service(
+        full_name="contextkeep.context.v1.Tools",
+        add=partial(add_ToolsServicer_to_server, servicer),
+        checks=list(dict.fromkeys(check for room in rooms for check in room.service.checks)),
+    )
+    return Room(servicer, service)
+
+
+async def open_mcp(
+    settings: Settings,
+    stack: AsyncExitStack,
+    tools: ToolsServicer,
+    query: ContextQueryServicer,
+    callers: Authenticator,
+    border: Border,
+) -> Mcp | None:
+    """Open MCP, for the ports of HTTP and of MCP; None: there is neither, or HTTP's alone and no package."""
+    if settings.http_port is None and settings.mcp_port is None:
+        return None
+    try:
+        from context_service.mcp import http as mcp
+    except ImportError as error:
+        if settings.mcp_port is not None:
+            raise McpMissing(f"MCP_PORT needs the package mcp: {install('mcp')}") from error
+        _log.info("no MCP beside JSON: its package is not installed", extra={"install": install("mcp")})
+        return None
+    return await stack.enter_async_context(mcp.opened(tools, query, callers, border))
+
+
+def mcp_alone(settings: Settings, models: Mcp) -> AbstractAsyncContextManager[int]:
+    """Serve MCP on a port of its own."""
+    from service_runtime.http import door  # it is there, since `open_mcp` was
+
+    options = door.HttpOptions(
+        host=settings.mcp_host,
+        port=settings.mcp_port or 0,
+        origins=door.Origins(frozenset(settings.mcp_allowed_origins), setting="MCP_ALLOWED_ORIGINS", loopback=True),
+        limits=settings.call_limits,
+        connections_max=settings.connections_max,
+        drain_s=settings.drain_s,
+        tls=tls.files_of(settings),
+        resources=http.protected(settings, models.scopes),
+    )
+    return door.serving(models, options)

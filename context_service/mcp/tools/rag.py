@@ -1,0 +1,75 @@
+"""Tools of the context type RAG: searches over everything that the caller may see."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+
+from context_service.mcp.answers import Document
+from context_service.mcp.tool import PAGE_TOKEN, Argument, Tool, Use, limit, page_size
+from context_service.mcp.tools.working_memory import QUERY
+
+_LIKE_SPECIAL = re.compile(r"([\\%_])")
+
+
+async def _search_nodes(tool: Tool, use: Use, asked: Any) -> Document:
+    """Answer a page of the nodes whose name has the words, and which meet a condition."""
+    request = tool.request(use, asked)
+    if asked.query:
+        pattern = _LIKE_SPECIAL.sub(r"\\\1", asked.query)
+        named = {"name": {"$ilike": f"%{pattern}%"}}
+        condition = {"$and": [asked.where, named]} if asked.where else named
+        request.filter.condition_json = orjson.dumps(condition).decode()
+    return await tool.answer(use, request, asked)
+
+
+RAG_TOOLS = (
+    Tool(
+        name="rag_search_records",
+        context_type="RAG",
+        rpc="/contextkeep.context.v1.WorkingMemory/SearchWMRecords",
+        description="Finds records of all entities by words, the best first, with small contents.",
+        arguments={
+            "query": QUERY,
+            "memory_types": Argument(),
+            "where": Argument(path="where_json"),
+            "limit": limit(10, 100),
+        },
+        rows="hits",
+        fixed={"with_content": True},
+    ),
+    Tool(
+        name="rag_search_nodes",
+        context_type="RAG",
+        rpc="/contextkeep.entity.v1.EntityGraph/SearchNodes",
+        description="Finds nodes of the entity graph by name, by conditions, or below a node.",
+        arguments={
+            "query": Argument(type=str, description="Part of the name."),
+            "where": Argument(
+                path="filter.condition_json", description='As of wm_query, over fields, "type" and "data.*".'
+            ),
+            "below_node_id": Argument(path="filter.connected_to.node_id"),
+            "graph_name": Argument(path="filter.graph_name"),
+            "include_archived": Argument(path="filter.include_archived"),
+            "page_size": page_size(20),
+            "page_token": PAGE_TOKEN,
+        },
+        rows="nodes",
+        own=_search_nodes,
+    ),
+    Tool(
+        name="rag_similar_nodes",
+        context_type="RAG",
+        rpc="/contextkeep.entity.v1.EntityGraph/SearchSimilar",
+        description="Finds nodes whose embeddings are nearest to that of a node.",
+        arguments={
+            "entity_node_id": Argument(path="node_id", is_entity=True),
+            "embedding_name": Argument(path="name"),
+            "node_types": Argument(),
+            "limit": limit(10, 100),
+        },
+        rows="nodes",
+    ),
+)

@@ -1,0 +1,260 @@
+"""Tools of the context type WM: the records of an entity."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import orjson
+
+from context_service.mcp.answers import ARGUMENTS, Document, plain, size_bytes_of
+from context_service.mcp.tool import ENTITY, PAGE_TOKEN, REQUEST_ID, Argument, Arguments, Tool, Use, limit, page_size
+from context_service.working_memory.pure.fields import content_type_of_name
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import InvalidArgument, InvalidPageToken
+from service_runtime import calls, replays
+from service_runtime.pages import decode_token, encode_token
+
+_TEXT = "text/plain"
+_CHUNK_BYTES = 1024 * 1024
+_UTF8_BYTES_MAX = 4  # of one character
+
+
+class OrderArguments(Arguments):
+    """One key of an order."""
+
+    column: str
+    descending: bool = False
+
+
+async def _read_record(tool: Tool, use: Use, asked: Any) -> Document:
+    """Answer a record with the next bytes of its content."""
+    record = (await use.services.memory.FetchWMRecord(tool.request(use, asked), None)).record
+    inline = (record.content_json or record.content_text).encode()
+    record.ClearField("content_json")
+    record.ClearField("content_text")
+    query = ("wm_read", record.working_memory_id, record.sha256)  # of other content the token means nothing
+    (start,) = decode_token(query, asked.page_token, parts=1) or (0,)
+    if type(start) is not int or not 0 <= start <= record.size_bytes:
+        raise InvalidPageToken("page_token is malformed", field=f"{ARGUMENTS}.page_token")
+    length = min(asked.bytes_max, use.services.answer_bytes_max, record.size_bytes - start)
+    if record.blob_key and length:
+        content = await _blob(use, record, start=start, length=length)
+    else:
+        content = inline[start : start + length]
+    described = {"record": await plain(record), "start_bytes": start}
+    while True:
+        text, taken, encoding = _readable(content, is_last=start + len(content) >= record.size_bytes)
+        answer = {**described, "encoding": encoding, "content": text}
+        if start + taken < record.size_bytes:
+            answer["next_page_token"] = encode_token(query, [start + taken])
+        size_bytes = size_bytes_of(answer)
+        if size_bytes <= use.services.answer_bytes_max:
+            return answer
+        if len(content) <= _UTF8_BYTES_MAX:  # the description alone is too large
+            described = {"record": {"working_memory_id": record.working_memory_id}, "start_bytes": start}
+            continue
+        fewer = len(content) * use.services.answer_bytes_max // size_bytes
+        content = content[: max(_UTF8_BYTES_MAX, min(len(content) - 1, fewer))]
+
+
+async def _blob(use: Use, record: pb.WMRecord, *, start: int, length: int) -> bytes:
+    request = pb.GetBlobRequest(
+        working_memory_id=record.working_memory_id, offset_bytes=start, length_bytes=length, include_archived=True
+    )
+    async with aclosing(use.services.memory.GetBlob(request, None)) as messages:  # type: ignore[type-var]
+        return b"".join([message.chunk async for message in messages])
+
+
+def _readable(content: bytes, *, is_last: bool) -> tuple[str, int, str]:
+    """Return bytes as a text, how many of them it stands for, and how.
+
+    Args:
+        content: It may end inside a character.
+        is_last: Nothing follows, so it may not.
+    """
+    for cut in range(1 if is_last else _UTF8_BYTES_MAX):
+        try:
+            text = content[: len(content) - cut].decode()
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text and (text or not content):
+            return text, len(content) - cut, "utf-8"
+        break
+    return base64.b64encode(content).decode(), len(content), "base64"
+
+
+async def _upload(tool: Tool, use: Use, asked: Any) -> Document:
+    """Store a file."""
+    if asked.content and asked.content_base64:
+        raise InvalidArgument("content and content_base64 are both there", field=f"{ARGUMENTS}.content_base64")
+    if not asked.content and not asked.content_base64:
+        raise InvalidArgument(
+            "there is nothing to store: give the text as content, or bytes as content_base64",
+            field=f"{ARGUMENTS}.content",
+        )
+    try:
+        content = (
+            base64.b64decode(asked.content_base64, validate=True) if asked.content_base64 else asked.content.encode()
+        )
+    except (binascii.Error, ValueError):
+        raise InvalidArgument("content_base64 is not base64", field=f"{ARGUMENTS}.content_base64") from None
+    header = pb.UploadHeader(
+        record=pb.WMRecordInput(
+            entity_node_id=asked.entity_node_id or use.current_entity,
+            memory_type=asked.memory_type,
+            name=asked.name,
+            description=asked.description,
+            content_type=asked.content_type or content_type_of_name(asked.name) or (_TEXT if asked.content else ""),
+            tags=asked.tags,
+            metadata_json=orjson.dumps(asked.metadata).decode() if asked.metadata else "",
+        ),
+        size_bytes=len(content),
+        request_id=asked.request_id,
+    )
+
+    async def messages() -> AsyncIterator[pb.UploadBlobRequest]:
+        yield pb.UploadBlobRequest(header=header)
+        for start in range(0, len(content), _CHUNK_BYTES):
+            yield pb.UploadBlobRequest(chunk=content[start : start + _CHUNK_BYTES])
+
+    calls.comes_down_to(header)
+    stored = await replays.answered("contextkeep.context.v1.WorkingMemory", use.services.memory.UploadBlob, messages())
+    calls.comes_down_to(header, stored)
+    stored.ClearField("record")
+    return await plain(stored)
+
+
+async def _archived(response: pb.DeleteWMRecordResponse) -> Document:
+    return {"working_memory_id": response.record.working_memory_id, "status": "archived"}
+
+
+RECORD_ID = Argument(is_required=True)
+QUERY = Argument(path="text", is_required=True, limits={"min_length": 1}, description="Words.")
+ARCHIVED = Argument()
+WHERE = Argument(path="where_json", description="As of wm_query.")
+MEMORY_TYPES = Argument()
+
+WORKING_MEMORY_TOOLS = (
+    Tool(
+        name="wm_list",
+        context_type="WM",
+        rpc="/contextkeep.context.v1.WorkingMemory/FetchWMRecordsByEntity",
+        description="Lists the records (files, JSON documents) of an entity, newest first.",
+        arguments={
+            "entity_node_id": ENTITY,
+            "memory_types": MEMORY_TYPES,
+            "names": Argument(),
+            "name_prefix": Argument(),
+            "tags": Argument(description="All of them."),
+            "metadata": Argument(path="metadata_contains_json", description="Contained in the record's."),
+            "include_archived": ARCHIVED,
+            "page_size": page_size(50),
+            "page_token": PAGE_TOKEN,
+        },
+        rows="records",
+    ),
+    Tool(
+        name="wm_read",
+        context_type="WM",
+        rpc="/contextkeep.context.v1.WorkingMemory/FetchWMRecord",
+        description="Reads a record's content in pieces: as text, or else as base64.",
+        arguments={
+            "working_memory_id": RECORD_ID,
+            "bytes_max": Argument(type=int, default=16 * 1024, limits={"ge": 16}),
+            "page_token": PAGE_TOKEN,
+            "include_archived": ARCHIVED,
+        },
+        outputs=("content", "encoding", "record"),
+        own=_read_record,
+    ),
+    Tool(
+        name="wm_search",
+        context_type="WM",
+        rpc="/contextkeep.context.v1.WorkingMemory/SearchWMRecords",
+        description="Finds records of an entity by words, the best first.",
+        arguments={
+            "query": QUERY,
+            "entity_node_id": Argument(path="entity_node_ids", type=str, is_entity=True),
+            "memory_types": MEMORY_TYPES,
+            "where": WHERE,
+            "include_archived": ARCHIVED,
+            "limit": limit(10, 100),
+        },
+        rows="hits",
+    ),
+    Tool(
+        name="wm_query",
+        context_type="WM",
+        rpc="/contextkeep.context.v1.WorkingMemory/QueryWMRecords",
+        description="Selects columns and aggregates of all records that you may see. It takes no SQL.",
+        arguments={
+            "select": Argument(
+                is_required=True,
+                limits={"min_length": 1},
+                description='Such as "name", "metadata.topic", "count(*)", "sum(size_bytes)", "max(created_at)".',
+            ),
+            "where": Argument(
+                path="where_json",
+                description='Such as {"memory_type": "file", "size_bytes": {"$gt": 10}}. Operators: $eq $ne $gt $gte '
+                "$lt $lte $in $nin $like $ilike $exists $and $or $not.",
+            ),
+            "group_by": Argument(),
+            "order_by": Argument(type=list[OrderArguments]),
+            "limit": limit(100, 1000),
+            "include_archived": ARCHIVED,
+        },
+        rows="rows",
+    ),
+    Tool(
+        name="wm_manifest",
+        context_type="WM",
+        rpc="/contextkeep.context.v1.WorkingMemory/FetchWMManifest",
+        description="Lists the entities below an entity, each with its records by memory type.",
+        arguments={
+            "entity_node_id": Argument(path="root_node_id", is_entity=True),
+            "depth_max": limit(3, 100),
+            "edge_types": Argument(),
+            "memory_types": MEMORY_TYPES,
+            "counts_only": Argument(),
+            "page_size": page_size(50),
+            "page_token": PAGE_TOKEN,
+        },
+        rows="entities",
+        fixed={"records_max": 20},
+    ),
+    Tool(
+        name="wm_upload",
+        context_type="WM",
+        rpc="/contextkeep.context.v1.WorkingMemory/UploadBlob",
+        description="Stores a text or a file as a new record of an entity.",
+        arguments={
+            "name": Argument(type=str, is_required=True, limits={"min_length": 1}),
+            "content": Argument(type=str),
+            "content_base64": Argument(type=str, description="Bytes instead of text."),
+            "entity_node_id": Argument(type=str),
+            "memory_type": Argument(type=str, default="file"),
+            "description": Argument(type=str),
+            "content_type": Argument(type=str, description="Media type; guessed from the name."),
+            "tags": Argument(type=list[str]),
+            "metadata": Argument(type=dict[str, Any]),
+            "request_id": REQUEST_ID,
+        },
+        outputs=("working_memory_id",),
+        own=_upload,
+        idempotent=False,
+    ),
+    Tool(
+        name="wm_archive",
+        context_type="WM",
+        rpc="/contextkeep.context.v1.WorkingMemory/DeleteWMRecord",
+        description="Archives a record, which is deleted when its retention ends.",
+        arguments={"working_memory_id": RECORD_ID},
+        shape=_archived,
+        outputs=("working_memory_id", "status"),
+        destructive=True,
+    ),
+)

@@ -1,0 +1,1 @@
+"""MCP servers of tenants, and which of their tools context query may call."""

@@ -1,0 +1,382 @@
+"""Asking MCP servers of others, over streamable HTTP: the only file that speaks the protocol as a client.
+
+What a server is, is not trusted: where it is was checked and is connected to as checked, it is not followed anywhere,
+what it answers is bounded while it is read, and nothing that it says is written to a log. Each conversation is a
+connection of its own, which ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import logging
+import re
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+import orjson
+
+from context_service.mcp_servers.pure import Definition, definition
+from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
+from service_runtime.destinations import Destination, Destinations
+from service_runtime.documents import beside_the_loop
+from service_runtime.extras import install
+from service_runtime.pinned import Origin, Response, Steps, Watch, broken, cause_of
+from service_runtime.pinned import client as pinned_client
+
+if TYPE_CHECKING:
+    import httpx2
+    import mcp_types as types
+    from mcp.client.session import ClientSession
+
+_T = TypeVar("_T")
+
+ANSWER_BYTES_MAX = 1024 * 1024  # of one response, as it comes
+# Of one message, which the protocol's library reads in one go, on the event loop: a list or object takes it .3 us, a
+# value .2 us, a block of an answer 10 us, a tool 20 us. Brackets and commas of texts count, too.
+CONTAINERS_MAX, VALUES_MAX = 16_384, 50_000
+BLOCKS_MAX = 500
+TOOLS_MAX = 200  # of a server
+_LINES_MAX = 1_000  # of a response of events: an event of two lines takes the library 100 us, and may say nothing
+_SMALL_BYTES = 8 * 1024  # a message of fewer has as few of anything
+_TALK_BYTES_MAX = 4 * ANSWER_BYTES_MAX  # of all of a conversation
+_PAGES_MAX = 20
+_TEXT_CHARS_MAX = 256 * 1024  # of all texts that a tool answers
+_RESULT_BYTES = 4  # as which a byte counts that is looked through for secrets, or written again
+_BETWEEN_EVENTS, _BETWEEN_BYTES = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)"), 3
+_HTTP_ERROR, _REDIRECT = 400, 300
+_ASKS_WHO = frozenset({401, 403, 407})
+# What they log may hold what a server says, and headers.
+_TOO_TALKATIVE = ("mcp.client", "mcp.shared", "client", "httpx2", "httpcore2")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A server to talk to."""
+
+    url: str
+    secret: str = field(default="", repr=False)
+    protocol: str = ""  # how it spoke before; empty: that is to be found out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovered:
+    """What a server has."""
+
+    protocol: str
+    tools: Sequence[Definition]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a tool answered."""
+
+    structured: Any
+    texts: Sequence[str]
+    is_error: bool
+
+
+class ToolRefused(Exception):
+    """A tool was not called: its server does not define it as it was approved."""
+
+
+class McpClient:
+    """Talks to servers.
+
+    Args:
+        destinations: Where they may be.
+    """
+
+    def __init__(self, destinations: Destinations) -> None:
+        self._destinations = destinations
+        self._steps = Steps()
+        self._tls: ssl.SSLContext | None = None
+
+    async def discover(self, target: Target) -> Discovered:
+        """Return the tools of a server.
+
+        Raises:
+            AddressRefused, McpServerFailed: it cannot be asked.
+        """
+
+        async def work(session: ClientSession, watch: Watch) -> Discovered:
+            found = await _tools(session, watch)
+            kept = [one for one in found.values() if one is not None]
+            return Discovered(protocol=session.protocol_version or "", tools=kept[:TOOLS_MAX])
+
+        return await self._talk(target, work)
+
+    async def call(self, target: Target, approved: Definition, arguments: dict[str, Any]) -> Said:
+        """Return what a tool answers, if it is still the one that was approved.
+
+        Raises:
+            ToolRefused: it is not.
+            AddressRefused, McpServerFailed: its server cannot be asked.
+        """
+
+        async def work(session: ClientSession, watch: Watch) -> Said:
+            import mcp_types as types
+
+            now = (await _tools(session, watch)).get(approved.name)
+            if now is None:
+                raise ToolRefused("its server has the tool no more")
+            if now != approved:
+                raise ToolRefused("its definition is another one than was approved")
+            # Not by `call_tool`, which runs the server's own schema, with its patterns, over the answer.
+            params = types.CallToolRequestParams(name=approved.name, arguments=arguments)
+            result = await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
+            return await beside_the_loop(_RESULT_BYTES * watch.size_bytes, _said, result, target.secret)
+
+        return await self._talk(target, work)
+
+    async def _talk(self, target: Target, work: Callable[[ClientSession, Watch], Awaitable[_T]]) -> _T:
+        mcp = await _library()
+        origin = origin_of(target.url)
+        try:
+            destination = await self._destinations.checked(origin.host, origin.port)
+        except AddressRefused as error:
+            raise AddressRefused(error.message) from None
+        except (OSError, UnicodeError):
+            raise McpServerFailed("its name cannot be looked up") from None
+        if origin.scheme != "https" and not destination.is_listed:
+            raise McpServerFailed("its address is public, and not https://")
+        watch = Watch(answer_bytes_max=ANSWER_BYTES_MAX, talk_bytes_max=_TALK_BYTES_MAX)
+        try:
+            async with await self._http(target, origin, destination, watch) as http:
+                transport = mcp.streamable_http_client(
+                    target.url, http_client=http, max_sse_event_size=ANSWER_BYTES_MAX
+                )
+                async with mcp.Client(transport, mode=mcp.mode_of(target.protocol), cache=None) as client:
+                    return await work(client.session, watch)
+        except Exception as error:
+            if (refused := cause_of(error, ToolRefused)) is not None:
+                raise ToolRefused(str(refused)) from None
+            # Without its cause: that may hold anything that the server said.
+            raise McpServerFailed(_failure(error, watch)) from None
+
+    async def _http(self, target: Target, origin: Origin, destination: Destination, watch: Watch) -> httpx2.AsyncClient:
+        if self._tls is None and origin.scheme == "https":
+            self._tls = await asyncio.to_thread(ssl.create_default_context)
+        headers = {"authorization": f"Bearer {target.secret}"} if target.secret else {}
+        return pinned_client(
+            origin,
+            destination,
+            watch,
+            tls=self._tls,
+            headers=headers,
+            check=partial(_check, watch=watch),
+            steps=self._steps,
+            readable=partial(_readable, watch=watch),
+        )
+
+
+def origin_of(url: str) -> Origin:
+    """Return where a URL leads.
+
+    Raises:
+        InvalidArgument: it is none that a server may have.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise InvalidArgument("server.url is no URL", field="server.url") from None
+    if parts.scheme not in ("http", "https") or not host or not url.isascii() or not url.isprintable() or " " in url:
+        raise InvalidArgument("server.url is no https:// or http:// URL of ASCII characters", field="server.url")
+    if (
+        parts.username is not None
+        or parts.password is not None
+        or "?" in url
+        or "#" in url
+        or "\\" in url
+        or "%" in host
+    ):
+        raise InvalidArgument(
+            "server.url has a user, a query or a fragment; a secret goes into bearer_secret", field="server.url"
+        )
+    return Origin(scheme=parts.scheme, host=host, port=port or (443 if parts.scheme == "https" else 80))
+
+
+def _check(response: Response, watch: Watch) -> None:
+    status = response.status_code
+    if status in _ASKS_WHO:
+        raise watch.failed(f"it asks for authentication, or refuses it (HTTP {status})")
+    if _REDIRECT <= status < _HTTP_ERROR:
+        raise watch.failed(f"it redirects (HTTP {status}), and is not followed")
+
+
+async def _readable(response: Response, body: AsyncIterator[bytes], watch: Watch) -> AsyncIterator[bytes]:
+    """Pass on an answer, each of its messages once it is known to cost little to read."""
+    if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+        whole = bytearray()
+        async for chunk in body:
+            whole += chunk
+        await _check_message(whole, watch)
+        yield bytes(whole)
+        return
+    held, lines = bytearray(), 0
+    async for chunk in body:
+        lines += chunk.count(b"\n") + chunk.count(b"\r")
+        if lines > _LINES_MAX:
+            raise watch.failed(f"it answers more than {_LINES_MAX} lines of events")
+        looked_at = max(len(held) - _BETWEEN_BYTES, 0)
+        held += chunk
+        ends = [found.end() for found in _BETWEEN_EVENTS.finditer(held, looked_at)]
+        if not ends:
+            continue
+        for event in _BETWEEN_EVENTS.split(held[: ends[-1]]):
+            await _check_message(_data_of(event), watch)
+        yield bytes(held[: ends[-1]])
+        del held[: ends[-1]]
+    if held:
+        await _check_message(_data_of(held), watch)
+        yield bytes(held)
+
+
+def _data_of(event: bytes | bytearray) -> bytes:
+    """Return what an event says, without the names of its fields."""
+    lines = event.removeprefix(codecs.BOM_UTF8).splitlines()
+    return b"\n".join(line.partition(b":")[2] for line in lines if line.startswith(b"data"))
+
+
+async def _check_message(text: bytes | bytearray, watch: Watch) -> None:
+    """Refuse a message of more lists, values, blocks or tools than the library reads in some milliseconds.
+
+    Raises:
+        NotToBeRead: it has more.
+    """
+    if len(text) <= _SMALL_BYTES:
+        return
+    containers = text.count(b"{") + text.count(b"[")
+    if containers > CONTAINERS_MAX:
+        raise watch.failed(f"it answers more than {CONTAINERS_MAX} lists and objects in one message")
+    if text.count(b",") > VALUES_MAX:
+        raise watch.failed(f"it answers more than {VALUES_MAX} values in one message")
+    if containers <= BLOCKS_MAX:
+        return
+    try:
+        result = (await beside_the_loop(len(text), orjson.loads, text))["result"]
+        blocks, tools = (len(result.get(name, ())) for name in ("content", "tools"))
+    except ValueError:
+        raise watch.failed("it answers what is not JSON") from None
+    except (TypeError, LookupError, AttributeError):
+        return  # the library says what is wrong with it
+    if blocks > BLOCKS_MAX:
+        raise watch.failed(f"its tool answers {blocks} blocks; the limit is {BLOCKS_MAX}")
+    if tools > 2 * TOOLS_MAX:
+        raise watch.failed(f"it lists {tools} tools at once; the limit is {2 * TOOLS_MAX}")
+
+
+def _failure(error: Exception, watch: Watch) -> str:
+    """Return what is wrong with a server, in our words."""
+    if watch.failure:
+        return watch.failure
+    if said := broken(error):
+        return said
+    if watch.status >= _HTTP_ERROR:
+        return f"it answers HTTP {watch.status}"
+    return "it does not speak the Model Context Protocol over streamable HTTP"
+
+
+async def _tools(session: ClientSession, watch: Watch) -> dict[str, Definition | None]:
+    """Return the tools of a server by name; None: there are several of it, or it is none that can be kept."""
+    import mcp_types as types
+
+    found: dict[str, Definition | None] = {}
+    cursor: str | None = None
+    for _ in range(_PAGES_MAX):
+        params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
+        page = await session.send_request(types.ListToolsRequest(params=params), types.ListToolsResult)
+        listed = page.tools[: 2 * TOOLS_MAX]
+        definitions = await beside_the_loop(_RESULT_BYTES * watch.size_bytes, _definitions, listed)
+        for one, said in zip(listed, definitions, strict=True):
+            found[one.name] = None if one.name in found else said
+        cursor = page.next_cursor
+        if not cursor or len(found) > 2 * TOOLS_MAX:
+            break
+    return found
+
+
+def _definitions(tools: Sequence[types.Tool]) -> list[Definition | None]:
+    return list(map(_definition, tools))
+
+
+def _definition(tool: types.Tool) -> Definition | None:
+    return definition(
+        tool.name,
+        title=tool.title or "",
+        description=tool.description or "",
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=tool.annotations.model_dump(by_alias=True, exclude_none=True) if tool.annotations else {},
+        meta=tool.meta or {},
+    )
+
+
+def _said(result: types.CallToolResult, secret: str) -> Said:
+    left = _TEXT_CHARS_MAX
+    texts = []
+    for one in result.content:
+        text = getattr(one, "text", None)
+        if isinstance(text, str) and left > 0:
+            texts.append(_without(secret, text[:left]))
+            left -= len(text)
+    return Said(structured=_without(secret, result.structured_content), texts=texts, is_error=bool(result.is_error))
+
+
+def _without(secret: str, value: Any) -> Any:
+    """Return what a server says without the secret that it was told, be it in names or in values."""
+    if not secret:
+        return value
+    if isinstance(value, str):
+        return value.replace(secret, "[secret]")
+    if isinstance(value, list):
+        return [_without(secret, one) for one in value]
+    if isinstance(value, dict):
+        return {_without(secret, name): _without(secret, one) for name, one in value.items()}
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Library:
+    Client: Any
+    streamable_http_client: Any
+    modern: frozenset[str]
+
+    def mode_of(self, protocol: str) -> str:
+        if not protocol:
+            return "auto"
+        return protocol if protocol in self.modern else "legacy"
+
+
+_loaded: list[_Library] = []
+
+
+async def _library() -> _Library:
+    """Return the library, which takes a second to load, the first time beside the loop.
+
+    Raises:
+        McpServerFailed: it is not installed.
+    """
+    if not _loaded:
+        try:
+            _loaded.append(await asyncio.to_thread(_load))
+        except ImportError:
+            raise McpServerFailed(f"the service cannot ask any: {install('mcp')}") from None
+    return _loaded[0]
+
+
+def _load() -> _Library:
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+    for name in _TOO_TALKATIVE:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    return _Library(
+        Client=Client, streamable_http_client=streamable_http_client, modern=frozenset(MODERN_PROTOCOL_VERSIONS)
+    )

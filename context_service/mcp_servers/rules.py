@@ -1,0 +1,430 @@
+"""MCP servers of tenants, and which of their tools context query may ask.
+
+Administrators put servers, have their tools discovered, and approve single ones. A tool runs if it declares that it is
+read-only, if it or an administrator says that it is search-safe, if it is approved, and if nothing of that changed
+since: all of it is looked at again for each question, in the database and on the server itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+
+from context_service.kernel.catalog import Catalog, check_unbound
+from context_service.mcp_servers.client import McpClient, Said, Target, ToolRefused, origin_of
+from context_service.mcp_servers.pure import (
+    Definition,
+    Tool,
+    approval_of,
+    arguments_for,
+    check_arguments,
+    filled,
+    provider_id_of,
+)
+from context_service.mcp_servers.store import SERVERS, McpRows, sealed, sealed_again
+from contextkeep.errors import (
+    InvalidArgument,
+    McpServerFailed,
+    McpServerNotFound,
+    McpToolChanged,
+    McpToolNotDeclared,
+    McpToolNotFound,
+    SecretUnreadable,
+)
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.calls import answer_s, aside, remaining_s
+from service_runtime.checks import check_stored, check_text
+from service_runtime.copying import copied
+from service_runtime.destinations import Destinations, literal_of
+from service_runtime.documents import parse_object
+from service_runtime.postgres import Database, Row, Tenant, Transaction
+from service_runtime.requests import Request, Requests
+from service_runtime.sealing import KeyRing, key_id_of
+
+SERVERS_MAX = 50  # of a tenant
+APPROVED_MAX = 100  # tools of a tenant
+SERVER_ID_CHARS_MAX = 40
+URL_CHARS_MAX = 1_000
+SECRET_CHARS_MIN, SECRET_CHARS_MAX = 8, 4_096
+ARGUMENTS_BYTES_MAX = 16 * 1024
+_ARGUMENTS_NESTING_MAX = 10
+NAME_CHARS_MAX = 200
+TOOL_CHARS_MAX = 128
+_DISCOVERY_S = 20.0
+_ID = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_SECRET = re.compile(r"[\x21-\x7e]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerInput:
+    """What an administrator says of a server."""
+
+    server_id: str
+    display_name: str
+    url: str
+    is_disabled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A server, as it is stored, but for its secret."""
+
+    server_id: str
+    display_name: str
+    url: str
+    is_disabled: bool
+    has_secret: bool
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    updated_by: str
+    discovered_at: datetime | None
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """What an administrator says of a tool."""
+
+    server_id: str
+    tool_name: str
+    arguments_json: str
+    is_default: bool
+    records_search_safe: bool
+    definition_sha256: str  # that was read; empty: whichever there is
+
+
+class McpServers:
+    """MCP servers; each time for a principal.
+
+    Args:
+        database: Where they are.
+        client: Talks to them.
+        keys: Seal their secrets.
+        destinations: Where they may be.
+        requests: The request ids of this service.
+    """
+
+    def __init__(
+        self, database: Database, client: McpClient, keys: KeyRing, destinations: Destinations, *, requests: Requests
+    ) -> None:
+        self._database = database
+        self._client = client
+        self._keys = keys
+        self._destinations = destinations
+        self._rows = McpRows(database)
+        self._catalog = Catalog(
+            database,
+            SERVERS,
+            requests=requests,
+            of_row=lambda row: Server(**row._asdict()),
+            not_found=_no_server,
+            check_count=lambda count: check_stored("MCP servers", count, SERVERS_MAX),
+        )
+
+    @property
+    def changes(self) -> int:
+        """See `Catalog`."""
+        return self._catalog.changes
+
+    async def put(
+        self, said: ServerInput, *, secret: str, clears_secret: bool, principal: Principal, request: Request | None
+    ) -> Server:
+        """Write a server as it is said, whether there was one or not.
+
+        Args:
+            said: What.
+            secret: What it is shown from now on; empty: what it was.
+            clears_secret: Whether it is shown none from now on.
+            principal: Whose it is.
+            request: Makes it happen once.
+
+        Raises:
+            InvalidArgument: a field is malformed, or the secret must be said again.
+            AddressRefused: it is an address that nothing is sent to.
+            SecretsKeyMissing: nothing can seal the secret.
+            LimitExceeded: too much is said, or there are too many.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, "MCP servers")
+        self._check(said, secret, clears_secret)
+
+        async def work(transaction: Transaction) -> Server:
+            before = await self._rows.lock(transaction, said.server_id)
+            kept_secret = None if clears_secret or before is None else before.secret
+            if secret:
+                kept_secret = self._keys.seal(secret, _bound(transaction.tenant_id, said.server_id))
+            elif before is not None and kept_secret is not None and origin_of(before.url) != origin_of(said.url):
+                raise InvalidArgument(
+                    "the server is elsewhere now: say bearer_secret again, or clear_secret", field="bearer_secret"
+                )
+            values = {
+                "display_name": said.display_name or said.server_id,
+                "url": said.url,
+                "is_disabled": said.is_disabled,
+                "secret": kept_secret,
+                "secret_key_id": key_id_of(kept_secret) if kept_secret else "",
+            }
+            return await self._catalog.put_in(transaction, said.server_id, values, by=principal.subject)
+
+        return await self._catalog.write(work, principal=principal, request=request)
+
+    async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[Server], str]:
+        """Return a page of servers, by id, and the token of the next one.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        return await self._catalog.page(page, query=("ListMcpServers", principal.tenant_id), principal=principal)
+
+    async def delete(self, server_id: str, *, principal: Principal, request: Request | None) -> None:
+        """Remove a server, its secret, and what is known of its tools.
+
+        Raises:
+            InvalidArgument: this is no id.
+            McpServerNotFound: there is none.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, "MCP servers")
+        _check_id(server_id)
+        await self._catalog.delete(server_id, principal=principal, request=request)
+
+    async def discover(self, server_id: str, *, principal: Principal) -> list[Tool]:
+        """Ask a server for its tools, keep them, and return all that are known of it.
+
+        Raises:
+            InvalidArgument: this is no id.
+            McpServerNotFound: there is none, or it was removed meanwhile.
+            AddressRefused, McpServerFailed, SecretUnreadable: it cannot be asked; nothing changed.
+            PermissionDenied: the key is bound.
+        """
+        check_unbound(principal, "MCP servers")
+        _check_id(server_id)
+        row = await self._rows.target(principal, server_id)
+        if row is None:
+            raise _no_server(server_id)
+        target = self._target(row.url, row.secret, "", principal.tenant_id, server_id)
+        seconds = min(_DISCOVERY_S, answer_s(remaining_s()))
+        try:
+            async with aside(), asyncio.timeout(seconds):
+                found = await self._client.discover(target)
+        except TimeoutError:
+            raise McpServerFailed(f"the MCP server does not answer within {seconds:.0f} s") from None
+        except McpServerFailed as error:
+            raise McpServerFailed(f"the MCP server cannot be asked: {error.message}") from None
+        tools = [(provider_id_of(server_id, one.name), one) for one in found.tools]
+
+        async def work(transaction: Transaction) -> None:
+            now = await self._rows.lock(transaction, server_id)
+            if now is None or now.url != row.url:
+                raise _no_server(server_id)
+            await self._rows.discovered(transaction, server_id, tools, protocol=found.protocol)
+
+        await self._catalog.write(work, principal=principal, request=None)
+        known = await self._rows.tools(principal, server_id=server_id, after=("", ""), count=SERVERS_MAX * APPROVED_MAX)
+        return [_tool(one) for one in known]
+
+    async def tools(self, page: pages.PageRequest, *, server_id: str, principal: Principal) -> tuple[list[Tool], str]:
+        """Return a page of tools, by server and name, and the token of the next one.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        if server_id:
+            _check_id(server_id)
+        query = ("ListMcpTools", principal.tenant_id, server_id)
+        after_server, after_tool = pages.decode_texts(query, page.token, parts=2)
+        count = pages.page_size(page.size)
+        rows = await self._rows.tools(principal, server_id=server_id, after=(after_server, after_tool), count=count + 1)
+        rows, token = pages.cut(query, rows, count, key=lambda row: (row.server_id, row.tool_name))
+        return [_tool(row) for row in rows], token
+
+    async def approve(self, said: Approval, *, principal: Principal, request: Request | None) -> Tool:
+        """Let a tool be asked, as it was discovered last.
+
+        Raises:
+            InvalidArgument: a field is malformed, or the arguments are none for the tool.
+            McpToolNotFound: there is none, or it is gone.
+            McpToolNotDeclared: it does not declare what it must.
+            McpToolChanged: it is another one than was read.
+            LimitExceeded: too much is said, or there are too many.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, "MCP servers")
+        _check_tool(said.server_id, said.tool_name)
+        given = None
+        if said.arguments_json:
+            given = parse_object(
+                "arguments_json",
+                said.arguments_json,
+                size_bytes_max=ARGUMENTS_BYTES_MAX,
+                nesting_max=_ARGUMENTS_NESTING_MAX,
+            )
+
+        async def work(transaction: Transaction) -> Tool:
+            row = await self._rows.lock_tool(transaction, said.server_id, said.tool_name)
+            if row is None or row.is_gone:
+                raise _no_tool(said.server_id, said.tool_name)
+            tool = _tool(row)
+            if said.definition_sha256 and said.definition_sha256 != tool.definition.sha256:
+                raise McpToolChanged("the tool is defined otherwise than the definition that was read")
+            if not tool.declares_read_only:
+                raise McpToolNotDeclared("the tool does not declare that it is read-only: only its server can")
+            if not tool.declares_search_safe and not said.records_search_safe:
+                raise McpToolNotDeclared(
+                    "the tool does not declare that it is search-safe: its server can, or record_search_safe"
+                )
+            arguments = arguments_for(tool.definition.said) if given is None else given
+            check_arguments(tool.definition.said, arguments)
+            count = await self._rows.approve(
+                transaction,
+                said.server_id,
+                said.tool_name,
+                approved_sha256=approval_of(row.url, tool.definition.sha256),
+                by=principal.subject,
+                recorded_by=principal.subject if said.records_search_safe and not tool.declares_search_safe else "",
+                is_default=said.is_default,
+                arguments=orjson.dumps(arguments).decode(),
+            )
+            check_stored("approved MCP tools", count, APPROVED_MAX)
+            return _tool(await self._rows.tool(transaction, said.server_id, said.tool_name))
+
+        return await self._catalog.write(work, principal=principal, request=request)
+
+    async def unapprove(self, server_id: str, tool_name: str, *, principal: Principal, request: Request | None) -> Tool:
+        """Take the approval of a tool away, and all that was said with it.
+
+        Raises:
+            InvalidArgument: a field is malformed.
+            McpToolNotFound: there is none.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, "MCP servers")
+        _check_tool(server_id, tool_name)
+
+        async def work(transaction: Transaction) -> Tool:
+            if await self._rows.lock_tool(transaction, server_id, tool_name) is None:
+                raise _no_tool(server_id, tool_name)
+            await self._rows.unapprove(transaction, server_id, tool_name)
+            return _tool(await self._rows.tool(transaction, server_id, tool_name))
+
+        return await self._catalog.write(work, principal=principal, request=request)
+
+    async def approved(self, *, principal: Principal) -> list[Tool]:
+        """Return the tools that were approved, also those that do not run any more, by provider."""
+        return [_tool(row) for row in await self._rows.approved(principal)]
+
+    async def ask(self, provider_id: str, *, question: str, limit: int, principal: Principal) -> tuple[Tool, Said]:
+        """Ask a tool, if it may be asked.
+
+        Raises:
+            ToolRefused: it may not, and was not called.
+            AddressRefused, McpServerFailed, SecretUnreadable: its server cannot be asked.
+        """
+        row = await self._rows.tool_of(principal, provider_id)
+        if row is None:
+            raise ToolRefused("it is removed")
+        tool = _tool(row)
+        if tool.refused:
+            raise ToolRefused(tool.refused)
+        target = self._target(row.url, row.secret, row.protocol, principal.tenant_id, row.server_id)
+        arguments = filled(orjson.loads(tool.arguments), question=question, limit=limit)
+        return tool, await self._client.call(target, tool.definition, arguments)
+
+    def _target(self, url: str, secret: bytes | None, protocol: str, tenant_id: UUID, server_id: str) -> Target:
+        shown = self._keys.open(bytes(secret), _bound(tenant_id, server_id)) if secret is not None else ""
+        return Target(url=url, secret=shown, protocol=protocol)
+
+    def _check(self, said: ServerInput, secret: str, clears_secret: bool) -> None:
+        _check_id(said.server_id, field="server.server_id")
+        check_text("server.display_name", said.display_name, chars_max=NAME_CHARS_MAX)
+        check_text("server.url", said.url, chars_max=URL_CHARS_MAX, required=True)
+        origin = origin_of(said.url)
+        if literal := literal_of(origin.host):
+            self._destinations.check(literal, origin.port)
+        if secret and clears_secret:
+            raise InvalidArgument("give bearer_secret or clear_secret, one of them", field="clear_secret")
+        if not secret:
+            return
+        check_text("bearer_secret", secret, chars_max=SECRET_CHARS_MAX)
+        if len(secret) < SECRET_CHARS_MIN or not _SECRET.fullmatch(secret):
+            raise InvalidArgument(
+                f"bearer_secret is not {SECRET_CHARS_MIN} or more printable ASCII characters without spaces",
+                field="bearer_secret",
+            )
+
+
+@dataclass(slots=True)
+class Rotated:
+    """What became of the secrets."""
+
+    sealed_again: int = 0
+    unreadable: int = 0
+    databases_away: tuple[str, ...] = ()  # that do not answer: the secrets there are as they were
+
+
+async def rotate(tenants: Sequence[Tenant], keys: KeyRing) -> Rotated:
+    """Seal with the newest key what others sealed, so that these may go; what no key opens stays as it is.
+
+    Raises:
+        Unavailable: Postgres does not answer.
+    """
+    rotated = Rotated()
+    for tenant in tenants:
+        after = ""
+        while rows := await sealed(tenant, without_key_id=keys.newest_id, after=after):
+            for row in rows:
+                after, before = row.server_id, bytes(row.secret)
+                bound = _bound(tenant.tenant_id, row.server_id)
+                try:
+                    now = keys.seal(keys.open(before, bound), bound)
+                except SecretUnreadable:
+                    rotated.unreadable += 1
+                    continue
+                rotated.sealed_again += await sealed_again(tenant, row.server_id, before, now, keys.newest_id)
+    return rotated
+
+
+def _bound(tenant_id: UUID, server_id: str) -> tuple[str, ...]:
+    return "mcp_server", str(tenant_id), server_id
+
+
+def _check_id(server_id: str, *, field: str = "server_id") -> None:
+    check_text(field, server_id, chars_max=SERVER_ID_CHARS_MAX, required=True)
+    if not _ID.fullmatch(server_id):
+        raise InvalidArgument(f"{field} is not of small letters, digits and hyphens, a letter first", field=field)
+
+
+def _check_tool(server_id: str, tool_name: str) -> None:
+    _check_id(server_id)
+    check_text("tool_name", tool_name, chars_max=TOOL_CHARS_MAX, required=True)
+
+
+def _no_server(server_id: str) -> McpServerNotFound:
+    return McpServerNotFound("there is no such MCP server", server_id=server_id)
+
+
+def _no_tool(server_id: str, tool_name: str) -> McpToolNotFound:
+    return McpToolNotFound("there is no such tool", server_id=server_id, tool_name=tool_name)
+
+
+def _tool(row: Row) -> Tool:
+    return copied(
+        Tool,
+        row,
+        definition=Definition(name=row.tool_name, text=row.definition),
+        server_name=row.display_name,
+        server_url=row.url,
+        server_is_disabled=row.is_disabled,
+    )

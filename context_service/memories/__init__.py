@@ -1,0 +1,1 @@
+"""Memories: statements about a user that are kept, and found, across contexts."""

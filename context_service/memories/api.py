@@ -1,0 +1,217 @@
+"""The RPCs of `Knowledge` about memories: parse, one call, render."""
+
+from __future__ import annotations
+
+from context_service.contexts.wire.requests import somebody_of
+from context_service.kernel.wire import times
+from context_service.kernel.wire.imported import imported_of
+from context_service.memories.model import (
+    Experience,
+    Memory,
+    MemoryFilter,
+    MemoryInput,
+    MemoryKind,
+    MemorySource,
+    MemoryState,
+)
+from context_service.memories.rules.consolidate import Consolidated, Consolidating
+from context_service.memories.rules.memories import Memories
+from context_service.memories.rules.recall import LIMIT_DEFAULT, SENTENCES_DEFAULT, Asked, MemoryRecalling
+from contextkeep.context.v1 import knowledge_pb2 as pb
+from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.errors import InvalidArgument
+from service_runtime.copying import copied
+from service_runtime.documents import beside_the_loop
+from service_runtime.ids import parse_id
+from service_runtime.pages import PageRequest
+from service_runtime.requests import RESPONSE, request_of, unpacked
+
+_MEMORY_BYTES = 80  # to render a memory or a source takes as long as to parse so many bytes
+
+_KINDS = {
+    MemoryKind.FACT: pb.MEMORY_KIND_FACT,
+    MemoryKind.PREFERENCE: pb.MEMORY_KIND_PREFERENCE,
+    MemoryKind.EXPERIENCE: pb.MEMORY_KIND_EXPERIENCE,
+    MemoryKind.OBSERVATION: pb.MEMORY_KIND_OBSERVATION,
+}
+_STATES = {
+    MemoryState.PENDING: pb.MEMORY_STATE_PENDING,
+    MemoryState.INDEXED: pb.MEMORY_STATE_INDEXED,
+    MemoryState.FAILED: pb.MEMORY_STATE_FAILED,
+}
+
+
+class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about memories."""
+
+    _memories: Memories
+    _remembering: MemoryRecalling
+    _consolidating: Consolidating
+
+    async def RetainMemory(self, request: pb.RetainMemoryRequest, context: object) -> pb.RetainMemoryResponse:
+        """Keep a statement."""
+
+        def without_text(memory: Memory) -> pb.RetainMemoryResponse:
+            """Render what is stored: a text that a user lets be forgotten is not, and the repeat says it itself."""
+            response = pb.RetainMemoryResponse(memory=_memory(memory))
+            for name in ("text", "key", "experience", "sources"):
+                response.memory.ClearField(name)
+            return response
+
+        def replay(answer: dict[str, str]) -> pb.RetainMemoryResponse:
+            response = pb.RetainMemoryResponse.FromString(unpacked(answer[RESPONSE]))
+            said = request.memory
+            response.memory.text, response.memory.key = said.text, said.key
+            if said.HasField("experience"):
+                response.memory.experience.CopyFrom(said.experience)
+            if said.HasField("source"):
+                response.memory.sources.append(said.source)
+            return response
+
+        memory = await self._memories.retain(
+            _input(request.memory),
+            principal=somebody_of(request.subject_user_id),
+            request=request_of("RetainMemory", request, response=without_text, replay=replay),
+        )
+        return pb.RetainMemoryResponse(memory=_memory(memory))
+
+    async def RecallMemories(self, request: pb.RecallMemoriesRequest, context: object) -> pb.RecallMemoriesResponse:
+        """Find memories."""
+        asked = Asked(
+            query=request.query,
+            limit=request.limit if request.HasField("limit") else LIMIT_DEFAULT,
+            which=_filter(request.filter),
+        )
+        found = await self._remembering.recall(asked, principal=somebody_of(request.subject_user_id))
+        return pb.RecallMemoriesResponse(
+            memories=[pb.RecalledMemory(memory=_memory(one), score=score) for one, score in found.memories],
+            mode=found.mode,
+            meaning_error=found.error,
+        )
+
+    async def ReflectMemories(self, request: pb.ReflectMemoriesRequest, context: object) -> pb.ReflectMemoriesResponse:
+        """Say what is remembered."""
+        asked = Asked(
+            query=request.query,
+            limit=request.limit if request.HasField("limit") else SENTENCES_DEFAULT,
+            which=_filter(request.filter),
+        )
+        reflected = await self._remembering.reflect(asked, principal=somebody_of(request.subject_user_id))
+        return copied(
+            pb.ReflectMemoriesResponse,
+            reflected,
+            memory_ids=[str(one.memory_id) for one in reflected.memories],
+            mode=reflected.recalled.mode,
+            meaning_error=reflected.recalled.error,
+        )
+
+    async def ListMemories(self, request: pb.ListMemoriesRequest, context: object) -> pb.ListMemoriesResponse:
+        """Answer a page of memories."""
+        found, next_page_token = await self._memories.page(
+            _filter(request.filter),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=somebody_of(request.subject_user_id),
+        )
+        size = sum(_MEMORY_BYTES * (1 + len(one.sources)) for one in found)
+        memories = await beside_the_loop(size, lambda: list(map(_memory, found)))
+        return pb.ListMemoriesResponse(memories=memories, next_page_token=next_page_token)
+
+    async def UpdateMemory(self, request: pb.UpdateMemoryRequest, context: object) -> pb.UpdateMemoryResponse:
+        """Correct a memory."""
+
+        def response(memory: Memory) -> pb.UpdateMemoryResponse:
+            return pb.UpdateMemoryResponse(memory=_memory(memory))
+
+        memory = await self._memories.update(
+            parse_id("memory_id", request.memory_id),
+            _input(request.memory),
+            tuple(dict.fromkeys(request.update_mask.paths)),
+            expected_version=request.expected_version,
+            principal=somebody_of(request.subject_user_id),
+            request=request_of("UpdateMemory", request, response=response),
+        )
+        return response(memory)
+
+    async def ForgetMemory(self, request: pb.ForgetMemoryRequest, context: object) -> pb.ForgetMemoryResponse:
+        """Remove a memory."""
+        await self._memories.forget(
+            parse_id("memory_id", request.memory_id),
+            principal=somebody_of(request.subject_user_id),
+            request=request_of("ForgetMemory", request, response=lambda _: pb.ForgetMemoryResponse()),
+        )
+        return pb.ForgetMemoryResponse()
+
+    async def ConsolidateMemories(
+        self, request: pb.ConsolidateMemoriesRequest, context: object
+    ) -> pb.ConsolidateMemoriesResponse:
+        """Merge duplicates, and promote lessons."""
+        principal, runs = somebody_of(request.subject_user_id), tuple(dict.fromkeys(request.run_context_ids))
+        if request.apply:
+            once = request_of("ConsolidateMemories", request, response=_consolidated)
+            done = await self._consolidating.apply(runs, request.plan, principal=principal, request=once)
+        elif request.plan or request.request_id:
+            field = "plan" if request.plan else "request_id"
+            raise InvalidArgument(f"{field} is for what is applied, and this is a dry run", field=field)
+        else:
+            done = await self._consolidating.dry_run(runs, principal=principal)
+        return _consolidated(done)
+
+
+def _consolidated(done: Consolidated) -> pb.ConsolidateMemoriesResponse:
+    return copied(
+        pb.ConsolidateMemoriesResponse,
+        done,
+        merged=[copied(pb.MergedMemories, one) for one in done.merged],
+        promoted=[copied(pb.PromotedLesson, one) for one in done.promoted],
+    )
+
+
+def _input(said: pb.MemoryInput) -> MemoryInput:
+    source, experience = said.source, said.experience
+    return copied(
+        MemoryInput,
+        said,
+        kind=_kind("memory.kind", said.kind or pb.MEMORY_KIND_FACT),
+        confidence=said.confidence if said.HasField("confidence") else 1.0,
+        source=copied(MemorySource, source) if said.HasField("source") else None,
+        happened_at=times.time_of("memory.happened_at", said.happened_at) if said.HasField("happened_at") else None,
+        experience=Experience(
+            goal=experience.goal,
+            outcome=experience.outcome,
+            quality=experience.quality if experience.HasField("quality") else None,
+        )
+        if said.HasField("experience")
+        else None,
+    )
+
+
+def _filter(said: pb.MemoryFilter) -> MemoryFilter:
+    return MemoryFilter(
+        kinds=frozenset(_kind(f"filter.kinds[{place}]", kind) for place, kind in enumerate(said.kinds)),
+        key=said.key,
+        holding_only=said.holding_only,
+        happened_from=times.time_of("filter.happened_from", said.happened_from)
+        if said.HasField("happened_from")
+        else None,
+        happened_to=times.time_of("filter.happened_to", said.happened_to) if said.HasField("happened_to") else None,
+    )
+
+
+def _kind(field: str, number: int) -> MemoryKind:
+    """Return a kind; raises InvalidArgument for one of a newer client."""
+    for kind, known in _KINDS.items():
+        if known == number:
+            return kind
+    raise InvalidArgument(f"{field} is no kind: {number}", field=field)
+
+
+def _memory(one: Memory) -> pb.Memory:
+    return copied(
+        pb.Memory,
+        one,
+        kind=_KINDS[one.kind],
+        sources=[copied(pb.MemorySource, source) for source in one.sources],
+        experience=copied(pb.MemoryExperience, one.experience) if one.experience else None,
+        state=_STATES[one.state],
+        imported=imported_of(one.imported_json),
+    )

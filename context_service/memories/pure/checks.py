@@ -1,0 +1,82 @@
+"""What callers say of memories, checked where it comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from context_service.memories.model import MemoryFilter, MemoryInput, MemoryKind
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_between, check_text, check_texts
+
+TEXT_CHARS_MAX = 8_000
+KEY_CHARS_MAX = 200
+EXPERIENCE_CHARS_MAX = 2_000  # of a goal, and of an outcome
+LABEL_CHARS_MAX, URI_CHARS_MAX, REF_CHARS_MAX = 500, 2_000, 200
+QUERY_CHARS_MAX = 8_000
+RUNS_MAX = 20
+NAME_CHARS_MAX = 512  # of an app, or an agent bundle
+
+
+def check_memory(said: MemoryInput) -> None:
+    """Refuse what is no memory.
+
+    Raises:
+        InvalidArgument, LimitExceeded: the field is named.
+    """
+    if not said.text.strip():
+        raise InvalidArgument("memory.text is blank", field="memory.text")
+    check_text("memory.text", said.text, chars_max=TEXT_CHARS_MAX)
+    check_text("memory.key", said.key, chars_max=KEY_CHARS_MAX)
+    check_text("memory.app_id", said.app_id, chars_max=NAME_CHARS_MAX)
+    check_text("memory.agent_bundle_id", said.agent_bundle_id, chars_max=NAME_CHARS_MAX)
+    check_between("memory.confidence", said.confidence, 0, 1)
+    if source := said.source:
+        for name, text, chars_max in (
+            ("label", source.label, LABEL_CHARS_MAX),
+            ("uri", source.uri, URI_CHARS_MAX),
+            ("context_id", source.context_id, REF_CHARS_MAX),
+            ("ref", source.ref, REF_CHARS_MAX),
+        ):
+            check_text(f"memory.source.{name}", text, chars_max=chars_max)
+    if experience := said.experience:
+        if said.kind is not MemoryKind.EXPERIENCE:
+            raise InvalidArgument(
+                f"memory.experience is for the kind experience, and this is a {said.kind.value}",
+                field="memory.experience",
+            )
+        check_text("memory.experience.goal", experience.goal, chars_max=EXPERIENCE_CHARS_MAX)
+        check_text("memory.experience.outcome", experience.outcome, chars_max=EXPERIENCE_CHARS_MAX)
+        if experience.quality is not None:
+            check_between("memory.experience.quality", experience.quality, 0, 1)
+
+
+def check_filter(which: MemoryFilter) -> None:
+    """Refuse what no memory can be found by.
+
+    Raises:
+        InvalidArgument, LimitExceeded: the field is named.
+    """
+    check_text("filter.key", which.key, chars_max=KEY_CHARS_MAX)
+    if which.happened_from and which.happened_to and which.happened_from >= which.happened_to:
+        raise InvalidArgument("filter.happened_to is not behind happened_from", field="filter.happened_to")
+
+
+def check_question(query: str, *, limit: int, limit_max: int) -> None:
+    """Refuse what cannot be asked.
+
+    Raises:
+        InvalidArgument, LimitExceeded: the field is named.
+    """
+    if not query.strip():
+        raise InvalidArgument("query is blank", field="query")
+    check_text("query", query, chars_max=QUERY_CHARS_MAX)
+    check_between("limit", limit, 1, limit_max)
+
+
+def check_runs(runs: Sequence[str]) -> None:
+    """Refuse runs that none can be.
+
+    Raises:
+        InvalidArgument, LimitExceeded: the field is named.
+    """
+    check_texts("run_context_ids", runs, count_max=RUNS_MAX, chars_max=REF_CHARS_MAX)

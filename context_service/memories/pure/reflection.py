@@ -1,0 +1,64 @@
+"""Reflecting without a model: the best sentence of each memory that matters, the newest first. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from context_service.memories.model import Memory
+from context_service.memories.pure.texts import said_by, statement_of
+from context_service.retrieval.pure.terms import asked_terms, terms_of
+
+METHOD = "extractive"
+SENTENCE_CHARS = 400
+MATTERS = 0.5  # of the most terms of the question that a memory has: what has fewer is beside the question
+NEAREST = 3  # where none has a term, and meaning found them: so many of the best
+
+_DATE_CHARS = len(" (2026-11-01)\n")
+_SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
+
+
+def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int) -> tuple[str, list[Memory]]:
+    """Return one statement, a line for each sentence, and the memories that it rests on, in their order.
+
+    Args:
+        query: What is asked.
+        found: The best first. Those that are superseded are no part of the statement.
+        limit: Sentences.
+        chars_max: Of the statement.
+    """
+    holding = [memory for memory in found if memory.superseded_by is None]
+    if not holding:
+        return "", []
+    asked = frozenset(asked_terms(query))
+    said: dict[bytes, list[Memory]] = {}  # by what a sentence says, with all that say so
+    sentences: dict[bytes, str] = {}
+    chars = 0
+    for memory in _mattering(holding, asked):
+        sentence = _best(memory.text, asked)
+        key = statement_of(sentence, None)
+        if key not in said:
+            chars += len(sentence) + _DATE_CHARS
+            if len(said) >= limit or (said and chars > chars_max):
+                continue
+        said.setdefault(key, []).append(memory)
+        sentences.setdefault(key, sentence)
+    newest = sorted(said.items(), key=lambda one: max((each.happened_at, each.seq) for each in one[1]), reverse=True)
+    lines = [f"{sentences[key]} ({max(one.happened_at for one in memories):%Y-%m-%d})" for key, memories in newest]
+    return "\n".join(lines), [memory for _, memories in newest for memory in memories]
+
+
+def _mattering(found: Sequence[Memory], asked: frozenset[str]) -> list[Memory]:
+    """Return those of memories that have most of a question's terms, or nearly so, in their order."""
+    covered = [len(asked & frozenset(terms_of(said_by(one)))) for one in found]
+    most = max(covered)
+    if not most:
+        return list(found[:NEAREST])
+    return [one for one, count in zip(found, covered, strict=True) if count >= MATTERS * most]
+
+
+def _best(text: str, asked: frozenset[str]) -> str:
+    """Return the sentence that has most of the question's terms; of equal ones the first."""
+    sentences = [one.strip() for one in _SENTENCE.split(text) if one.strip()]
+    best = max(sentences, key=lambda one: len(asked & frozenset(terms_of(one))))
+    return best if len(best) <= SENTENCE_CHARS else best[: SENTENCE_CHARS - 1] + "\u2026"

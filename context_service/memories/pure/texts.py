@@ -1,0 +1,54 @@
+"""What a memory is found by, and what it says: pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from context_service.memories.model import Experience, Memory, MemoryKind
+from context_service.retrieval.pure.facts import fact_of
+from context_service.retrieval.pure.pieces import Piece, pieces
+from context_service.retrieval.store.passages import Passage
+
+_BETWEEN_WORDS = re.compile(r"[\W_]+")
+_BETWEEN = "\x1f"  # no word has it
+
+
+def pieces_of(text: str, key: str, experience: Experience | None, *, count: Callable[[str], int]) -> list[Piece]:
+    """Return what a memory is found by: what it says, with the words of its key."""
+    said = [text, *((experience.goal, experience.outcome) if experience else ())]
+    return list(pieces("\n\n".join(filter(None, said)), count=count, name=_BETWEEN_WORDS.sub(" ", key).strip()))
+
+
+def said_by(memory: Memory) -> str:
+    """Return all that a memory is found by, as one text."""
+    experience = (memory.experience.goal, memory.experience.outcome) if memory.experience else ()
+    return "\n".join(filter(None, (_BETWEEN_WORDS.sub(" ", memory.key), memory.text, *experience)))
+
+
+def placed(found: Sequence[Piece], *, seq: int, kind: MemoryKind, happened_at: datetime) -> list[Passage]:
+    """Return the passages of a memory where they stand: it is a document of its own."""
+    return [
+        Passage(
+            seq=seq,
+            ordinal=ordinal,
+            session=seq,
+            text=piece.text,
+            terms=piece.terms,
+            kind=kind.value,
+            said_at=happened_at,
+            is_said=False,
+            marks=piece.marks,
+        )
+        for ordinal, piece in enumerate(found)
+    ]
+
+
+def statement_of(text: str, experience: Experience | None) -> bytes:
+    """Return what stands for what a memory says: equal for those that say the same, in other words for it or not."""
+    said = [text, *((experience.goal, experience.outcome) if experience else ())]
+    # Of what is too little to be a fact by itself, the words.
+    facts = [_BETWEEN.join(fact_of(one)) or " ".join(one.casefold().split()) for one in said]
+    return hashlib.sha256("\n".join(facts).encode(errors="surrogatepass")).digest()

@@ -1,0 +1,217 @@
+"""Consolidating memories: what says the same becomes one, and what runs taught is promoted; a dry run first.
+
+The plan of a dry run is the hash of all that it would do. Applying makes the plan anew, with nobody else writing, and
+does it if it is the same: what the caller saw is what happens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+import orjson
+
+from context_service.memories.model import SOURCES_MAX, Memory, MemoryInput, MemoryKind, MemorySource
+from context_service.memories.pure.checks import check_runs
+from context_service.memories.pure.texts import statement_of
+from context_service.memories.rules.memories import Memories
+from context_service.memories.store.memories import MemoryRows, scope_of
+from contextkeep.errors import InvalidArgument, PlanOutdated
+from service_runtime.auth import Principal
+from service_runtime.checks import check_text
+from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.requests import Request, Requests
+
+MERGES_MAX = 20  # of a plan
+MERGED_MAX = 50  # memories that go into one
+LESSONS_MAX = 100  # experiences that are looked at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """Memories that say the same: one stays."""
+
+    memory_id: UUID
+    merged_ids: Sequence[UUID]  # of the others, the newest first
+    text: str = ""  # of a dry run: what is done is told by ids, as it is to repeats, which keep no text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promoted:
+    """What runs taught."""
+
+    experience_ids: Sequence[UUID]
+    memory_id: UUID | None = None  # of the observation; None: it is not made yet
+    text: str = ""  # of a dry run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidated:
+    """What is to be done, or was."""
+
+    plan: str  # empty: nothing
+    merged: Sequence[Merged]
+    promoted: Sequence[Promoted]
+    has_more: bool
+    is_applied: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    merges: Sequence[Sequence[Memory]]  # of each the newest first: it stays
+    lessons: Sequence[Sequence[Memory]]  # the experiences of each, in their order
+    has_more: bool
+
+    @property
+    def id(self) -> str:
+        """What stands for all of it; empty: there is nothing to do."""
+        if not self.merges and not self.lessons:
+            return ""
+        said = [
+            [[(str(one.memory_id), one.version) for one in several] for several in groups]
+            for groups in (self.merges, self.lessons)
+        ]
+        return hashlib.sha256(orjson.dumps(said)).hexdigest()
+
+    def told(self, promoted: Sequence[UUID] | None = None) -> Consolidated:
+        """Return what is told of it; with the ids of observations, that it is done."""
+        is_dry = promoted is None
+        return Consolidated(
+            plan=self.id,
+            merged=[
+                Merged(
+                    memory_id=kept.memory_id,
+                    merged_ids=[one.memory_id for one in merged],
+                    text=kept.text if is_dry else "",
+                )
+                for kept, *merged in self.merges
+            ],
+            promoted=[
+                Promoted(
+                    experience_ids=[one.memory_id for one in several],
+                    memory_id=promoted[number] if promoted else None,
+                    text=several[-1].text if is_dry else "",
+                )
+                for number, several in enumerate(self.lessons)
+            ],
+            has_more=self.has_more,
+            is_applied=not is_dry,
+        )
+
+
+class Consolidating:
+    """Consolidates; each call acts for its principal, who has a user.
+
+    Args:
+        database: Where memories are.
+        rows: Their SQL.
+        memories: Writes and removes them.
+        requests: The request ids of this service.
+    """
+
+    def __init__(self, database: Database, rows: MemoryRows, memories: Memories, *, requests: Requests) -> None:
+        self._database = database
+        self._rows = rows
+        self._memories = memories
+        self._requests = requests
+
+    async def dry_run(self, runs: Sequence[str], *, principal: Principal) -> Consolidated:
+        """Return what would be done.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the runs are none.
+        """
+        check_runs(runs)
+        return (await self._plan(self._database.of(principal), runs, principal)).told()
+
+    async def apply(
+        self, runs: Sequence[str], plan_id: str, *, principal: Principal, request: Request | None
+    ) -> Consolidated:
+        """Do what a dry run said, and return it.
+
+        Raises:
+            PlanOutdated: it would be something else by now.
+            InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+        """
+        check_runs(runs)
+        check_text("plan", plan_id, chars_max=100)
+        if not plan_id:
+            raise InvalidArgument("a dry run first: its plan is what is applied", field="plan")
+
+        async def work(transaction: Transaction) -> Consolidated:
+            # Turns in one order, of all that the plan is about: then it is made again, and nobody changes it.
+            before = await self._plan(transaction, runs, principal)
+            whose = {
+                (one.app_id, one.agent_bundle_id) for several in (*before.merges, *before.lessons) for one in several
+            }
+            for app_id, agent_bundle_id in sorted(whose):
+                turn = {"owner_user_id": principal.user_id, "app_id": app_id, "agent_bundle_id": agent_bundle_id}
+                await self._rows.take_turn(transaction, turn, more=0)
+            plan = await self._plan(transaction, runs, principal)
+            if plan.id != plan_id:
+                raise PlanOutdated("memories changed since the dry run")
+            for kept, *merged in plan.merges:
+                await self._merge(transaction, kept, merged)
+            return plan.told([await self._promote(transaction, one, principal) for one in plan.lessons])
+
+        about_id = scope_of(principal.tenant_id, principal.user_id).id
+        return await self._database.of(principal).transaction(self._requests.once(request, work, about_id=about_id))
+
+    async def _plan(self, door: Tenant | Transaction, runs: Sequence[str], principal: Principal) -> _Plan:
+        user_id = principal.user_id
+        groups = await self._rows.duplicates(door, user_id, count=MERGES_MAX + 1)
+        cut = [ids[: MERGED_MAX + 1] for ids in groups[:MERGES_MAX]]
+        there = await self._rows.read(door, user_id, [one for ids in cut for one in ids]) if cut else {}
+        found = [[there[one] for one in ids if one in there] for ids in cut]
+        merges = [several for several in found if len(several) > 1]
+        taught = await self._rows.of_runs(door, user_id, runs, count=LESSONS_MAX + 1) if runs else []
+        merged = {one.memory_id for _, *others in merges for one in others}
+        left = [one for one in taught[:LESSONS_MAX] if one.memory_id not in merged]
+        has_more = (
+            len(groups) > MERGES_MAX or any(len(ids) > MERGED_MAX + 1 for ids in groups) or len(taught) > LESSONS_MAX
+        )
+        return _Plan(merges=merges, lessons=await self._lessons(door, left, user_id), has_more=has_more)
+
+    async def _lessons(
+        self, door: Tenant | Transaction, taught: Sequence[Memory], user_id: str
+    ) -> list[Sequence[Memory]]:
+        by_lesson: dict[tuple[str, str, bytes], list[Memory]] = {}
+        for one in taught:
+            by_lesson.setdefault((one.app_id, one.agent_bundle_id, statement_of(one.text, None)), []).append(one)
+        if not by_lesson:
+            return []
+        observed = await self._rows.observed(door, user_id, [statement for _, _, statement in by_lesson])
+        return [several for key, several in by_lesson.items() if key not in observed]
+
+    async def _merge(self, transaction: Transaction, kept: Memory, merged: Sequence[Memory]) -> None:
+        for one in merged:
+            await self._memories.remove(transaction, one)
+        await self._rows.join(
+            transaction,
+            kept.memory_id,
+            sources=sources_of([kept, *merged]),
+            confidence=max(one.confidence for one in (kept, *merged)),
+        )
+
+    async def _promote(self, transaction: Transaction, experiences: Sequence[Memory], principal: Principal) -> UUID:
+        newest_first = sorted(experiences, key=lambda one: (one.happened_at, one.seq), reverse=True)
+        newest = newest_first[0]
+        said = MemoryInput(
+            text=experiences[-1].text,
+            kind=MemoryKind.OBSERVATION,
+            confidence=max(one.confidence for one in experiences),
+            happened_at=newest.happened_at,
+            app_id=newest.app_id,
+            agent_bundle_id=newest.agent_bundle_id,
+        )
+        kept, found = await self._memories.made(said, principal=principal)
+        kept = replace(kept, sources=sources_of(newest_first))
+        await self._memories.insert(transaction, kept, found)
+        return kept.memory_id
+
+
+def sources_of(memories: Sequence[Memory]) -> list[MemorySource]:
+    """Return the sources of memories, each once, in the order of these; `SOURCES_MAX` at most."""
+    return list(dict.fromkeys(source for one in memories for source in one.sources))[:SOURCES_MAX]

@@ -1,0 +1,48 @@
+"""What was learned in a window, remembered as an experience of its user: above both rooms."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from context_service.memories.model import Experience, MemoryInput, MemoryKind, MemorySource
+from context_service.memories.pure.checks import EXPERIENCE_CHARS_MAX
+from context_service.memories.rules.memories import Memories
+from context_service.usage.rules.outcomes import Lesson
+from service_runtime.auth import Principal
+from service_runtime.requests import AnsweredBefore, Request
+
+SUCCESS, FAILURE = "success", "failure"
+
+
+class RememberedLessons:
+    """Keeps lessons as memories.
+
+    Args:
+        memories: Of users.
+    """
+
+    def __init__(self, memories: Memories) -> None:
+        self._memories = memories
+
+    async def remember(self, lesson: Lesson, *, principal: Principal, request: Request | None) -> UUID:
+        """Keep a lesson for the user of a principal, once for a request, and return the id of the memory.
+
+        Raises:
+            InvalidArgument, LimitExceeded, PermissionDenied: as `Memories.retain`.
+        """
+        said = MemoryInput(
+            text=lesson.text,
+            kind=MemoryKind.EXPERIENCE,
+            source=MemorySource(context_id=str(lesson.context_id)),
+            experience=Experience(
+                goal=lesson.goal[:EXPERIENCE_CHARS_MAX],
+                outcome=SUCCESS if lesson.is_success else FAILURE,
+                quality=lesson.quality,
+            ),
+            app_id=lesson.app_id,
+            agent_bundle_id=lesson.agent_bundle_id,
+        )
+        try:
+            return (await self._memories.retain(said, principal=principal, request=request)).memory_id
+        except AnsweredBefore as error:
+            return UUID(error.answer["memory_id"])

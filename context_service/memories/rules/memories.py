@@ -1,0 +1,283 @@
+"""Memories: statements about a user that are kept, and found, across contexts.
+
+A memory, its passages and the answer of its request are one transaction: what was acknowledged is found. Each is a
+document of its own in the one scope of its user, whatever app it is of: row-level security shows each caller its part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from context_service.memories.model import Memory, MemoryFilter, MemoryInput, MemoryKind
+from context_service.memories.pure.checks import check_filter, check_memory
+from context_service.memories.pure.texts import pieces_of, placed, statement_of
+from context_service.memories.store.memories import Kept, MemoryRows, scope_of
+from context_service.retrieval.pure.pieces import Piece
+from context_service.retrieval.store.passages import Audience, Passages
+from contextkeep.errors import InvalidArgument, MemoryNotFound, VersionConflict
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.checks import check_stored
+from service_runtime.copying import copied
+from service_runtime.documents import beside_the_loop
+from service_runtime.ids import new_id
+from service_runtime.postgres import Database, Transaction
+from service_runtime.requests import Request, Requests
+
+CHANGEABLE = ("text", "kind", "confidence", "source", "happened_at", "key", "experience")
+MEMORIES_MAX = 100_000  # of a user, an app and an agent bundle
+_CUTTING = 16  # times as long as parsing: words are cut, stemmed and counted
+
+
+class Memories:
+    """Keeps them; each call acts for its principal, who has a user.
+
+    Args:
+        database: Where they are.
+        rows: Their SQL.
+        passages: What they are found by.
+        requests: The request ids of this service.
+        count: Counts the tokens of a text.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        rows: MemoryRows,
+        passages: Passages,
+        *,
+        requests: Requests,
+        count: Callable[[str], int],
+    ) -> None:
+        self._database = database
+        self._rows = rows
+        self._passages = passages
+        self._requests = requests
+        self._count = count
+
+    async def retain(self, said: MemoryInput, *, principal: Principal, request: Request | None) -> Memory:
+        """Keep a memory, and return it.
+
+        Raises:
+            InvalidArgument, LimitExceeded: it is none, or there are too many.
+            PermissionDenied: it names an app or an agent bundle that the principal is not bound to.
+            RequestIdReused: see `Requests.claim`.
+        """
+        check_memory(said)
+        said = within_bounds(said, principal)
+        kept, found = await self.made(said, principal=principal)
+
+        async def work(transaction: Transaction) -> Memory:
+            await self.insert(transaction, kept, found)
+            return await self._of_transaction(transaction, kept.memory_id, principal)
+
+        return await self._database.of(principal).transaction(self._once(request, work, principal))
+
+    async def update(
+        self,
+        memory_id: UUID,
+        said: MemoryInput,
+        names: Sequence[str],
+        *,
+        expected_version: int,
+        principal: Principal,
+        request: Request | None,
+    ) -> Memory:
+        """Correct the fields `names` of a memory, and return it.
+
+        Raises:
+            MemoryNotFound: there is none.
+            VersionConflict: it has another version than is expected; 0: any.
+            InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+        """
+        for name in names:
+            if name not in CHANGEABLE:
+                raise InvalidArgument(f"{name} cannot change", field="update_mask")
+        if not names:
+            raise InvalidArgument("update_mask names no field", field="update_mask")
+        if expected_version < 0:
+            raise InvalidArgument("expected_version is negative", field="expected_version")
+
+        async def work(transaction: Transaction) -> Memory:
+            memory = await self._in_turn(transaction, memory_id, principal)
+            if expected_version not in (0, memory.version):
+                raise VersionConflict(
+                    f"the memory has version {memory.version}, not {expected_version}", version=memory.version
+                )
+            changed = _changed(memory, said, names)
+            check_memory(changed)
+            kept, found = await self.made(changed, principal=principal)
+            # Whoever retained it stays so, and what it comes from, unless that changes.
+            sources = kept.sources if "source" in names else memory.sources
+            kept = replace(kept, memory_id=memory_id, sources=sources, created_by=memory.created_by)
+            await self._rows.update(transaction, memory.seq, kept)
+            await self._passages.remove_documents(
+                transaction, scope_of(transaction.tenant_id, principal.user_id), [memory.seq]
+            )
+            await self._put_passages(
+                transaction, kept, found, seq=memory.seq, happened_at=changed.happened_at or memory.happened_at
+            )
+            return await self._of_transaction(transaction, memory_id, principal)
+
+        return await self._database.of(principal).transaction(self._once(request, work, principal))
+
+    async def forget(self, memory_id: UUID, *, principal: Principal, request: Request | None) -> None:
+        """Remove a memory, with all that finds it.
+
+        Raises:
+            MemoryNotFound: there is none.
+            RequestIdReused: see `Requests.claim`.
+        """
+
+        async def work(transaction: Transaction) -> Memory:
+            memory = await self._in_turn(transaction, memory_id, principal)
+            await self.remove(transaction, memory)
+            return memory
+
+        await self._database.of(principal).transaction(self._once(request, work, principal))
+
+    async def page(
+        self, which: MemoryFilter, page: pages.PageRequest, *, principal: Principal
+    ) -> tuple[list[Memory], str]:
+        """Return a page of memories, those that were retained last first, and the token of the next one.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        check_filter(which)
+        said = sorted(kind.value for kind in which.kinds)
+        query = (
+            *("ListMemories", principal.tenant_id, principal.user_id, said, which.key, which.holding_only),
+            *(which.happened_from, which.happened_to),
+        )
+        before = pages.decode_number(query, page.token)
+        count = pages.page_size(page.size)
+        door = self._database.of(principal)
+        found, last = await self._rows.page(door, principal.user_id, which, before=before, count=count)
+        return found, "" if last is None else pages.encode_token(query, (last,))
+
+    async def made(self, said: MemoryInput, *, principal: Principal) -> tuple[Kept, Sequence[Piece]]:
+        """Return a new memory of a principal's user as it is written, and what it is found by."""
+        size = len(said.text) + (len(said.experience.goal) + len(said.experience.outcome) if said.experience else 0)
+        found = await beside_the_loop(
+            _CUTTING * size, pieces_of, said.text, said.key, said.experience, count=self._count
+        )
+        kept = copied(
+            Kept,
+            said,
+            memory_id=new_id(),
+            sources=[said.source] if said.source else [],
+            statement_sha256=statement_of(said.text, said.experience),
+            passage_count=len(found),
+            owner_user_id=principal.user_id,
+            created_by=principal.subject,
+        )
+        return kept, found
+
+    async def insert(self, transaction: Transaction, kept: Kept, found: Sequence[Piece]) -> None:
+        """Write a memory with its passages.
+
+        Raises:
+            LimitExceeded: the user has too many.
+        """
+        count = await self._rows.take_turn(transaction, kept.whose, more=1)
+        check_stored("memories", count, MEMORIES_MAX)
+        seq, happened_at = await self._rows.insert(transaction, kept)
+        await self._put_passages(transaction, kept, found, seq=seq, happened_at=happened_at)
+
+    async def remove(self, transaction: Transaction, memory: Memory) -> None:
+        """Remove a memory with its passages, in its turn."""
+        await self._rows.take_turn(transaction, whose(memory), more=-1)
+        await self._rows.delete(transaction, memory.memory_id)
+        await self._rows.forget_answers(transaction, memory.owner_user_id, memory.memory_id)
+        scope = scope_of(transaction.tenant_id, memory.owner_user_id)
+        await self._passages.remove_documents(transaction, scope, [memory.seq])
+
+    async def _put_passages(
+        self, transaction: Transaction, kept: Kept, found: Sequence[Piece], *, seq: int, happened_at: datetime
+    ) -> None:
+        await self._passages.put(
+            transaction,
+            scope_of(transaction.tenant_id, kept.owner_user_id),
+            Audience(owner_user_id=kept.owner_user_id, app_id=kept.app_id, agent_bundle_id=kept.agent_bundle_id),
+            placed(found, seq=seq, kind=kept.kind, happened_at=happened_at),
+        )
+
+    async def _in_turn(self, transaction: Transaction, memory_id: UUID, principal: Principal) -> Memory:
+        """Return a memory, of which nobody else writes until the transaction ends.
+
+        Raises:
+            MemoryNotFound: there is none.
+        """
+        # For whose it is, before its turn, and in it: meanwhile it may be forgotten.
+        before = await self._of_transaction(transaction, memory_id, principal)
+        await self._rows.take_turn(transaction, whose(before), more=0)
+        return await self._of_transaction(transaction, memory_id, principal)
+
+    async def _of_transaction(self, transaction: Transaction, memory_id: UUID, principal: Principal) -> Memory:
+        found = (await self._rows.read(transaction, principal.user_id, [memory_id])).get(memory_id)
+        if found is None:
+            raise not_found(memory_id)
+        return found
+
+    def _once(
+        self, request: Request | None, work: Callable[[Transaction], Awaitable[Memory]], principal: Principal
+    ) -> Callable[[Transaction], Awaitable[Memory]]:
+        """Return a write of a memory that happens once. Its answer goes with the user's memories."""
+        return self._requests.once(
+            request,
+            work,
+            about_id=scope_of(principal.tenant_id, principal.user_id).id,
+            values=lambda memory: {"memory_id": str(memory.memory_id)},
+        )
+
+
+def not_found(memory_id: UUID) -> MemoryNotFound:
+    """Return the one answer to any memory that is not the caller's."""
+    return MemoryNotFound("there is no such memory", memory_id=memory_id)
+
+
+def within_bounds(said: MemoryInput, principal: Principal) -> MemoryInput:
+    """Return a new memory with the app and the agent bundle that it is of: where it names none, the principal's.
+
+    Raises:
+        PermissionDenied: it names others than the principal is bound to; or he is bound to a context, or to graphs.
+    """
+    said = replace(
+        said,
+        app_id=said.app_id or principal.app_default,
+        agent_bundle_id=said.agent_bundle_id or principal.agent_bundle_id,
+    )
+    principal.check_bounds(graph_name="", agent_bundle_id=said.agent_bundle_id, app_id=said.app_id)
+    return said
+
+
+def whose(memory: Memory) -> Mapping[str, object]:
+    """Return what memories a memory is among, of which one is written at a time."""
+    return {
+        "owner_user_id": memory.owner_user_id,
+        "app_id": memory.app_id,
+        "agent_bundle_id": memory.agent_bundle_id,
+    }
+
+
+def _changed(memory: Memory, said: MemoryInput, names: Sequence[str]) -> MemoryInput:
+    """Return a memory with some fields as they are said; a time that is not said stays."""
+    kind = said.kind if "kind" in names else memory.kind
+    experience = said.experience if "experience" in names else memory.experience
+    if kind is not MemoryKind.EXPERIENCE and "experience" not in names:
+        experience = None  # it is no experience any more
+    return MemoryInput(
+        text=said.text if "text" in names else memory.text,
+        kind=kind,
+        confidence=said.confidence if "confidence" in names else memory.confidence,
+        source=said.source if "source" in names else None,
+        happened_at=(said.happened_at if "happened_at" in names else None) or memory.happened_at,
+        key=said.key if "key" in names else memory.key,
+        experience=experience,
+        app_id=memory.app_id,
+        agent_bundle_id=memory.agent_bundle_id,
+    )

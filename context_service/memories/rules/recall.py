@@ -1,0 +1,170 @@
+"""What is remembered of a question: memories as recall ranks them, or one statement that rests on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from uuid import UUID
+
+from context_service.memories.model import Memory, MemoryFilter
+from context_service.memories.pure.checks import check_filter, check_question
+from context_service.memories.pure.reflection import METHOD, reflected
+from context_service.memories.store.memories import MemoryRows, scope_of
+from context_service.retrieval.pure.ranking import RANKED_MAX, Ranked
+from context_service.retrieval.pure.rows import Row
+from context_service.retrieval.rules.meaning import Meaning
+from context_service.retrieval.rules.search import best
+from context_service.retrieval.store.passages import Passages
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+from service_runtime.postgres import Database
+
+LIMIT_DEFAULT, LIMIT_MAX = 20, 100
+SENTENCES_DEFAULT, SENTENCES_MAX = 8, 20
+STATEMENT_CHARS_MAX = 8_000
+_REFLECTED_ON = 40  # memories
+_SEARCHED = 4  # times as long as parsing: sentences are looked for words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is asked of a user's memories."""
+
+    query: str
+    limit: int = LIMIT_DEFAULT
+    which: MemoryFilter = field(default_factory=MemoryFilter)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecalledMemories:
+    """Memories with their scores, the best first."""
+
+    memories: Sequence[tuple[Memory, float]]
+    by_meaning: bool  # else by words alone
+    error: str  # why, where there is an embedder
+    cosines: Mapping[UUID, float | None]  # of their vectors with the question's; None: one of them there is not
+
+    @property
+    def mode(self) -> str:
+        """How they were found."""
+        return "words and meaning" if self.by_meaning else "words"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReflectedMemories:
+    """One statement, and what it rests on."""
+
+    statement: str  # empty: nothing is remembered
+    memories: Sequence[Memory]  # it rests on, in the order of its lines
+    superseded_ids: Sequence[UUID]  # what was found and holds no longer
+    recalled: RecalledMemories
+    method: str = METHOD
+
+
+class MemoryRecalling:
+    """Finds memories; each call acts for its principal, who has a user.
+
+    Args:
+        database: Where they are.
+        rows: Their SQL.
+        passages: What they are found by.
+        meaning: Compares texts by what they mean; None: words are all.
+    """
+
+    def __init__(self, database: Database, rows: MemoryRows, passages: Passages, *, meaning: Meaning | None) -> None:
+        self._database = database
+        self._rows = rows
+        self._passages = passages
+        self._meaning = meaning
+
+    async def recall(self, asked: Asked, *, principal: Principal) -> RecalledMemories:
+        """Return the memories that matter to a question.
+
+        Raises:
+            InvalidArgument, LimitExceeded: it cannot be asked.
+        """
+        check_question(asked.query, limit=asked.limit, limit_max=LIMIT_MAX)
+        check_filter(asked.which)
+        return await self._found(asked, limit=asked.limit, principal=principal)
+
+    async def reflect(
+        self, asked: Asked, *, principal: Principal, chars_max: int = STATEMENT_CHARS_MAX
+    ) -> ReflectedMemories:
+        """Return what is remembered of a question, in one statement of up to `limit` sentences; raises as `recall`."""
+        check_question(asked.query, limit=asked.limit, limit_max=SENTENCES_MAX)
+        check_filter(asked.which)
+        found = await self._found(asked, limit=_REFLECTED_ON, principal=principal)
+        size = sum(len(memory.text) for memory, _ in found.memories)
+        statement, rests_on = await beside_the_loop(
+            _SEARCHED * size,
+            reflected,
+            asked.query,
+            [memory for memory, _ in found.memories],
+            limit=asked.limit,
+            chars_max=chars_max,
+        )
+        return ReflectedMemories(
+            statement=statement,
+            memories=rests_on,
+            superseded_ids=[memory.memory_id for memory, _ in found.memories if memory.superseded_by],
+            recalled=found,
+        )
+
+    async def read(self, memory_ids: Sequence[UUID], *, principal: Principal) -> dict[UUID, Memory]:
+        """Return memories of the user by their ids, without those that are not there for the caller."""
+        principal = principal.without_admin()
+        return await self._rows.read(self._database.of(principal), principal.user_id, memory_ids)
+
+    async def _found(self, asked: Asked, *, limit: int, principal: Principal) -> RecalledMemories:
+        principal = principal.without_admin()
+        scope = scope_of(principal.tenant_id, principal.user_id)
+        kinds = frozenset(kind.value for kind in asked.which.kinds)
+        found = await best(
+            self._passages,
+            self._meaning,
+            scope,
+            asked.query,
+            wanted=lambda row: _admits(asked.which, kinds, row),
+            limit=RANKED_MAX,
+            principal=principal,
+        )
+        by_seq: dict[int, Ranked] = {}
+        for one in found.ranked:  # of a long memory its best passage
+            by_seq.setdefault(one.row.seq, one)
+        # What a passage does not tell is asked of more memories than are answered; else of no more.
+        if not (asked.which.key or asked.which.holding_only):
+            by_seq = dict(islice(by_seq.items(), limit))
+        there = await self._rows.at(self._database.of(principal), principal.user_id, list(by_seq)) if by_seq else {}
+        memories = [
+            (there[seq], one.score)
+            for seq, one in by_seq.items()
+            if seq in there  # what was forgotten between the statements is gone
+            and (not asked.which.key or there[seq].key == asked.which.key)
+            and not (asked.which.holding_only and there[seq].superseded_by)
+        ]
+        return RecalledMemories(
+            memories=_holding_first(memories)[:limit],
+            by_meaning=found.by_meaning,
+            error=found.error,
+            cosines={there[seq].memory_id: one.cosine for seq, one in by_seq.items() if seq in there},
+        )
+
+
+def _admits(which: MemoryFilter, kinds: frozenset[str], row: Row) -> bool:
+    return (not kinds or row.kind in kinds) and row.is_said_within(which.happened_from, which.happened_to)
+
+
+def _holding_first(found: Sequence[tuple[Memory, float]]) -> list[tuple[Memory, float]]:
+    """Return memories in their order, but of a key the one that holds in front of those that it supersedes."""
+    holding = {_key_of(one[0]): one for one in found if one[0].key and one[0].superseded_by is None}
+    ordered: dict[UUID, tuple[Memory, float]] = {}
+    for one in found:
+        first = holding.get(_key_of(one[0]), one)
+        ordered.setdefault(first[0].memory_id, first)
+        ordered.setdefault(one[0].memory_id, one)
+    return list(ordered.values())
+
+
+def _key_of(memory: Memory) -> tuple[str, str, str]:
+    return memory.app_id, memory.agent_bundle_id, memory.key

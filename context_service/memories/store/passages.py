@@ -1,0 +1,60 @@
+"""Memories as a source of the index: each with the passages that it is found by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from context_service.memories.model import Experience, MemoryKind
+from context_service.memories.pure.texts import pieces_of, placed
+from context_service.retrieval.store.passages import MEMORY, Audience, Scope
+from context_service.retrieval.store.sources import Origin, Source
+from context_service.retrieval.store.user_scopes import users_of
+from service_runtime.copying import copied
+from service_runtime.postgres import Row, Transaction
+
+_MEMORIES = 200  # of a page
+
+_LOCK = """
+SELECT owner_user_id FROM context.memory_user
+WHERE tenant_id = %s AND scope_id = %s
+ORDER BY app_id, agent_bundle_id
+FOR UPDATE
+"""
+_ROWS = """
+SELECT m.seq, m.happened_at, m.quality, m.owner_user_id, m.app_id, m.agent_bundle_id, m.kind, m.key, m.text, m.goal,
+    m.outcome
+FROM context.memory m
+WHERE m.tenant_id = %(tenant_id)s AND m.seq > %(behind)s AND m.owner_user_id IN (
+    SELECT u.owner_user_id FROM context.memory_user u
+    WHERE u.tenant_id = %(tenant_id)s AND u.scope_id = %(scope_id)s
+)
+ORDER BY m.seq
+LIMIT %(count)s
+"""
+
+
+async def _lock(transaction: Transaction, scope: Scope) -> None:
+    await transaction.query(_LOCK, (transaction.tenant_id, scope.id))
+
+
+def memory_source(count_tokens: Callable[[str], int]) -> Source:
+    """Return what the memories of users are found by; a user without memories has no origins."""
+
+    async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+        (row,) = rows
+        experience = copied(Experience, row)
+        found = pieces_of(row.text, row.key, experience, count=count_tokens)
+        return Origin(
+            seq=row.seq,
+            audience=Audience(owner_user_id=row.owner_user_id, app_id=row.app_id, agent_bundle_id=row.agent_bundle_id),
+            passages=placed(found, seq=row.seq, kind=MemoryKind(row.kind), happened_at=row.happened_at),
+        )
+
+    return Source(
+        scope_kind=MEMORY,
+        kinds=frozenset(kind.value for kind in MemoryKind),
+        owners=users_of("context.memory_user", scope_kind=MEMORY, things="memories", lock=_lock),
+        rows=_ROWS,
+        limits={"count": _MEMORIES},
+        origin=origin,
+    )

@@ -1,0 +1,1 @@
+"""Servicers of operations: parse, one call, render."""

@@ -1,0 +1,51 @@
+"""Composition of the room operations: opens what only it needs, and returns its servicer and what others use."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from functools import partial
+
+from context_service.kernel.ground import Ground, Room
+from context_service.operations.api.administration import AdministrationServicer
+from context_service.operations.rules.jobs import Jobs, Progress, Tell
+from context_service.operations.rules.tenants import Tenants
+from context_service.operations.rules.work import Work
+from context_service.working_memory.room import fsck_of, sweeper_of
+from context_service.working_memory.store.tenant_limits import Limits
+from contextkeep.context.v1.administration_pb2_grpc import add_AdministrationServicer_to_server
+from service_runtime.audit_trail import AuditTrail
+from service_runtime.given_keys import GivenKeys
+from service_runtime.server import Service
+
+_PROBLEMS_TOLD = 50  # of a check, in the row of its job
+
+
+async def open_administration(
+    ground: Ground, trail: AuditTrail, limits: Limits, stack: AsyncExitStack
+) -> Room[AdministrationServicer]:
+    """Begin to let jobs run."""
+    settings, database, storage = ground.settings, ground.database, ground.storage
+
+    async def sweep(_: Mapping[str, bool], tell: Tell) -> Progress:
+        swept = await sweeper_of(settings, database, storage).sweep(lambda swept: tell(dataclasses.asdict(swept)))
+        return dataclasses.asdict(swept)
+
+    async def fsck(options: Mapping[str, bool], tell: Tell) -> Progress:
+        check = fsck_of(settings, database, storage)
+        report = await check.check(
+            quick=options["quick"], repair=options["repair"], on_progress=lambda report: tell(report.counted())
+        )
+        problems = [dataclasses.asdict(one) for one in report.problems[:_PROBLEMS_TOLD]]
+        return report.counted() | {"problems": problems, "databases_away": report.databases_away}
+
+    jobs = Jobs(database, {"SWEEP": sweep, "FSCK": fsck})
+    await stack.enter_async_context(jobs.running())
+    servicer = AdministrationServicer(GivenKeys(database), trail, limits, Tenants(database), Work(database), jobs)
+    service = Service(
+        full_name="contextkeep.context.v1.Administration",
+        add=partial(add_AdministrationServicer_to_server, servicer),
+        checks=[ground.schema_ready],
+    )
+    return Room(servicer, service)

@@ -1,0 +1,146 @@
+"""Tenants as operators see them: where each lives, what it stores, and what it may.
+
+The home database has the list; each database says of those who live in it what they store. The functions of the owner
+(migrations/0001_context.sql) see for themselves whether the key that asks may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from context_service.operations.rules.operators import check_operator, everywhere, key_of
+from contextkeep.errors import InvalidArgument, TenantNotFound
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.checks import check_text
+from service_runtime.pages import PageRequest
+from service_runtime.postgres import Database, Row, lives_elsewhere
+
+NAME_CHARS_MAX = 500
+LIMIT_MAX = 2**62
+_LIMITS = ("records_max", "bytes_max", "blob_bytes_max", "content_bytes_max")
+_LEAST = {"records_max": 0, "bytes_max": 0, "blob_bytes_max": 1, "content_bytes_max": 1}
+
+_LIST = """
+SELECT id, name, created_at, coalesce(database, '') AS database FROM access.tenant
+WHERE %(behind_id)s::uuid IS NULL OR id > %(behind_id)s::uuid
+ORDER BY id LIMIT %(count)s
+"""
+
+_FIND = """
+SELECT id, name, created_at, coalesce(database, '') AS database FROM access.tenant
+WHERE id = ANY (%(ids)s::uuid[]) OR name = %(name)s::text
+"""
+
+_STORED = """
+SELECT id, records, size_bytes, records_max, bytes_max, blob_bytes_max, content_bytes_max
+FROM context.stored_by(%(asking_id)s, %(ids)s)
+"""
+
+_SET = """
+SELECT context.set_tenant_limits(
+    %(asking_id)s, %(name)s, %(changed)s, %(records_max)s, %(bytes_max)s, %(blob_bytes_max)s, %(content_bytes_max)s
+) AS lives_there
+"""
+
+_LOOKED_FOR = 2  # times: one that has moved meanwhile is found by the second look
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTenant:
+    """A tenant. A limit that is None is what the settings say."""
+
+    id: UUID
+    name: str
+    created_at: datetime
+    database: str  # where it lives; empty: in the home database
+    is_away: bool = True  # that database did not answer: what follows is not known
+    records: int = 0
+    size_bytes: int = 0
+    records_max: int | None = None
+    bytes_max: int | None = None
+    blob_bytes_max: int | None = None
+    content_bytes_max: int | None = None
+
+
+class Tenants:
+    """All tenants."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def page(self, page: PageRequest, *, principal: Principal) -> tuple[list[StoredTenant], str]:
+        """Return a page of them, by id, and the token of the next one.
+
+        Raises:
+            PermissionDenied: the principal is no operator's key.
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        query = ("ListTenants",)
+        behind_id = pages.decode_id(query, page.token)
+        count = pages.page_size(page.size)
+        await check_operator(self._database, principal)
+        listed = await self._database.untenanted(_LIST, {"behind_id": behind_id, "count": count + 1})
+        listed, token = pages.cut(query, listed, count, key=lambda tenant: (tenant.id,))
+        return await self._stored(listed, principal), token
+
+    async def set_limits(self, name: str, limits: Mapping[str, int | None], *, principal: Principal) -> StoredTenant:
+        """Say what a tenant may store, and return it; None gives it the settings' again, and what is not named stays.
+
+        Raises:
+            PermissionDenied: the principal is no operator's key.
+            InvalidArgument: no limit is named, or one can be none.
+            TenantNotFound: there is none of this name.
+            Unavailable: the database where it lives does not answer, or it is on its way to another one.
+        """
+        check_text("tenant", name, chars_max=NAME_CHARS_MAX, required=True)
+        if not limits:
+            raise InvalidArgument("update_mask names no limit", field="update_mask")
+        for limit, value in limits.items():
+            if value is not None and not _LEAST[limit] <= value < LIMIT_MAX:
+                raise InvalidArgument(f"limits.{limit} can be no limit", field=f"limits.{limit}")
+        await check_operator(self._database, principal)
+        parameters = {**dict.fromkeys(_LIMITS), **limits, "changed": list(limits), "name": name}
+        for _ in range(_LOOKED_FOR):
+            listed = await self._database.untenanted(_FIND, {"ids": [], "name": name})
+            if not listed:
+                raise TenantNotFound("there is no tenant of this name")
+            door = self._database.operating(principal, listed[0].database)
+            (row,) = await door.query(_SET, {**parameters, "asking_id": key_of(principal)})
+            if row.lives_there:
+                (tenant,) = await self._stored(listed, principal)
+                return tenant
+        raise lives_elsewhere()
+
+    async def _stored(self, listed: Sequence[Row], principal: Principal) -> list[StoredTenant]:
+        """Return what listed tenants store, in their order."""
+        where = {row.id: row for row in listed}
+        stored: dict[UUID, Row] = {}
+        left: Sequence[Row] = listed
+        for _ in range(_LOOKED_FOR):
+            ids = [row.id for row in left]
+            answers = await everywhere(
+                self._database, principal, _STORED, {"ids": ids}, names={row.database for row in left}
+            )
+            stored |= {row.id: row for rows in answers.values() for row in rows or ()}
+            left = [row for row in left if row.id not in stored and answers[row.database] is not None]
+            if not left:
+                break
+            left = await self._database.untenanted(_FIND, {"ids": [row.id for row in left], "name": None})
+            where |= {row.id: row for row in left}
+        return [
+            StoredTenant(**where[row.id]._asdict(), **_told(stored[row.id]))
+            if row.id in stored
+            else StoredTenant(**where[row.id]._asdict())
+            for row in listed
+        ]
+
+
+def _told(row: Row) -> dict[str, Any]:
+    told = row._asdict()
+    del told["id"]
+    return {**told, "is_away": False}

@@ -1,0 +1,69 @@
+"""Packing: what steps are to a vendor. Values in, values out.
+
+Between two folds a pack is the one before with more behind it, byte for byte, so a vendor's cache of the prompt holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, takewhile
+
+from context_service.kernel.parts import Part
+from context_service.kernel.rendering import Format, Rendered, Turn
+from context_service.packing.pure.steps import Step
+from context_service.packing.pure.turns import pieces
+
+# What a message costs beside its blocks, for vendors whose roles take turns.
+_AROUND = {Format.ANTHROPIC: '{"role":"assistant","content":[]},', Format.GEMINI: '{"role":"model","parts":[]},'}
+_NO_SYSTEM_BETWEEN = frozenset({Format.ANTHROPIC, Format.GEMINI})  # they have one place for it, in front of all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A step as a model reads it: made once, and never again.
+
+    Attributes:
+        is_cut: It waits, and is not shown as it will be when it is closed.
+    """
+
+    seq_from: int
+    seq_to: int
+    tokens: int
+    pieces: tuple[Rendered, ...]
+    is_cut: bool = False
+
+
+def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
+    """Return a step as a block.
+
+    Args:
+        step: Of one that is not closed, results are there up to the first that is missing.
+        to: Whose messages.
+        count: Counts the tokens of a text.
+    """
+    turn = step.turn
+    if turn.role == "system" and to in _NO_SYSTEM_BETWEEN:
+        turn = Turn("user", turn.name, [Part(text="[system]"), *turn.parts])
+    elif step.is_open:
+        answered = list(takewhile(lambda call: call.result is not None, turn.calls))
+        calls = answered + [replace(call, result=None) for call in turn.calls[len(answered) :]]
+        turn = Turn(turn.role, turn.name, turn.parts, calls)
+    rendered = tuple(map(Rendered.of, pieces(turn, to)))
+    return Block(
+        seq_from=step.seqs[0],
+        seq_to=step.seqs[-1],
+        tokens=tokens_of(rendered, to, count),
+        pieces=rendered,
+    )
+
+
+def tokens_of(rendered: Sequence[Rendered], to: Format, count: Callable[[str], int]) -> int:
+    """Return how many tokens pieces add to a request: those of their JSON, and at most so many of what is around it."""
+    messages = sum(1 for _ in groupby(rendered, key=lambda one: (one.role, one.is_result)))
+    return sum(count(one.json) for one in rendered) + messages * count(_AROUND.get(to, ""))
+
+
+def text_pieces(text: str, to: Format) -> list[Rendered]:
+    """Return a text of ours as a model reads it."""
+    return [Rendered.of(piece) for piece in pieces(Turn("user", parts=[Part(text=text)]), to)]

@@ -1,0 +1,194 @@
+"""Catching up: what messages of the log become in a window. Values in, values out; it is worked out beside the loop."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import orjson
+
+from context_service.contexts.model import Message
+from context_service.kernel.rendering import Format
+from context_service.packing.pure.blocks import Block, block_of
+from context_service.packing.pure.masks import masked
+from context_service.packing.pure.steps import Step, cut
+from context_service.packing.pure.tallies import ToolUse, nodes_in, uses_of
+from context_service.packing.pure.task_state import WHOLE, Entry, entries_of
+from context_service.packing.pure.units import Unit, names_in, units_of
+from context_service.profiles.pure.profiles import Profile
+from context_service.windows.pure.refs import ref_of
+
+_WRITTEN_WEIGHT = 0.6  # of a file that was written, beside units of the profile
+_WORD, _GAPS = re.compile(r"\w"), re.compile(r"…[… ]*")
+_AROUND_RESULT = 60  # tokens that a result takes beside its text, at most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A step of a window, with all that is worked out of it once.
+
+    Attributes:
+        block: As a model sees it.
+        masked: As it sees it masked; None: a mask is not worth it.
+        units: What a summary may be made of.
+        names: Which things it speaks of.
+        tools: What it did with which.
+        entries: What it says of the state.
+        role: Who speaks.
+        is_error: A call of it failed.
+    """
+
+    block: Block
+    masked: Block | None
+    units: tuple[Unit, ...]
+    names: frozenset[str]
+    tools: Sequence[ToolUse]
+    entries: tuple[Entry, ...]
+    role: str
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaughtUp:
+    """What messages became.
+
+    Attributes:
+        steps: Closed ones.
+        waiting: The step that waits for results, if the log ends with one.
+        reached_seq: Up to which message all are in `steps`.
+    """
+
+    steps: Sequence[Made]
+    waiting: Block | None
+    reached_seq: int
+
+
+def caught_up(
+    messages: Sequence[Message],
+    *,
+    to: Format,
+    profile: Profile,
+    count: Callable[[str], int],
+    is_end: bool,
+    last_seq: int,
+    room: int = sys.maxsize,
+    said: Mapping[int, Sequence[Entry]] | None = None,
+) -> CaughtUp:
+    """Return what messages become.
+
+    Args:
+        messages: From the beginning of a step on.
+        to: Whose messages the window packs.
+        profile: Of the window.
+        count: Counts the tokens of a text.
+        is_end: Nothing follows them in the log.
+        last_seq: Of the log.
+        room: Tokens that the results of a step which waits may have, whole.
+        said: What messages say of the state, by their `seq`, if something else than rules read it.
+    """
+    done = cut(messages, is_end=is_end)
+    by_seq = {message.seq: message for message in messages}
+    steps = []
+    for step in done.closed:
+        # A message that two steps are made of counts for the first: what is taken is gone.
+        of_step = [message for seq in step.seqs if (message := by_seq.pop(seq, None))]
+        steps.append(_made(step, of_step, to, profile, count, said))
+    if done.next_seq is not None:
+        reached_seq = done.next_seq - 1
+    else:
+        reached_seq = last_seq if is_end or not messages else messages[-1].seq
+    waiting = None
+    if done.open:
+        of_step = [message for seq in done.open.seqs if (message := by_seq.get(seq))]
+        waiting = _waiting(done.open, of_step, to, profile, count, room)
+    return CaughtUp(steps=steps, waiting=waiting, reached_seq=reached_seq)
+
+
+def _waiting(
+    step: Step, messages: Sequence[Message], to: Format, profile: Profile, count: Callable[[str], int], room: int
+) -> Block:
+    """Return a step that waits: its results whole while they have room, and masked from then on.
+
+    So what was shown of it stays as it was when more results come.
+    """
+    block = block_of(step, to, count)
+    if block.tokens + _AROUND_RESULT * len(step.turn.calls) <= room:
+        return block
+    turn = masked(step, [unit for message in messages for unit in units_of(message, profile)], profile, count)
+    if turn is None:
+        return block
+    bare = [replace(call, result=None) for call in step.turn.calls]
+    used = block_of(replace(step, turn=replace(step.turn, calls=bare)), to, count).tokens
+    parts = step.turn.parts if used <= room else turn.parts
+    calls = []
+    for whole, short in zip(step.turn.calls, turn.calls, strict=True):
+        used += count(orjson.dumps(whole.result.text).decode()) + _AROUND_RESULT if whole.result else 0
+        calls.append(whole if used <= room else short)
+    made = block_of(replace(step, turn=replace(turn, parts=parts, calls=calls)), to, count)
+    return replace(made, is_cut=made.pieces != block.pieces)
+
+
+def _made(
+    step: Step,
+    messages: Sequence[Message],
+    to: Format,
+    profile: Profile,
+    count: Callable[[str], int],
+    said: Mapping[int, Sequence[Entry]] | None,
+) -> Made:
+    units = [unit for message in messages for unit in units_of(message, profile)]
+    entries = [
+        entry
+        for message in messages
+        for entry in (entries_of(message, profile) if said is None else said.get(message.seq, ()))
+    ]
+    block = block_of(step, to, count)
+    turn = masked(step, units, profile, count)
+    as_masked = block_of(replace(step, turn=turn), to, count) if turn else None
+    return Made(
+        block=block,
+        masked=as_masked if as_masked and as_masked.tokens < block.tokens else None,
+        units=tuple(_summarized(units, entries, messages)),
+        names=frozenset(name for message in messages for name in names_in(message) | nodes_in(message)),
+        tools=uses_of(step.turn.calls),
+        entries=tuple(entries),
+        role=step.turn.role,
+        is_error=any(call.result is not None and call.result.is_error for call in step.turn.calls),
+    )
+
+
+def _without(unit: Unit, shown: Sequence[Entry]) -> Unit | None:
+    """Return a unit without what the state shows; None: nothing else is said."""
+    text = unit.text
+    for entry in shown:
+        if entry.ref == unit.ref:
+            text = text.replace(entry.text, "…")
+    if text == unit.text:
+        return unit
+    text = _GAPS.sub("… ", text).strip("… ")
+    return replace(unit, text=text) if _WORD.search(text) else None
+
+
+def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Sequence[Message]) -> list[Unit]:
+    """Return what a summary may be made of: what the state does not always show, and the files that were written.
+
+    A rule or a value stands in the state as long as it holds; behind that it would mislead.
+    """
+    shown = [entry for entry in entries if entry.section in WHOLE]
+    left = [rest for unit in units if (rest := _without(unit, shown))]
+    names = {
+        ref_of(message.seq, number): part.tool_call.name
+        for message in messages
+        for number, part in enumerate(message.parts, 1)
+        if part.tool_call
+    }
+    written = [
+        one for one in entries if one.section == "artifact" and one.text.endswith("(edited)") and one.ref in names
+    ]
+    left += [
+        Unit(kind="artifact", text=f"{names[one.ref]} {one.key}", ref=one.ref, seq=one.seq, weight=_WRITTEN_WEIGHT)
+        for one in written
+    ]
+    return left

@@ -1,0 +1,107 @@
+"""Masks: a step with the results of its calls cut to what is worth seeing, each with a reference to all of it.
+
+Of a result stay its head, the lines that the profile keeps whole, such as those of a diff, and the units that are worth
+most. Calls and reasoning stay as they are, and so does what a user says, unless it is very long.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from context_service.kernel.rendering import Result, Turn
+from context_service.packing.pure.steps import Step
+from context_service.packing.pure.units import TEXT_BYTES_MAX, Unit, lines_of
+from context_service.profiles.pure.profiles import Profile
+
+TOKENS_SAVED_MIN, SHARE_SAVED_MIN = 100, 0.5  # or it is no mask
+SAID_CHARS_MAX = 6_000  # of what somebody says, in one part
+_SAID_CHARS_KEPT = 1_000
+_LINES_MAX = 6  # units that are kept beside the head
+_OF_WORDS = string.ascii_letters + string.digits + "_.-"
+
+
+def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str], int]) -> Turn | None:
+    """Return the turn of a step, masked; None: there is nothing that would be worth it.
+
+    Args:
+        step: A closed one.
+        units: Of its messages: their lines are kept, the heaviest first.
+        profile: Says how much.
+        count: Counts the tokens of a text.
+    """
+    turn = step.turn
+    of_tools, of_turn = _Lines("tool", units, profile), _Lines(turn.role, units, profile)
+    calls = []
+    for call in turn.calls:
+        place, result = step.result_refs.get(call.id), call.result
+        if result and place and (kept := _cut(result.text, place, of_tools, profile.trim_of(call.call.name), count)):
+            calls.append(replace(call, result=Result(kept, result.is_error)))
+        else:
+            calls.append(call)
+    parts = []
+    for part, place in zip(turn.parts, step.said_refs, strict=True):
+        is_long = part.text is not None and len(part.text) > SAID_CHARS_MAX
+        kept = _cut(part.text or "", place, of_turn, _SAID_CHARS_KEPT, count) if is_long else ""
+        parts.append(replace(part, text=kept) if kept else part)
+    if calls == turn.calls and parts == turn.parts:
+        return None
+    return Turn(turn.role, turn.name, parts, calls)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """What is kept of a text beside its head, and by whom it was said."""
+
+    role: str
+    units: list[Unit]
+    profile: Profile
+
+    def verbatim(self, text: str, room: int) -> list[str]:
+        """Return the lines that are kept whole, in their order: the first that have room."""
+        data = text.encode(errors="replace")[:TEXT_BYTES_MAX]
+        rules = [rule for rule in self.profile.verbatim if self.role in rule.roles]
+        kept = []
+        for _, line in sorted({found for rule in rules for found in lines_of(rule, data)}):
+            if len(line) <= room:
+                kept.append(line.decode(errors="replace").rstrip())
+                room -= len(line) + 1
+        return kept
+
+    def heaviest(self, ref: str, room: int, *, besides: str) -> list[str]:
+        """Return the units of a part that are worth most and that one does not see already."""
+        kept: list[str] = []
+        for unit in sorted((unit for unit in self.units if unit.ref == ref), key=lambda unit: -unit.weight):
+            if len(kept) < _LINES_MAX and len(unit.text) <= room and unit.text not in besides:
+                kept.append(f"… {unit.text}")
+                room -= len(unit.text)
+        return kept
+
+
+def _cut(text: str, ref: str, lines: _Lines, chars: int, count: Callable[[str], int]) -> str:
+    """Return the head of a text, its lines that are worth it, and where all of it is; empty: it would save too little.
+
+    Args:
+        text: As it is.
+        ref: Where.
+        lines: What else is kept.
+        chars: How many characters the head has at most, and the lines.
+        count: Counts the tokens of a text.
+    """
+    if len(text) <= chars:
+        return ""
+    head = _whole_words(text[:chars])
+    whole = lines.verbatim(text[len(head) :].partition("\n")[2], chars)  # what the head cuts is no whole line
+    seen = "\n".join([head, *(["…", *whole] if whole else [])])
+    units = lines.heaviest(ref, chars - sum(map(len, whole)), besides=seen)
+    kept = "\n".join([seen, *units, f"[{len(text) - len(head)} characters more: {ref}]"])
+    before, after = count(text), count(kept)
+    return kept if before - after >= TOKENS_SAVED_MIN and after <= before * SHARE_SAVED_MIN else ""
+
+
+def _whole_words(head: str) -> str:
+    """Return a text up to its last space, or sign, if there is one near its end: no number is cut in two."""
+    space = max(head.rfind(" "), head.rfind("\n"))
+    shorter = head[:space] if space > len(head) // 2 else head.rstrip(_OF_WORDS)
+    return shorter if len(shorter) > len(head) // 2 else head

@@ -1,0 +1,178 @@
+"""Steps: what a window is made of.
+
+A step is an assistant's message with all results of its calls, or any other message. A request to a model holds a
+call's result right behind it, and a log does not: a user speaks while a tool runs, results come one by one. So a step
+is closed when all of its calls have a result, and what came meanwhile stands behind it. One whose calls lack a result
+is closed, too, when somebody waited no longer for it: an assistant speaks again, or the log is asked for with something
+behind it, or so much came that nobody waits. A result that comes later is a step of its own.
+
+A message of reasoning alone is of one step with the assistant's next message: frameworks write items one by one, and
+vendors refuse reasoning without the item that follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import orjson
+
+from context_service.contexts.model import Message
+from context_service.kernel.parts import Part, ToolResult, texts_of
+from context_service.kernel.rendering import Call, Result, Turn
+from context_service.kernel.rendering.turns import NO_RESULT, in_order, is_only_reasoning, result_text, text_of
+from context_service.windows.pure.refs import is_fork, ref_of, refs_between
+
+# That may come while a step waits, itself with it: whoever reads on at its beginning reads no more than that again.
+WAITED_MESSAGES_MAX = 1_024  # a message has no more calls
+WAITED_CHARS_MAX = 8 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Step:
+    """One step, closed or not.
+
+    Attributes:
+        seqs: Places of its messages in the log, in their order. Others may stand between them.
+        turn: What was said, and called.
+        said_refs: Where each part of the turn is in the log.
+        result_refs: Where the result of each call is, by the call's id.
+    """
+
+    seqs: list[int]
+    turn: Turn
+    said_refs: list[str] = field(default_factory=list)
+    result_refs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a call has no result yet."""
+        return any(call.result is None for call in self.turn.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A row of messages as steps.
+
+    Attributes:
+        closed: Steps that stay as they are, in the order in which a model reads them.
+        open: The last one, if it waits for results. Reasoning that waits for what follows it is not shown.
+        next_seq: The first message of what is not in `closed`: where reading goes on. None: there is none.
+    """
+
+    closed: list[Step]
+    open: Step | None
+    next_seq: int | None
+
+
+def cut(messages: Iterable[Message], *, is_end: bool) -> Cut:
+    """Return messages as steps.
+
+    Args:
+        messages: In the order of the log, from the beginning of a step on.
+        is_end: There are none behind them. Then a step that waits is closed if anything came behind it.
+    """
+    cutting = _Cutting()
+    for message in messages:
+        cutting.add(message)
+    if is_end and cutting.behind:
+        cutting.close()
+    if cutting.open is None:
+        return Cut(cutting.closed, None, None)
+    return Cut(cutting.closed, None if cutting.thinks else cutting.open, cutting.open.seqs[0])
+
+
+@dataclass(slots=True)
+class _Cutting:
+    closed: list[Step] = field(default_factory=list)
+    open: Step | None = None
+    behind: list[Step] = field(default_factory=list)  # what came while it waits
+    _ids: list[str] = field(default_factory=list)  # of its calls, as its messages have them
+    _waited_messages: int = 0
+    _waited_chars: int = 0
+
+    def add(self, message: Message) -> None:
+        """Add the next message."""
+        self._read(message)
+        if self.open is None:
+            self._waited_messages = self._waited_chars = 0
+            return
+        self._waited_messages += 1
+        self._waited_chars += sum(map(len, texts_of(message.content, message.parts)))
+        if self._waited_messages >= WAITED_MESSAGES_MAX or self._waited_chars >= WAITED_CHARS_MAX:
+            self.close()
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the step that waits is reasoning alone: the assistant's next message completes it."""
+        return self.open is not None and not self.open.turn.calls and is_only_reasoning(self.open.turn.parts)
+
+    def _read(self, message: Message) -> None:
+        placed = [(part, ref_of(message.seq, number)) for number, part in in_order(message.content, message.parts)]
+        said = [part for part, _ in placed if not (part.tool_call or part.tool_result)]
+        said_refs = [ref for part, ref in placed if not (part.tool_call or part.tool_result)]
+        calls = [part.tool_call for part in message.parts if part.tool_call]
+        results = [(part.tool_result, ref) for part, ref in placed if part.tool_result]
+        if message.role == "tool" and said and not results:  # the result is what it says
+            result = ToolResult(tool_call_id="", content_json=orjson.dumps(text_of(said)).decode())
+            results = [(result, said_refs[0] if len(said) == 1 else refs_between(message.seq, message.seq))]
+            said = []
+        if self.thinks and (results or (said and message.role != "assistant")):
+            self.close()  # nothing follows the reasoning: no vendor takes it
+        for result, ref in results:
+            self._answer(message, result, ref)
+        if message.role == "assistant" and (said or calls):
+            seqs = [message.seq]
+            if self.open is not None and self.thinks:
+                seqs = [*self.open.seqs, message.seq]
+                if not (said and said[0].reasoning):  # else what followed the earlier reasoning never came
+                    said, said_refs = [*self.open.turn.parts, *said], [*self.open.said_refs, *said_refs]
+                self.open = None
+            else:
+                self.close()
+                self._waited_messages = self._waited_chars = 0
+            turn = Turn("assistant", message.name, said)
+            turn.calls = [Call(call, id=f"call_{message.seq}_{number}") for number, call in enumerate(calls)]
+            self.open, self._ids = Step(seqs, turn, said_refs), [call.id for call in calls]
+            if not calls and not self.thinks:
+                self.close()
+        elif said:
+            role = message.role if message.role == "system" else "user"
+            self._put(Step([message.seq], Turn(role, message.name, said), said_refs))
+
+    def close(self) -> None:
+        """Close the step that waits, and put what came meanwhile behind it."""
+        if self.open:
+            for call in self.open.turn.calls:
+                call.result = call.result or Result(NO_RESULT, is_error=True)
+            self.closed.append(self.open)
+        self.closed += self.behind
+        self.open, self.behind = None, []
+
+    def _put(self, step: Step) -> None:
+        (self.behind if self.open else self.closed).append(step)
+
+    def _answer(self, message: Message, result: ToolResult, ref: str) -> None:
+        """Give a call its result; one that no open call waits for is said."""
+        text = result_text(result.content_json)
+        waiting = (
+            [
+                call
+                for call, call_id in zip(self.open.turn.calls, self._ids, strict=True)
+                if call.result is None and result.tool_call_id in ("", call_id)
+            ]
+            if self.open
+            else []
+        )
+        if not self.open or not waiting:
+            of = f" of the call {result.tool_call_id}" if result.tool_call_id else ""
+            came = "" if is_fork(result.tool_call_id) else f"[A result{of} that came late, or twice]\n"
+            said = Part(text=f"{came}{text}")
+            self._put(Step([message.seq], Turn("user", message.name, [said]), [ref]))
+            return
+        waiting[0].result = Result(text, result.is_error)
+        self.open.result_refs[waiting[0].id] = ref
+        if self.open.seqs[-1] != message.seq:
+            self.open.seqs.append(message.seq)
+        if not self.open.is_open:
+            self.close()

@@ -1,0 +1,178 @@
+"""What is counted of a window's steps: how often each tool was called and failed, and which things are spoken of.
+
+Each step that is shown keeps its own counts. Those of steps that a fold removes are added up, and of very many names
+the most frequent stay. Values in, values out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import orjson
+
+from context_service.contexts.model import Message
+from context_service.contexts.pure.entities import ID_PREFIX
+from context_service.kernel.rendering import Call
+from context_service.packing.pure.task_state import KEY_CHARS_MAX
+
+TOOL, ENTITY = "tool", "entity"  # sections of the state
+ANSWERED_MAX = 50  # of each
+TOOLS_MAX, ENTITIES_MAX = 200, 500  # that are kept of steps that a fold removed
+_OF_STEP_MAX = 100  # tools
+_NODES_OF_MESSAGE_MAX = 20
+_DATA_CHARS_MAX = 65_536
+
+_NODE_KEYS = ("entity_node_id", "entity_node_ids", "node_id", "node_ids")
+AFTER_NAMES = ".-"  # that are taken for a part of one at the end of a sentence
+_FILE = re.compile(r"/|\.[A-Za-z][A-Za-z0-9]{0,4}\Z")
+
+
+class ToolUse(NamedTuple):
+    """What a step did with a tool."""
+
+    name: str
+    calls: int
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often a name occurred.
+
+    Attributes:
+        count: Of a tool its calls, of anything else the steps that speak of it.
+        failures: Of a tool, calls with an error.
+        step: The last one that has it; `seq` is its first message.
+    """
+
+    count: int
+    failures: int
+    step: int
+    seq: int
+
+    def with_more(self, other: Tally) -> Tally:
+        """Return both together."""
+        last = max(self, other, key=lambda one: one.step)
+        return Tally(self.count + other.count, self.failures + other.failures, last.step, last.seq)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTally:
+    """What a step has."""
+
+    step: int
+    seq: int
+    names: Sequence[str]
+    tools: Sequence[ToolUse]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tallies:
+    """Of several steps, by name, the most frequent first."""
+
+    tools: Mapping[str, Tally]
+    entities: Mapping[str, Tally]
+
+    def most(self, sections: Collection[str]) -> Tallies:
+        """Return the most frequent of the sections that are asked for."""
+        tools = islice(self.tools.items(), ANSWERED_MAX if TOOL in sections else 0)
+        entities = islice(self.entities.items(), ANSWERED_MAX if ENTITY in sections else 0)
+        return Tallies(tools=dict(tools), entities=dict(entities))
+
+
+NO_TALLIES = Tallies(tools={}, entities={})
+
+
+def uses_of(calls: Iterable[Call]) -> list[ToolUse]:
+    """Return what the calls of a step did with which tools, in the order of their names."""
+    counted: dict[str, list[int]] = {}
+    for one in calls:
+        counts = counted.setdefault(one.call.name[:KEY_CHARS_MAX], [0, 0])
+        counts[0] += 1
+        counts[1] += one.result is not None and one.result.is_error
+    return [ToolUse(name, *counts) for name, counts in sorted(counted.items())][:_OF_STEP_MAX]
+
+
+def nodes_in(message: Message) -> set[str]:
+    """Return the ids of nodes of the entity graph that a message names: in its id, its metadata, and data."""
+    found: list[Any] = []
+    if message.message_id.startswith(ID_PREFIX):
+        found.append(message.message_id.removeprefix(ID_PREFIX).partition(":")[0])
+    documents = [
+        message.metadata_json,
+        *(text for part in message.parts for text in (part.metadata_json, part.data_json)),
+    ]
+    for text in documents:
+        if not text or len(text) > _DATA_CHARS_MAX or "node_id" not in text:
+            continue
+        said = _document(text)
+        for value in map(said.get, _NODE_KEYS):
+            found += value if isinstance(value, list) else [value]
+    ids = dict.fromkeys(str(one) for one in map(_node_id, found) if one)
+    return set(list(ids)[:_NODES_OF_MESSAGE_MAX])
+
+
+def added(before: Tallies, steps: Iterable[StepTally]) -> Tallies:
+    """Return tallies with those of more steps."""
+    tools, entities = dict(before.tools), dict(before.entities)
+    for step in steps:
+        for use in step.tools:
+            _add(tools, use.name, Tally(use.calls, use.failures, step.step, step.seq))
+        for name in {one.rstrip(AFTER_NAMES) for one in step.names}:  # a path at the end of a sentence is the same
+            _add(entities, name, Tally(1, 0, step.step, step.seq))
+    return Tallies(tools=_ordered(tools), entities=_ordered(entities))
+
+
+def kind_of(name: str) -> str:
+    """Return what a thing is that is spoken of: "node", "path" or "name"."""
+    if _node_id(name):
+        return "node"
+    return "path" if _FILE.search(name) else "name"
+
+
+def loaded(text: str) -> Tallies:
+    """Return the tallies that `stored` wrote."""
+    said = orjson.loads(text)
+    tools, entities = (
+        {name: Tally(*counts) for name, counts in said.get(section, {}).items()} for section in (TOOL, ENTITY)
+    )
+    return Tallies(tools=tools, entities=entities)
+
+
+def stored(tallies: Tallies) -> str:
+    """Return tallies as they are kept, the most frequent of very many."""
+    kept = {TOOL: (tallies.tools, TOOLS_MAX), ENTITY: (tallies.entities, ENTITIES_MAX)}
+    said = {
+        section: {name: (one.count, one.failures, one.step, one.seq) for name, one in list(of.items())[:count_max]}
+        for section, (of, count_max) in kept.items()
+    }
+    return orjson.dumps(said).decode()
+
+
+def _add(tallies: dict[str, Tally], name: str, more: Tally) -> None:
+    before = tallies.get(name)
+    tallies[name] = before.with_more(more) if before else more
+
+
+def _ordered(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
+    return dict(sorted(tallies.items(), key=lambda one: (-one[1].count, -one[1].step, one[0])))
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        said = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _node_id(said: object) -> UUID | None:
+    try:
+        return UUID(said) if isinstance(said, str) and len(said) == len(str(UUID(int=0))) else None
+    except ValueError:
+        return None

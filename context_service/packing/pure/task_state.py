@@ -1,0 +1,440 @@
+"""The state of a task as the log says it: what holds, what is set to what, what was decided, asked, broken and made.
+
+Rules find it in sentences (`profiles`). What follows from a message are entries, each with its source. A later one
+takes the place of an earlier with the same key: a value is what was said of it last, and a file is read or edited once.
+
+A constraint goes only if it is clear which one was taken back. Otherwise what takes it back stands behind it as one
+more, in its own words, and whoever reads both knows what to do. Nothing is dropped on a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import orjson
+
+from context_service.contexts.model import Message
+from context_service.kernel.parts import ToolCall
+from context_service.packing.pure.units import said_in
+from context_service.profiles.pure.profiles import Profile
+from context_service.retrieval.pure.terms import terms_of
+from context_service.windows.pure.refs import ref_of
+from service_runtime.documents import check_wanted
+
+SENTENCE_CHARS_MAX = 600  # longer ones say too much to be one rule
+_END_CHARS = 10_000  # of a text that are looked at, at its beginning and at its end: what is longer quotes something
+_SENTENCES_OF_END_MAX = 500
+_MARGIN_CHARS_MIN = 60  # of a line that may be broken at a margin
+_ENTRIES_OF_MESSAGE_MAX, _VALUES_OF_SENTENCE_MAX = 200, 8
+KEY_CHARS_MAX = 200
+_PATHS_OF_CALL_MAX = 4
+
+SUB_GOAL = "sub_goal"  # the section of what callers divide a goal into; its value is its status
+REMOVED = "removed"  # of what callers removed, by section and key: what the log said before then holds no more
+
+# What holds, in the order in which it is shown; of the others newest first, with what share of the room they get.
+WHOLE = {
+    "goal": "Goal",
+    SUB_GOAL: "Sub-goals",
+    "constraint": "Constraints; of two that differ the later holds",
+    "value": "Values now",
+    "progress": "Progress",
+}
+SHARES = {
+    "decision": ("Decisions", 0.45),
+    "question": ("Open questions", 0.20),
+    "error": ("Errors, and what helped", 0.15),
+    "artifact": ("Files", 0.20),
+}
+
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=[\s\"')\]]|$)|(?=\n)|$)")
+_QUOTED = re.compile(r"^\s*(?:>|\|)")
+_HEADING = re.compile(r"^\s*#+\s|:[\s*_]*$")
+_ITEM = re.compile(r"^\s*(?:[-*•]|[0-9]{1,3}[.)])\s")
+_EMPHASIS = re.compile(r"\*\*|^[^\w\"'`(<\[]+")  # Markdown's, and signs at the beginning
+# Words of somebody else, or of a program, within a sentence.
+_CITED = re.compile(r"`[^`]+`|\"[^\"]*\s[^\"]*\"|«[^»]+»|(?<!\w)'[^']*\s[^']*'(?!\w)")
+_PLAIN_QUOTES = str.maketrans("\u2019\u2018\u201c\u201d\u201e", '\'\'"""')
+
+_NO_KEY = re.compile(r"^(?:(?:the|our|my|your|a|an|this|that|new|current|correct|actual|right|latest) )+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_KEY_SIGNS = re.compile(r"[\s_./-]+")
+_CLAUSE_ENDS = re.compile(r"[.,;:!]+(?=\s|$)")
+_PLEASE = frozenset({"please", "pls", "kindly"})
+
+_NEGATIVE = re.compile(
+    r"\b(?:never|no|not|avoid|without|stop|forbidden|nobody|nothing|dont|cannot)\b|n['\u2019]t\b", re.IGNORECASE
+)
+_LONG_WORD = re.compile(r"\w{5,}")
+_SAYS_NOTHING = frozenset(terms_of("always never please use using make sure keep everything rule from now on future"))
+
+_PER_CENT = re.compile(r"(?<![\d.,-])(\d{1,3})(?:[.,]\d{1,3})? ?(?:%|per ?cent\b)")
+_PARTS = re.compile(r"(?<![\d./,-])(\d{1,9}) ?(?:/|of|out of) ?(\d{1,9})(?![\d./,-])")
+_REF_OF_LINE = re.compile(r"^- .*\((\S+)\)$")
+
+_PATHS = ("path", "file_path", "file", "filename", "file_name", "uri", "paths", "files")
+_WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_EDITS = re.compile(r"apply|creat|delet|edit|insert|mov|patch|remov|renam|replac|sav|updat|writ")
+_EDITED = " (edited)"
+_LOOKS = frozenset({"view", "read", "open", "list", "show", "get", "cat", "search"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A statement of the state.
+
+    Attributes:
+        section: Of the profiles' sections, `artifact`, `SUB_GOAL` or `REMOVED`.
+        key: What it is of: a later entry of the section with it takes its place. Empty: of nothing in particular.
+            Of `lifted`: `duty`, if it is what had to be done, else `what`.
+        text: As it was said.
+        value: Of a value, to what it is set; of `lifted`, what is; of an error, what helped, empty if nothing did yet;
+            of progress the per cent, if it says them; of an artifact `read` or `edited`.
+        ref: Where; empty of what a caller says.
+        seq: Of the message; of what a caller says, how far the log was then.
+    """
+
+    section: str
+    key: str
+    text: str
+    value: str
+    ref: str
+    seq: int
+
+
+class Sentence(NamedTuple):
+    """What somebody says, and under which line of a list, such as `Rules:`, if it is of one."""
+
+    text: str
+    under: str = ""
+
+
+class Shown(NamedTuple):
+    """The state as a model reads it, and how much of it there was no room for."""
+
+    text: str
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An entry that came into the state as a model reads it, or left it: where, and of what. What it says is there."""
+
+    section: str
+    ref: str
+
+
+def entries_of(message: Message, profile: Profile) -> list[Entry]:
+    """Return what a message says of the state, in its order."""
+    made: list[Entry] = []
+    for said in said_in(message):
+        ref = ref_of(message.seq, said.part)
+        if said.role == "tool":
+            if said.is_error and (line := _error_line(said.text)):
+                made.append(_entry("error", line, ref, message.seq))
+            continue
+        for sentence in [] if said.is_data else sentences(said.text):
+            check_wanted()
+            made += _of_sentence(sentence, said.role, ref, message.seq, profile)
+    for number, part in enumerate(message.parts, 1):
+        if part.tool_call:
+            made += [
+                _entry("artifact", f"{path} ({did})", ref_of(message.seq, number), message.seq, key=path, value=did)
+                for path, did in _files(part.tool_call)
+            ]
+    return made[:_ENTRIES_OF_MESSAGE_MAX]
+
+
+def is_rule(text: str, profile: Profile) -> bool:
+    """Say whether a text makes a rule, or takes one back, if a user says it."""
+    said = (_of_sentence(one, "user", "", 0, profile) for one in sentences(text))
+    return any(entry.section in ("constraint", "lifted") for made in said for entry in made)
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Return the sentences that somebody says himself: no blocks of code, no line that is quoted, no heading."""
+    if len(text) > 2 * _END_CHARS:
+        text = f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
+    found, under = [], ""
+    for line in _lines(_CODE.sub("\n", text)):
+        is_item = bool(_ITEM.search(line))
+        if not is_item:
+            under = line.strip() if _HEADING.search(line) else ""
+            if line.lstrip().startswith("#"):
+                continue
+        found += [Sentence(one.strip(" \t-*•"), under if is_item else "") for one in _SENTENCE.findall(line)]
+    found = [one for one in found if one.text and len(one.text) <= SENTENCE_CHARS_MAX]
+    if len(found) > 2 * _SENTENCES_OF_END_MAX:
+        return found[:_SENTENCES_OF_END_MAX] + found[-_SENTENCES_OF_END_MAX:]
+    return found
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines that are not quoted, each whole: what an editor has broken at its margin is put together."""
+    lines = [""]
+    broken = False
+    for line in text.splitlines():
+        if _QUOTED.search(line) or not line.strip():
+            broken = False
+        elif broken and not (_ITEM.search(line) or _HEADING.search(line)):
+            lines[-1] += f" {line.strip()}"
+        else:
+            lines.append(line)
+            broken = True
+        broken = broken and len(line) >= _MARGIN_CHARS_MIN and line.rstrip()[-1:] not in ".!?:;"
+    return lines[1:]
+
+
+def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry], list[tuple[Entry, Entry]]]:
+    """Return what holds when more was said, and the entries whose place others took, each with the new one.
+
+    Args:
+        entries: What held before, in the order of the log.
+        said: What was said since, in order.
+    """
+    now: dict[tuple[str, str], Entry] = {place_of(one): one for one in entries}
+    superseded = []
+    for entry in said:
+        if entry.section == "resolution":
+            _resolve(now, entry)
+        elif entry.section == "answer":
+            _answer(now, entry)
+        elif entry.section != "lifted":
+            if before := _put(now, entry):
+                superseded.append((before, entry))
+        elif lifted := _lifted(now, entry):
+            superseded.append((now.pop(place_of(lifted)), entry))
+        else:
+            _put(now, replace(entry, section="constraint", key="", value=""))
+    return list(now.values()), superseded
+
+
+def shown(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], int]) -> Shown:
+    """Return the state as text: what holds all of it, of the rest the newest that have room.
+
+    Args:
+        entries: What holds.
+        tokens_max: Of the rest, and less what holds takes; what holds is never left out.
+        count: Counts the tokens of a text.
+    """
+    blocks, left_out = [], 0
+    for section, title in WHOLE.items():
+        lines = list(dict.fromkeys(_line(one) for one in entries if one.section == section))
+        if lines:
+            blocks.append("\n".join([f"{title}:", *lines]))
+    room = tokens_max - sum(map(count, blocks))
+    for section, (title, share) in SHARES.items():
+        lines, used = [], count(title) + 1
+        of_section = [one for one in entries if one.section == section]
+        for entry in reversed(of_section):
+            used += count(line := _line(entry)) + 1
+            if used > room * share:
+                break
+            lines.append(line)
+        left_out += len(of_section) - len(lines)
+        if lines:
+            blocks.append("\n".join([f"{title}:", *reversed(lines)]))
+    return Shown("\n".join(blocks), left_out)
+
+
+def changes(before: str, now: str) -> tuple[list[Change], list[Change]]:
+    """Return which entries a state as text has that an earlier one had not, and those that only the earlier one has."""
+    old, new = _entries_in(before), _entries_in(now)
+    return [one for line, one in new.items() if line not in old], [one for line, one in old.items() if line not in new]
+
+
+def note_of(superseded: Sequence[tuple[Entry, Entry | None]]) -> str:
+    """Return what tells a model that something holds no longer, and what does instead, if anything."""
+    lines = []
+    for old, new in superseded:
+        now = f"now: {_said(new)}; " if new else ""
+        lines.append(f"- {now}no longer: {_said(old)}")
+    return "\n".join(["[What has changed]", *lines])
+
+
+def _of_sentence(sentence: Sentence, role: str, ref: str, seq: int, profile: Profile) -> list[Entry]:
+    """Return what a sentence says of the state: of each section what its first rule finds."""
+    plain = " ".join(_EMPHASIS.sub("", sentence.text.translate(_PLAIN_QUOTES)).split())
+    under = sentence.under.encode(errors="replace")
+    whole, own = plain.encode(errors="replace"), _CITED.sub('"…"', plain).encode(errors="replace")
+    made: list[Entry] = []
+    sections: set[str] = set()
+    for rule in profile.state:
+        if rule.section in sections or role not in rule.roles:
+            continue
+        is_value = rule.section == "value"
+        if rule.under and not rule.under.is_in(under):
+            continue
+        for groups in rule.found_in(whole if is_value else own, count_max=_VALUES_OF_SENTENCE_MAX if is_value else 1):
+            key, value = "", ""
+            if is_value:
+                key, value = key_of(groups.get("key", "")), groups.get("value", "").strip("\"'`").rstrip(".,;:")
+                if not (key and value):
+                    continue
+            elif rule.section == "progress":
+                value = per_cent_in(sentence.text)
+            elif rule.section == "lifted":
+                key = "duty" if "duty" in groups else "what"
+                value = groups.get(key, "")
+            sections.add(rule.section)
+            made.append(_entry(rule.section, sentence.text, ref, seq, key=key, value=value))
+    return made
+
+
+def per_cent_in(text: str) -> str:
+    """Return how much of something is done, as a text says: 0 to 100, in full per cent; empty: it does not say."""
+    if said := _PER_CENT.search(text):
+        return str(int(said[1])) if int(said[1]) <= 100 else ""
+    if not (said := _PARTS.search(text)):
+        return ""
+    done, of = int(said[1]), int(said[2])
+    return str(100 * done // of) if 0 < of >= done else ""
+
+
+def _error_line(text: str) -> str:
+    """Return the line of a failed call that says most: the first, but of a traceback the last."""
+    lines = [line.strip() for line in text[:_END_CHARS].splitlines() if line.strip()]
+    if lines and lines[0].startswith("Traceback"):
+        lines = [line.strip() for line in text[-_END_CHARS:].splitlines() if line.strip()][::-1]
+    return lines[0][:SENTENCE_CHARS_MAX] if lines else ""
+
+
+def place_of(entry: Entry) -> tuple[str, str]:
+    """Return what an entry is the only one of."""
+    if entry.section in ("goal", "progress"):
+        return entry.section, ""
+    if entry.key and entry.section in ("constraint", "error"):
+        return entry.section, f"of a caller: {entry.key}"
+    if entry.section == "constraint":
+        words = _CLAUSE_ENDS.sub("", entry.text.casefold()).split()
+        return "constraint", " ".join(word for word in words if word not in _PLEASE)
+    if entry.section == "error":
+        return "error", " ".join(entry.text.casefold().split())
+    return entry.section, entry.key or f"{entry.ref} {entry.text}"
+
+
+def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
+    """Put an entry in its place, behind all others; return what it says otherwise."""
+    place = place_of(entry)
+    removed = (REMOVED, " ".join(place))
+    for later in (now.get(place), now.get(removed)):
+        if later and _is_before(entry, later):
+            return None
+    now.pop(removed, None)
+    before = now.pop(place, None)
+    now[place] = entry
+    if before and entry.section == "constraint" and not entry.key:
+        now[place] = before  # said again: it holds since then
+    elif before and entry.ref and entry.section == "artifact" and before.text.endswith(_EDITED):
+        now[place] = replace(entry, text=before.text, value=before.value)
+    return before if before and _says_otherwise(before, entry) else None
+
+
+def _is_before(entry: Entry, other: Entry) -> bool:
+    """Say whether an entry was said before another: a caller's behind all of the log that there was."""
+    return (entry.seq, not entry.ref) < (other.seq, not other.ref)
+
+
+def _says_otherwise(before: Entry, entry: Entry) -> bool:
+    if entry.section == "value":
+        return before.value != entry.value
+    return entry.section == "goal" and before.text.casefold().split() != entry.text.casefold().split()
+
+
+def _lifted(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
+    """Return the constraint that is taken back; None: it is not clear which, or whether all of it.
+
+    It is the only one that has all words of what is taken back, and those are half of its own at least. What had to be
+    done is no longer needed, which says nothing of what must not be done.
+    """
+    said = set(terms_of(entry.value)) - _SAYS_NOTHING
+    found = []
+    for one in now.values():
+        if one.section != "constraint" or not said:
+            continue
+        if entry.key == "duty" and bool(_NEGATIVE.search(one.text)) != bool(_NEGATIVE.search(entry.value)):
+            continue
+        words = set(terms_of(one.text)) - _SAYS_NOTHING
+        if said <= words:
+            found.append((one, 2 * len(said) >= len(words)))
+    return found[0][0] if len(found) == 1 and found[0][1] else None
+
+
+def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
+    """Put what helped to the error that it names a word of, else to the last one that nothing helped yet."""
+    helped = replace(entry, section="error", value=entry.text)
+    open_errors = [one for one in now.values() if one.section == "error" and not one.value]
+    if open_errors:
+        words = set(_LONG_WORD.findall(entry.text.casefold()))
+        named = [one for one in open_errors if words & set(_LONG_WORD.findall(one.text.casefold()))]
+        error = (named or open_errors)[-1]
+        del now[place_of(error)]
+        helped = replace(helped, text=f"{error.text} ({error.ref}) -> {entry.text}")
+    now[place_of(helped)] = helped
+
+
+def _answer(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
+    """Close the question that shares most words with an answer; of several, and of none that does, the last."""
+    said = set(terms_of(entry.text))
+    questions = [
+        (len(said & set(terms_of(one.text))), place) for place, one in now.items() if one.section == "question"
+    ]
+    if questions:
+        most = max(shared for shared, _ in questions)
+        del now[[place for shared, place in questions if shared == most][-1]]
+
+
+def _line(entry: Entry) -> str:
+    status = f"[{entry.value}] " if entry.section == SUB_GOAL else ""
+    return f"- {status}{_said(entry)}"
+
+
+def _said(entry: Entry) -> str:
+    return f"{entry.text} ({entry.ref})" if entry.ref else entry.text
+
+
+def _entries_in(text: str) -> dict[tuple[str, str], Change]:
+    """Return the entries of a state as text, by section and line."""
+    sections = {f"{title}:": name for name, title in [*WHOLE.items(), *((one, SHARES[one][0]) for one in SHARES)]}
+    found, section = {}, ""
+    for line in text.split("\n"):
+        section = sections.get(line, section)
+        if section and line.startswith("- "):
+            ref = _REF_OF_LINE.search(line)
+            found[section, line] = Change(section, ref[1] if ref else "")
+    return found
+
+
+def key_of(said: str) -> str:
+    """Return the key that all ways of writing a thing share: `the staging port`, `stagingPort`, `STAGING_PORT`."""
+    words = _KEY_SIGNS.sub(" ", _CAMEL.sub(" ", said).casefold()).strip()
+    return _NO_KEY.sub("", words)[:KEY_CHARS_MAX]
+
+
+def _entry(section: str, text: str, ref: str, seq: int, *, key: str = "", value: str = "") -> Entry:
+    return Entry(section=section, key=key, text=text, value=value, ref=ref, seq=seq)
+
+
+def _files(call: ToolCall) -> list[tuple[str, str]]:
+    """Return the files that a call names, and whether it edits them."""
+    try:
+        said = orjson.loads(call.arguments_json or "{}")
+        said = orjson.loads(said) if isinstance(said, str) else said
+    except orjson.JSONDecodeError:
+        return []
+    if not isinstance(said, dict):
+        return []
+    words = [word.lower() for word in _WORD_OF_NAME.findall(call.name)]
+    does_edit = any(map(_EDITS.match, words)) and said.get("command") not in _LOOKS
+    did = "edited" if does_edit else "read"
+    named = [value for name in _PATHS for value in _several(said.get(name))]
+    return [(path, did) for path in dict.fromkeys(named) if path][:_PATHS_OF_CALL_MAX]
+
+
+def _several(said: object) -> list[str]:
+    several = said if isinstance(said, list) else [said]
+    return [one for one in several if isinstance(one, str) and len(one) <= KEY_CHARS_MAX and one.isprintable()]

@@ -1,0 +1,38 @@
+"""What turns become in windows: as `rendering` has it, or as something does that an operator installed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+
+import orjson
+
+from context_service.kernel import rendering
+from context_service.kernel.extensions import Guarded, Unusable, installed
+from context_service.kernel.rendering import Format, Piece, Rendered, Turn
+
+_OWN_CALL_S = 0.05  # of a renderer that an operator installed, for a turn
+
+
+def pieces(turn: Turn, to: Format) -> list[Piece]:
+    """Return what a turn becomes; nothing, if there is nothing in it that the vendor takes."""
+    if own := _own_renderer(to):
+        with suppress(Unusable):
+            return own(_pieces_of, turn)
+    return rendering.pieces(turn, to)
+
+
+@cache
+def _own_renderer(to: Format) -> Guarded | None:
+    """Return what an operator installed to render turns for a vendor; None: nothing."""
+    own = installed(f"message_renderer.{to.value}")
+    return Guarded(f"message_renderer.{to.value}", own, call_s=_OWN_CALL_S) if own else None
+
+
+def _pieces_of(answer: object) -> list[Piece]:
+    """Return an answer as the pieces of a turn, if it is some."""
+    if not isinstance(answer, list) or not all(isinstance(one, Piece) for one in answer):
+        raise TypeError("it is no list of pieces")
+    if not all(isinstance(orjson.loads(Rendered.of(one).json), dict) for one in answer):
+        raise TypeError("a piece is no JSON object")
+    return answer

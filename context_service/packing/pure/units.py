@@ -1,0 +1,176 @@
+"""Units: the lines of a log that a summary may be made of, each as it was said, and where.
+
+A summary is chosen from them and adds no word, so whatever it says, its sources say.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from context_service.contexts.model import Message
+from context_service.kernel.rendering.turns import result_text
+from context_service.profiles.pure.profiles import LineRule, Pattern, Profile
+from context_service.windows.pure.refs import ref_of
+from service_runtime.documents import check_wanted
+
+UNIT_CHARS_MAX = 240  # of a line; a text of a user is whole
+USER_CHARS_MAX = 6_000  # of a text of a user that is one unit; of a longer one, a paste, lines are
+UNITS_OF_MESSAGE_MAX = 16
+TEXT_BYTES_MAX = 1024 * 1024  # of a text that are looked at
+MATCHES_MAX = 1_000  # of a rule in a text: what else matches is more of the same
+NAMES_MAX = 40  # of a text
+_END_BYTES = 8_192  # of a text with more matches, in which all are found
+_UNITS_OF_KIND_MAX = 6  # of a text
+_NAMED_CHARS = 65_536
+
+_CUT_WITHIN = 80  # characters before the end of a unit in which there is a space, or it is none
+# What ends a line for some reader, or moves his cursor.
+_CONTROLS = dict.fromkeys([*range(32), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
+# What says of which thing something is: paths, dotted and snake and camel names, numbers of things.
+_NAME = Pattern(
+    r"(?:[\pL\pN_.-]*/)+[\pL\pN_.-]+|[\pL\pN_]+(?:\.[\pL\pN_]+)+|[A-Za-z]+(?:_\w+)+"
+    r"|\b[a-z]+[A-Z]\w+\b|\b[A-Z]\w+[A-Z]\w*\b|#[0-9]+"
+)
+# Names and numbers hold signs or digits, or stand among them.
+_WORD_OF_FORM = re.compile(r"(?<![^\s(\"'])[^\W\d_]+(?=[\s.,:;!?)\"']|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A line that was said.
+
+    Attributes:
+        kind: Of the profile's kinds.
+        text: The line, cut at a word when it is long; of a user the whole text.
+        ref: Of the part that it is in.
+        weight: What the profile makes of the kind, 0 to 1. Of many lines of a kind in one output each says less.
+    """
+
+    kind: str
+    text: str
+    ref: str
+    seq: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text of a message, with who says it and where; data is sent by somebody, and not said."""
+
+    role: str
+    text: str
+    part: int
+    is_error: bool = False
+    is_data: bool = False
+
+
+def said_in(message: Message) -> Iterator[Said]:
+    """Yield the texts of a message; of calls only what they are called with."""
+    if message.content:
+        yield Said(message.role, message.content, 0)
+    for number, part in enumerate(message.parts, 1):
+        if part.tool_result:
+            yield Said("tool", result_text(part.tool_result.content_json), number, part.tool_result.is_error)
+        elif part.text:
+            yield Said(message.role, part.text, number)
+        elif part.data_json:
+            yield Said(message.role, part.data_json, number, is_data=True)
+
+
+def units_of(message: Message, profile: Profile) -> list[Unit]:
+    """Return the units of a message, in its order: those of the heaviest kinds if there are many."""
+    found: dict[str, tuple[tuple[int, int], Unit]] = {}
+    for said in said_in(message):
+        check_wanted()
+        data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]
+        low = [rule.line for rule in profile.low if said.role in rule.roles]
+        is_whole = said.role == "user" and not said.is_data and len(said.text) <= USER_CHARS_MAX
+        whole = said.text.encode(errors="replace").decode().translate(_CONTROLS).strip() if is_whole else ""
+        for rule in profile.high:
+            if said.role not in rule.roles:
+                continue
+            count, lines = 0, lines_of(rule, data)
+            weight = rule.weight / math.sqrt(len(lines) or 1) if said.role == "tool" else rule.weight
+            for start, line in _from_both_ends(lines):
+                text = _text(line)
+                if not (text or whole) or any(pattern.is_in(line) for pattern in low):
+                    continue
+                text = whole or text
+                if text not in found or found[text][1].weight < weight:
+                    ref = ref_of(message.seq, said.part)
+                    unit = Unit(kind=rule.kind, text=text, ref=ref, seq=message.seq, weight=weight)
+                    found[text] = (said.part, start), unit
+                count += 1
+                if count == _UNITS_OF_KIND_MAX:
+                    break
+    best = sorted(found.values(), key=lambda one: (-one[1].weight, one[0]))[:UNITS_OF_MESSAGE_MAX]
+    return [unit for _, unit in sorted(best, key=lambda one: one[0])]
+
+
+def kinds_in(texts: Iterable[Said], profile: Profile) -> set[str]:
+    """Return of which kinds there are units in texts."""
+    kinds: set[str] = set()
+    for said in texts:
+        data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]
+        low = [rule.line for rule in profile.low if said.role in rule.roles]
+        for rule in profile.high:
+            if said.role not in rule.roles or rule.kind in kinds:
+                continue
+            lines = lines_of(rule, data)
+            if any(_text(line) and not any(pattern.is_in(line) for pattern in low) for _, line in lines):
+                kinds.add(rule.kind)
+    return kinds
+
+
+def lines_of(rule: LineRule, data: bytes) -> list[tuple[int, bytes]]:
+    """Return the lines of a text that a rule finds, each with where it begins: of very many the first, and the last."""
+    spans = rule.lines.spans(data, count_max=MATCHES_MAX)
+    if len(spans) == MATCHES_MAX:
+        at = data.find(b"\n", max(spans[-1][1], len(data) - _END_BYTES)) + 1 or len(data)
+        spans += [(at + begin, at + end) for begin, end in rule.lines.spans(data[at:], count_max=_END_BYTES)]
+    found = []
+    for begin, end in spans:
+        start = data.rfind(b"\n", begin, end) + 1 or begin  # a pattern may have begun in empty lines
+        found.append((start, data[start:end]))
+    return found
+
+
+def names_of(text: str) -> set[str]:
+    """Return which things a text speaks of: paths, identifiers, numbers of issues. The first `NAMES_MAX`."""
+    data = text[:_NAMED_CHARS].encode(errors="replace")
+    return {data[start:end].decode(errors="replace") for start, end in _NAME.spans(data, count_max=NAMES_MAX)}
+
+
+def form_of(text: str) -> str:
+    """Return what a line shares with others that say the same of other things: its words, no names and no numbers."""
+    check_wanted()
+    return " ".join(_WORD_OF_FORM.findall(text.casefold()))
+
+
+def names_in(message: Message) -> set[str]:
+    """Return which things a message speaks of, those of its calls, too."""
+    names = {name for said in said_in(message) for name in names_of(said.text)}
+    for part in message.parts:
+        if part.tool_call:
+            names |= names_of(part.tool_call.arguments_json)
+    return names
+
+
+def _from_both_ends(lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """Yield the first, the last, the second and so on: what matters in an output is at its beginning, or its end."""
+    for number in range((len(lines) + 1) // 2):
+        yield lines[number]
+        if number != len(lines) - 1 - number:
+            yield lines[-1 - number]
+
+
+def _text(line: bytes) -> str:
+    """Return a line as a unit has it: whole, or cut at a space; empty: nothing of it can stand alone."""
+    text = line[: 8 * UNIT_CHARS_MAX].decode(errors="ignore").translate(_CONTROLS).strip()
+    if len(text) <= UNIT_CHARS_MAX:
+        return text
+    space = text.rfind(" ", UNIT_CHARS_MAX - _CUT_WITHIN, UNIT_CHARS_MAX)
+    return f"{text[:space].rstrip()} …" if space > 0 else ""

@@ -1,0 +1,274 @@
+"""Parts of windows that an operator put in the place of ours: what they are given, and what is made of their answers.
+
+What they may not do, ours does not let them: only users and system prompts make rules, what is said stands in the
+message, and a summary passes every check. `extensions` says how they are installed, and what happens if they fail.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from context_service.contexts.model import Message
+from context_service.folding.pure.folds import Standing
+from context_service.folding.pure.model_segments import NotUsed, Source
+from context_service.folding.pure.summaries import Scored, Summary
+from context_service.kernel.extensions import Awaited, Unusable, installed
+from context_service.kernel.llm.texts import Chat, ChatFailed
+from context_service.packing.pure.task_state import SENTENCE_CHARS_MAX, Entry, key_of
+from context_service.packing.pure.units import Unit, said_in
+from context_service.windows.pure.refs import ref_of
+
+# What a package of an extension imports.
+__all__ = ["Decided", "Found", "Line", "Packed", "Said", "Source"]
+
+_FOUND_MAX = 200  # statements of a message
+_SCORER_S = _EXTRACTOR_S = 1.0
+_VALIDATOR_S = 5.0
+_MIDDLEWARE_S = 0.5
+_DECIDED_CHARS_MAX, _ANNOTATIONS_MAX = 2_000, 50
+_SECTIONS = ("goal", "constraint", "value", "decision", "question", "error", "resolution", "answer", "progress")
+_OF_USERS = ("goal", "constraint")  # what nobody else may say
+
+
+class Line(NamedTuple):
+    """A line that a fold chooses from: for the scorer."""
+
+    text: str
+    kind: str  # of the profile
+    weight: float  # of the kind, 0 to 1
+    step: int
+    last_step: int  # of the window
+    is_error: bool  # a call of its step failed
+
+
+class Said(NamedTuple):
+    """A text of a message: for the extractor."""
+
+    role: str
+    text: str
+    is_error: bool
+
+
+class Found(NamedTuple):
+    """A statement of the state: of the extractor."""
+
+    section: str
+    text: str  # as it was said
+    key: str = ""
+    value: str = ""
+
+
+class Packed(NamedTuple):
+    """A pack that is about to be answered: for the middleware."""
+
+    model: str
+    goal: str
+    messages_json: str
+    tokens: int
+    step_count: int
+    last_seq: int
+
+
+class Decided(NamedTuple):
+    """What shall become of a pack: of the middleware."""
+
+    veto: str = ""  # why it is not answered
+    annotations: Mapping[str, str] = {}
+    note: str = ""  # to stand behind the last step
+
+
+class Scoring:
+    """Has lines scored, all of a fold at once.
+
+    Args:
+        scorer: Returns for a list of `Line` a list of numbers from 0 to 1.
+    """
+
+    def __init__(self, scorer: Awaited) -> None:
+        self._scorer = scorer
+
+    async def worth(self, blocks: Sequence[Standing], summaries: Sequence[Summary]) -> Mapping[Unit, float]:
+        """Return what the lines of a view are worth; nothing, if the scorer gives nothing of use."""
+        scored = [Scored(unit=unit, step=one.step, is_error=one.is_error) for one in blocks for unit in one.units]
+        scored += [one for summary in summaries for one in summary.kept]
+        last = blocks[-1].step if blocks else 0
+        lines = [Line(one.unit.text, one.unit.kind, one.unit.weight, one.step, last, one.is_error) for one in scored]
+
+        def checked(answer: Any) -> Mapping[Unit, float]:
+            worth = [float(one) for one in answer]
+            if len(worth) != len(lines) or not all(math.isfinite(one) and 0 <= one <= 1 for one in worth):
+                raise ValueError("it is no list of one number from 0 to 1 for each line")
+            return {one.unit: value for one, value in zip(scored, worth, strict=True)}
+
+        with suppress(Unusable):
+            return await self._scorer(checked, lines)
+        return {}
+
+
+class Extracting:
+    """Has the state read from messages, in the place of rules.
+
+    Args:
+        extractor: Returns for a list of `Said` a list of lists of `Found`.
+    """
+
+    def __init__(self, extractor: Awaited) -> None:
+        self._extractor = extractor
+
+    async def entries(self, messages: Sequence[Message]) -> Mapping[int, Sequence[Entry]] | None:
+        """Return what messages say of the state, by their `seq`; None: rules are to read it."""
+        said = [(message.seq, one) for message in messages for one in said_in(message) if not one.is_data]
+        given = [Said(one.role, one.text, one.is_error) for _, one in said]
+
+        def checked(answer: Any) -> Mapping[int, Sequence[Entry]]:
+            found: dict[int, list[Entry]] = {}
+            for (seq, one), several in zip(said, answer, strict=True):
+                made = [_entry(entry, one.role, one.text, ref_of(seq, one.part), seq) for entry in several]
+                found.setdefault(seq, []).extend([entry for entry in made if entry][:_FOUND_MAX])
+            return found
+
+        with suppress(Unusable):
+            return await self._extractor(checked, given)
+        return None
+
+
+class Validating:
+    """Has summaries checked once more.
+
+    Args:
+        validator: Returns for a text and its sources why it is refused; empty: it is not.
+    """
+
+    def __init__(self, validator: Awaited) -> None:
+        self._validator = validator
+
+    async def check(self, text: str, sources: Sequence[Source]) -> None:
+        """Refuse a summary that the validator refuses, or of which it says nothing: lines of the originals stay.
+
+        Raises:
+            NotUsed: it does.
+        """
+
+        def checked(answer: Any) -> str:
+            if not isinstance(answer, str):
+                raise TypeError("it is no text")
+            return answer
+
+        try:
+            why = await self._validator(checked, text, list(sources))
+        except Unusable as error:
+            raise NotUsed("validator", str(error)) from error
+        if why:
+            raise NotUsed("validator", why)
+
+
+class PluggedChat:
+    """Writes by a summarizer that is installed; by a model, if there is one and that fails.
+
+    Args:
+        summarizer: Returns for what is wanted and what is asked the JSON that a model would answer.
+        otherwise: The model.
+    """
+
+    def __init__(self, summarizer: Awaited, otherwise: Chat | None) -> None:
+        self._summarizer = summarizer
+        self._otherwise = otherwise
+
+    @property
+    def models(self) -> Sequence[str]:
+        """Of the model; the summarizer needs none."""
+        return self._otherwise.models if self._otherwise else ("",)
+
+    async def text(self, *, system: str, user: str, tokens_max: int, model: str = "") -> str:
+        """Return what is written; see `Chat`."""
+
+        def checked(answer: Any) -> str:
+            if not isinstance(answer, str) or not answer.strip():
+                raise TypeError("it is no text")
+            return answer
+
+        try:
+            return await self._summarizer(checked, system, user)
+        except Unusable as error:
+            if self._otherwise is None:
+                raise ChatFailed(str(error)) from error
+            return await self._otherwise.text(system=system, user=user, tokens_max=tokens_max, model=model)
+
+
+class Middleware:
+    """Has packs decided on.
+
+    Args:
+        decide: Returns a `Decided` for a `Packed`.
+    """
+
+    def __init__(self, decide: Awaited) -> None:
+        self._decide = decide
+
+    async def decided(self, packed: Packed) -> Decided:
+        """Return what shall become of a pack; nothing special, if the middleware says nothing of use."""
+
+        def checked(answer: Any) -> Decided:
+            veto, annotations, note = answer
+            texts = [veto, note, *annotations, *annotations.values()]
+            if not all(isinstance(one, str) and len(one) <= _DECIDED_CHARS_MAX for one in texts):
+                raise TypeError("it is not of texts of 2,000 characters at most")
+            if len(annotations) > _ANNOTATIONS_MAX:
+                raise ValueError(f"it has more than {_ANNOTATIONS_MAX} annotations")
+            return Decided(_plain(veto), {_plain(key): _plain(one) for key, one in annotations.items()}, _plain(note))
+
+        with suppress(Unusable):
+            return await self._decide(checked, packed)
+        return Decided()
+
+
+def middleware() -> Middleware | None:
+    """Return what an operator installed to decide on packs; None: nothing."""
+    own = installed("context_middleware")
+    return Middleware(Awaited("context_middleware", own, call_s=_MIDDLEWARE_S)) if own else None
+
+
+def scoring() -> Scoring | None:
+    """Return what an operator installed to score lines; None: nothing."""
+    own = installed("importance_scorer")
+    return Scoring(Awaited("importance_scorer", own, call_s=_SCORER_S)) if own else None
+
+
+def extracting() -> Extracting | None:
+    """Return what an operator installed to read the state; None: nothing."""
+    own = installed("state_extractor")
+    return Extracting(Awaited("state_extractor", own, call_s=_EXTRACTOR_S)) if own else None
+
+
+def validating() -> Validating | None:
+    """Return what an operator installed to check summaries; None: nothing."""
+    own = installed("summarization_validator")
+    return Validating(Awaited("summarization_validator", own, call_s=_VALIDATOR_S)) if own else None
+
+
+def summarizer(otherwise: Chat | None, *, call_s: float) -> Chat | None:
+    """Return what writes segments: what an operator installed, else a model; None: there is neither."""
+    own = installed("summarizer")
+    return PluggedChat(Awaited("summarizer", own, call_s=call_s), otherwise) if own else otherwise
+
+
+def _plain(text: str) -> str:
+    return text.replace("\0", "").encode(errors="replace").decode().strip()
+
+
+def _entry(found: Any, role: str, text: str, ref: str, seq: int) -> Entry | None:
+    """Return a statement as an entry; None: it is none that its speaker may make."""
+    section, said, key, value = found
+    if not all(isinstance(one, str) for one in (section, said, key, value)) or section not in _SECTIONS:
+        return None
+    if section in _OF_USERS and role not in ("user", "system"):
+        return None
+    if not said.strip() or len(said) > SENTENCE_CHARS_MAX or said not in text or value not in text:
+        return None
+    key = key_of(key) if section == "value" else ""
+    if section == "value" and not (key and value):
+        return None
+    return Entry(section=section, key=key, text=said, value=value, ref=ref, seq=seq)

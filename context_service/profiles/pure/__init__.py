@@ -1,0 +1,1 @@
+"""Values in, values out: the part of profiles without I/O."""

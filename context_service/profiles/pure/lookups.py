@@ -1,0 +1,204 @@
+"""What follows from how often things were looked up when they were out of sight: other weights and caps of a profile.
+
+Counts are all that is known: of each kind of lines how many a fold took out of sight, and how many times such a line
+was in what somebody expanded or searched for; of each rule of results how many were masked, and how many of those
+expanded. What is asked for more often than the rest weighs more, up to `BOUND`, and what is asked for less often less.
+Values in, values out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from context_service.folding.pure.folds import Fold, View
+from context_service.profiles.pure.profiles import TRIM_CHARS_MAX, Profile
+
+CONTEXTS_MIN = 20  # with fewer nothing follows: no one of them can be told from what does
+BOUND = 0.2  # by which a weight or a cap moves, at most
+SEEN_MIN = 20  # of a kind, or nothing follows for it
+_COUNT_MAX = 2**53  # so that JSON has it as it is
+_DEFAULT = "default"  # the rule of results of which no other is
+
+
+class Count(NamedTuple):
+    """Of a kind."""
+
+    seen: int = 0  # that went out of sight
+    asked: int = 0  # that were looked up then
+
+    def plus(self, other: Count) -> Count:
+        """Return both together."""
+        return Count(self.seen + other.seen, self.asked + other.asked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What was counted.
+
+    Attributes:
+        lines: By kinds of lines of the profile.
+        results: By rules of `tool_output_trim`: their numbers, from 0, and `default`.
+    """
+
+    lines: Mapping[str, Count] = field(default_factory=dict)
+    results: Mapping[str, Count] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.lines or self.results)
+
+    def plus(self, other: Counts) -> Counts:
+        """Return both together."""
+        return Counts(lines=_plus(self.lines, other.lines), results=_plus(self.results, other.results))
+
+
+class Learned(NamedTuple):
+    """By what weights of lines and caps of results are multiplied; those that are not named stay."""
+
+    lines: Mapping[str, float]
+    results: Mapping[str, float]
+
+    def __bool__(self) -> bool:
+        return bool(self.lines or self.results)
+
+
+def folded(before: View, done: Fold, tools: Iterable[Iterable[str]], profile: Profile) -> Counts:
+    """Return what a fold took out of sight.
+
+    Args:
+        before: The fold.
+        done: What it does.
+        tools: Of each step that it masks, the names of the tools that were called.
+        profile: Of the window.
+    """
+    lines: dict[str, Count] = {}
+    for block in before.blocks:
+        for unit in block.units if block.number in done.merged else ():
+            lines[unit.kind] = lines.get(unit.kind, Count()).plus(Count(seen=1))
+    results: dict[str, Count] = {}
+    for names in tools:
+        for rule in {rule_of(name, profile) for name in names}:
+            results[rule] = results.get(rule, Count()).plus(Count(seen=1))
+    return Counts(lines=lines, results=results)
+
+
+def asked(kinds: Iterable[str], tools: Iterable[str], profile: Profile) -> Counts:
+    """Return what is counted of one look at what is out of sight.
+
+    Args:
+        kinds: Of lines that are in it.
+        tools: Which a step called that is masked; the results of several cannot be told apart, and none counts.
+        profile: Of the window.
+    """
+    rules = {rule_of(name, profile) for name in tools}
+    return Counts(
+        lines={kind: Count(asked=1) for kind in kinds},
+        results={rule: Count(asked=1) for rule in rules} if len(rules) == 1 else {},
+    )
+
+
+def rule_of(tool: str, profile: Profile) -> str:
+    """Return which rule of `tool_output_trim` is for a tool."""
+    number = profile.trim_rule_of(tool)
+    return _DEFAULT if number is None else str(number)
+
+
+def learned(counts: Counts) -> Learned:
+    """Return what follows from counts."""
+    return Learned(_factors(counts.lines), _factors(counts.results))
+
+
+def applied(profile: Profile, what: Learned) -> Profile:
+    """Return a profile with other weights and caps: weights are up to 1, as all are."""
+
+    def cap(chars: int, rule: str) -> int:
+        return min(round(chars * what.results.get(rule, 1.0)), TRIM_CHARS_MAX)
+
+    return replace(
+        profile,
+        high=tuple(
+            replace(rule, weight=min(rule.weight * what.lines.get(rule.kind, 1.0), 1.0)) for rule in profile.high
+        ),
+        trim=tuple((pattern, cap(chars, str(number))) for number, (pattern, chars) in enumerate(profile.trim)),
+        trim_default=cap(profile.trim_default, _DEFAULT),
+    )
+
+
+def counts_of(said: Mapping[str, Any]) -> Counts:
+    """Return the counts that `stored` wrote."""
+    return Counts(
+        **{name: {kind: Count(*one) for kind, one in said.get(name, {}).items()} for name in ("lines", "results")}
+    )
+
+
+def learned_of(said: Mapping[str, Any]) -> Learned:
+    """Return what is kept of `Learned`, within the bounds: an archive may have brought it."""
+    lines, results = (
+        {kind: min(max(float(factor), 1 - BOUND), 1 + BOUND) for kind, factor in said.get(name, {}).items()}
+        for name in Learned._fields
+    )
+    return Learned(lines, results)
+
+
+def check_learned(said: object) -> None:
+    """Refuse what is not as `Learned` is kept.
+
+    Raises:
+        ValueError: it is not.
+    """
+    _check(said, lambda factor: type(factor) in (int, float))
+
+
+def check_counts(said: object) -> None:
+    """Refuse what is not as `stored` writes counts.
+
+    Raises:
+        ValueError: it is not.
+    """
+    _check(said, lambda one: isinstance(one, list) and len(one) == len(Count._fields) and all(map(_is_count, one)))
+
+
+def _is_count(one: object) -> bool:
+    return type(one) is int and 0 <= one <= _COUNT_MAX
+
+
+def _check(said: object, is_good: Callable[[object], bool]) -> None:
+    if not isinstance(said, dict) or not said.keys() <= set(Learned._fields):
+        raise ValueError("it says lines and results, and nothing else")
+    for name, kinds in said.items():
+        if not isinstance(kinds, dict):
+            raise ValueError(f"{name} is no object")
+        for kind, one in kinds.items():
+            if not is_good(one):
+                raise ValueError(f"{name}.{kind[:100]} is none that was counted or learned")
+
+
+def stored(counts: Counts) -> dict[str, Any]:
+    """Return counts as they are kept."""
+    return {
+        "lines": {kind: list(one) for kind, one in counts.lines.items()},
+        "results": {rule: list(one) for rule, one in counts.results.items()},
+    }
+
+
+def is_due(context_count: int, learned_count: int) -> bool:
+    """Say whether something is to be learned anew: from enough contexts, and twice as many as the last time."""
+    return context_count >= max(CONTEXTS_MIN, 2 * learned_count)
+
+
+def _plus(one: Mapping[str, Count], other: Mapping[str, Count]) -> Mapping[str, Count]:
+    return {**one, **{kind: one.get(kind, Count()).plus(more) for kind, more in other.items()}}
+
+
+def _factors(counts: Mapping[str, Count]) -> Mapping[str, float]:
+    """Return by what each moves: as its share of what was looked up is over or under that of all together."""
+    enough = {kind: one for kind, one in counts.items() if one.seen >= SEEN_MIN}
+    together = sum(one.asked for one in enough.values())
+    if not together:
+        return {}
+    mean = together / sum(one.seen for one in enough.values())
+    moved = {
+        kind: round(1 + BOUND * min(max(one.asked / one.seen / mean - 1, -1.0), 1.0), 3) for kind, one in enough.items()
+    }
+    return {kind: factor for kind, factor in sorted(moved.items()) if factor != 1}

@@ -1,0 +1,475 @@
+"""What is worth keeping of a log, as data: profiles of compression, YAML beside this file.
+
+A profile says which lines are kept (`high_importance`), which never are (`low_importance`), which a mask keeps whole
+(`preserve_verbatim`), how much of a tool's result a mask keeps (`tool_output_trim`), and which sentences are state
+(`state`). One that `extends` another adds to it, and its own rules come first. `words` are pieces of patterns:
+`{start}` in a pattern of `state` stands for the piece of that name. All patterns are RE2's: whatever somebody writes
+there takes time that is linear in the text.
+
+Tenants register profiles of their own (`own_profiles`). Theirs are of plain YAML, without anchors, tags and deep nests,
+and their patterns together are bounded, since what is linear in the text is linear in the pattern, too.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import re2
+import yaml
+
+from context_service.kernel.extensions import installed, installed_names
+
+DEFAULT = "general"
+ROLES = ("user", "assistant", "tool", "system")
+SECTIONS = (
+    "goal",
+    "constraint",
+    "lifted",
+    "value",
+    "decision",
+    "question",
+    "answer",
+    "error",
+    "resolution",
+    "progress",
+)
+
+_FOLDER = Path(__file__).parent
+_OWN_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")  # of a profile that an operator installed
+_log = logging.getLogger("profiles")
+_KEYS = ("extends", "high_importance", "low_importance", "preserve_verbatim", "tool_output_trim", "words", "state")
+_OF_PEOPLE = {"constraint", "lifted"}  # sections that only users and system prompts make, whatever a file says
+_RULES_MAX = 100  # of a list, patterns too
+_PATTERN_CHARS_MAX = 20_000
+_PATTERN_BYTES_MAX = 4 * 1024 * 1024  # of memory, compiled
+TRIM_CHARS_MAX = 100_000
+_OWN_PATTERN_BYTES_MAX = 256 * 1024  # of one of a tenant
+OWN_SIZE_MAX = 20_000  # instructions of the patterns of a tenant's profile together
+OWN_PATTERNS_MAX = 400
+_EVENTS_MAX = 20_000  # of YAML: a scalar is one, a list or mapping two
+_NESTING_MAX = 6
+_LEFT_OUT = "…".encode()
+_WORD = re.compile(r"\{([a-z_]+)\}")
+
+
+class BadProfile(ValueError):
+    """A profile is not of its form; the text begins with the place in it."""
+
+
+class Pattern:
+    """A compiled RE2 pattern over UTF-8. Safe to share between threads.
+
+    Args:
+        text: The pattern.
+        any_case: Capital and small letters are the same, but within `(?-i:…)`.
+        bytes_max: That it may take, compiled.
+
+    Raises:
+        ValueError: it is none, or too large.
+    """
+
+    __slots__ = ("_compiled", "_names")
+
+    def __init__(self, text: str, *, any_case: bool = False, bytes_max: int = _PATTERN_BYTES_MAX) -> None:
+        if len(text) > _PATTERN_CHARS_MAX:
+            raise ValueError(f"more than {_PATTERN_CHARS_MAX} characters")
+        options = re2.Options()
+        options.max_mem = bytes_max
+        options.log_errors = False
+        options.case_sensitive = not any_case
+        try:
+            self._compiled: Any = re2.compile(text.encode(), options)
+        except (re2.error, UnicodeEncodeError) as error:
+            reason = error.args[0] if error.args else "not valid"
+            raise ValueError(reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)) from None
+        self._names = {name.decode(): number for name, number in self._compiled.groupindex.items()}
+
+    @property
+    def size(self) -> int:
+        """How many instructions it is."""
+        size: int = self._compiled.programsize
+        return size
+
+    def is_in(self, data: bytes) -> bool:
+        """Say whether it matches anywhere in UTF-8."""
+        return self._compiled.search(data) is not None
+
+    def spans(self, data: bytes, *, count_max: int) -> list[tuple[int, int]]:
+        """Return where it matches in UTF-8, the first of them."""
+        return [found.span() for found in islice(self._compiled.finditer(data), count_max)]
+
+    def without(self, data: bytes) -> bytes:
+        """Return UTF-8 with `…` in the place of whatever matches."""
+        left: bytes = self._compiled.sub(_LEFT_OUT, data)
+        return left
+
+    def groups(self, data: bytes, *, count_max: int) -> list[dict[str, str]]:
+        """Return the named groups of its matches that are set, as text, for each match.
+
+        Digits at the end of a name say nothing: RE2 wants names that differ, also of two patterns that are joined.
+        The next match may begin where the last group of the one before ends.
+        """
+        groups: list[dict[str, str]] = []
+        at = 0
+        while len(groups) < count_max and (found := self._compiled.search(data, at)):
+            named = {name: number for name, number in self._names.items() if found[number]}
+            groups.append(
+                {name.rstrip("0123456789"): found[number].decode(errors="replace") for name, number in named.items()}
+            )
+            at = max([found.start() + 1, *(found.end(number) for number in named.values() or [0])])
+        return groups
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineRule:
+    """Which lines of whom are of a kind.
+
+    Attributes:
+        kind: Such as `error` or `path`.
+        roles: Whose lines.
+        line: What a line has.
+        lines: Matches whole lines of a text that have it.
+        weight: Of the kind, from 0 to 1: what the profile makes of it.
+    """
+
+    kind: str
+    roles: frozenset[str]
+    line: Pattern
+    lines: Pattern
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRule:
+    """Which sentences of whom are state.
+
+    Attributes:
+        section: One of `SECTIONS`.
+        roles: Whose sentences.
+        sentence: What it has. Groups say more: `key` and `value`, what is set to what; `what` or `duty`, what is
+            lifted.
+        apart_from: What does not count of it, such as idioms; None: nothing.
+        unless: What it has not; None: nothing.
+        under: What the line above the list has that it is of; None: it need not be of a list.
+    """
+
+    section: str
+    roles: frozenset[str]
+    sentence: Pattern
+    apart_from: Pattern | None
+    unless: Pattern | None
+    under: Pattern | None
+
+    def found_in(self, sentence: bytes, *, count_max: int) -> list[dict[str, str]]:
+        """Return the named groups of what it finds in a sentence; none: the sentence is not of it."""
+        if self.unless and self.unless.is_in(sentence):
+            return []
+        if self.apart_from:
+            sentence = self.apart_from.without(sentence)
+        return self.sentence.groups(sentence, count_max=count_max)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """How a log is compressed.
+
+    Attributes:
+        high: Which lines are units: `high_importance`, those of the profile itself first.
+        low: Which are not, whatever they have: `low_importance`.
+        verbatim: Which a mask keeps whole if they have room: `preserve_verbatim`.
+        trim: How many characters of a result are kept, by a pattern of the tool's name; the first that matches.
+        trim_default: Of any other.
+        state: Rules of state.
+        own_size: Instructions of the patterns that a tenant wrote; 0: it comes with the service.
+        base: What it was learned of, as windows name it; empty: it was not learned.
+    """
+
+    name: str
+    high: tuple[LineRule, ...]
+    low: tuple[LineRule, ...]
+    verbatim: tuple[LineRule, ...]
+    trim: tuple[tuple[Pattern, int], ...]
+    trim_default: int
+    state: tuple[StateRule, ...]
+    own_size: int = 0
+    base: str = ""
+
+    def trim_of(self, tool: str) -> int:
+        """Return how many characters of a tool's result a mask keeps."""
+        number = self.trim_rule_of(tool)
+        return self.trim_default if number is None else self.trim[number][1]
+
+    def trim_rule_of(self, tool: str) -> int | None:
+        """Return which of `trim` is for a tool; None: what holds for any other."""
+        data = tool.encode(errors="replace")
+        return next((number for number, (pattern, _) in enumerate(self.trim) if pattern.is_in(data)), None)
+
+
+@cache
+def profile(name: str) -> Profile:
+    """Return a profile that comes with the service.
+
+    Raises:
+        KeyError: there is none of this name.
+        BadProfile: its file is not of the form.
+    """
+    return parsed(name, text_of(name))
+
+
+@cache
+def profile_names() -> tuple[str, ...]:
+    """Return the names of the profiles that come with the service, and of those that its operator installed."""
+    return tuple(sorted({*_shipped(), *_installed()}))
+
+
+@cache
+def _shipped() -> tuple[str, ...]:
+    return tuple(path.stem for path in _FOLDER.glob("*.yaml"))
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Return the texts of profiles that an operator installed, by name; what is none is passed over, with a warning."""
+    found: dict[str, str] = {}
+    for name in installed_names("compression_profile"):
+        own = installed(f"compression_profile.{name}")
+        try:
+            text = own() if own else ""
+            if name in _shipped() or not _OWN_NAME.fullmatch(name):
+                raise BadProfile("it has the name of one that comes with the service, or none that is one")
+            parsed(name, text)
+        except Exception as error:
+            _log.warning("profile is passed over", extra={"profile": name, "why": str(error)})
+        else:
+            found[name] = text
+    return found
+
+
+def text_of(name: str) -> str:
+    """Return the YAML of a profile that comes with the service.
+
+    Raises:
+        KeyError: there is none of this name.
+    """
+    if name not in profile_names():
+        raise KeyError(name)
+    if name in _installed():
+        return _installed()[name]
+    return (_FOLDER / f"{name}.yaml").read_text("utf-8")
+
+
+def parsed(name: str, text: str, *, is_own: bool = False) -> Profile:
+    """Return a profile as YAML says it.
+
+    Args:
+        name: What it is called; errors begin with it.
+        text: The YAML, or JSON, which is YAML.
+        is_own: A tenant wrote it.
+
+    Raises:
+        BadProfile: it says something else, or too much.
+    """
+    try:
+        _check_plain(name, text)
+        said = yaml.load(text, _Loader)  # noqa: S506 - a safe one
+    except (yaml.YAMLError, ValueError) as error:
+        if isinstance(error, BadProfile):
+            raise
+        raise BadProfile(f"{name}: is no YAML: {error}") from None
+    if not isinstance(said, dict) or not said.keys() <= set(_KEYS):
+        raise BadProfile(f"{name}: a profile has {', '.join(_KEYS)}, and nothing else")
+    base = said.get("extends")
+    if base is not None and (base == name or base not in profile_names()):
+        raise BadProfile(f"{name}.extends: {reprlib.repr(base)} is none of {', '.join(profile_names())}")
+    return _Reading(name, said, profile(base) if base else None, is_own=is_own).profile()
+
+
+class _Loader(yaml.CSafeLoader):
+    """Knows texts and short numbers, and no times, sexagesimals, or numbers as long as a text."""
+
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML changes a copy
+
+
+for _kind, _form, _first in (
+    ("int", r"^-?(?:0|[1-9][0-9]{0,8})$", "-0123456789"),
+    ("float", r"^-?[0-9]{0,9}\.[0-9]{1,9}$", "-.0123456789"),
+    ("bool", r"^(?:true|false)$", "tf"),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(_form), list(_first))
+
+
+def _check_plain(name: str, text: str) -> None:
+    """Refuse YAML that is more than it looks like, before anything is built of it."""
+    depth = 0
+    for count, event in enumerate(yaml.parse(text, yaml.CSafeLoader)):
+        if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
+            raise BadProfile(f"{name}: has an anchor or an alias")
+        if getattr(event, "tag", None) is not None:
+            raise BadProfile(f"{name}: has a tag")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _NESTING_MAX:
+            raise BadProfile(f"{name}: nests more than {_NESTING_MAX} deep")
+        if count > _EVENTS_MAX:
+            raise BadProfile(f"{name}: has more than {_EVENTS_MAX} texts, lists and mappings")
+
+
+class _Reading:
+    """A profile while its file is read; every error says where in the file it is."""
+
+    def __init__(self, name: str, said: dict[str, Any], base: Profile | None, *, is_own: bool) -> None:
+        self._name, self._said, self._base, self._is_own = name, said, base, is_own
+        self._patterns, self._size = 0, 0
+        self._words: dict[str, str] = {}
+        for word, text in self._mapping("words").items():
+            self._words[word] = self._with_words(f"words.{word}", text)  # it may have those above it
+
+    def profile(self) -> Profile:
+        """Return it.
+
+        Raises:
+            BadProfile: the file says something else.
+        """
+        base = self._base
+        high = self._lines("high_importance", weight_default=0.5)
+        own = {rule.kind for rule in high}
+        trim = self._mapping("tool_output_trim")
+        for tools, chars in trim.items():
+            if isinstance(chars, bool) or not isinstance(chars, int) or not 0 <= chars <= TRIM_CHARS_MAX:
+                raise BadProfile(
+                    f"{self._name}.tool_output_trim.{tools}: {reprlib.repr(chars)} is not from 0 to {TRIM_CHARS_MAX}"
+                )
+        trim_default = trim.pop("default", base.trim_default if base else 300)
+        trims = tuple((self._pattern(f"tool_output_trim.{tools}", tools), chars) for tools, chars in trim.items())
+        state = tuple(self._state(f"state[{number}]", one) for number, one in enumerate(self._list("state")))
+        return Profile(
+            name=self._name,
+            # What a profile says of a kind takes the place of what its base says of it.
+            high=high + tuple(rule for rule in (base.high if base else ()) if rule.kind not in own),
+            low=self._lines("low_importance") + (base.low if base else ()),
+            verbatim=self._lines("preserve_verbatim") + (base.verbatim if base else ()),
+            trim=trims + (base.trim if base else ()),
+            trim_default=trim_default,
+            state=state + (base.state if base else ()),
+            own_size=self._size if self._is_own else 0,
+        )
+
+    def _lines(self, key: str, *, weight_default: float | None = None) -> tuple[LineRule, ...]:
+        rules = []
+        for number, said in enumerate(self._list(key)):
+            place = f"{key}[{number}]"
+            self._check(place, said, {"kind", "of", "line"}, set() if weight_default is None else {"weight"})
+            weight = said.get("weight", weight_default or 0)
+            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
+                raise BadProfile(f"{self._name}.{place}.weight: {reprlib.repr(weight)} is not from 0 to 1")
+            line = self._text(f"{place}.line", said["line"])
+            rules.append(
+                LineRule(
+                    kind=self._text(f"{place}.kind", said["kind"]),
+                    roles=self._roles(place, said["of"]),
+                    line=self._pattern(f"{place}.line", line),
+                    lines=self._pattern(f"{place}.line", rf"(?m)^[^\n]*?(?:{line})[^\n]*$"),
+                    weight=float(weight),
+                )
+            )
+        return tuple(rules)
+
+    def _state(self, place: str, said: Any) -> StateRule:
+        self._check(place, said, {"section", "of", "sentence"}, {"apart_from", "unless", "under"})
+        section, roles = said["section"], self._roles(place, said["of"])
+        if section not in SECTIONS:
+            raise BadProfile(f"{self._name}.{place}.section: {reprlib.repr(section)} is none of {', '.join(SECTIONS)}")
+        if section in _OF_PEOPLE and not roles <= {"user", "system"}:
+            raise BadProfile(f"{self._name}.{place}.of: constraints are made by users and system prompts only")
+        return StateRule(
+            section=section,
+            roles=roles,
+            sentence=self._any_of(f"{place}.sentence", said["sentence"]),
+            apart_from=self._if_said(place, said, "apart_from"),
+            unless=self._if_said(place, said, "unless"),
+            under=self._if_said(place, said, "under"),
+        )
+
+    def _if_said(self, place: str, said: dict[str, Any], key: str) -> Pattern | None:
+        return self._any_of(f"{place}.{key}", said[key]) if key in said else None
+
+    def _any_of(self, place: str, said: Any) -> Pattern:
+        """Return the pattern of a text, or of any in a list; letters of any case, with words put in."""
+        several = said if isinstance(said, list) else [said]
+        if not several or len(several) > _RULES_MAX:
+            raise BadProfile(f"{self._name}.{place}: is a pattern, or a list of up to {_RULES_MAX}")
+        pieces = []
+        for number, one in enumerate(several):
+            at = f"{place}[{number}]" if isinstance(said, list) else place
+            piece = self._with_words(at, one)
+            self._pattern(at, piece)  # so that an error says which one
+            pieces.append(f"(?:{piece})")
+        return self._pattern(place, "|".join(pieces), any_case=True)
+
+    def _with_words(self, place: str, said: Any) -> str:
+        """Return a pattern with each `{word}` replaced by what stands for it."""
+        chars = 0
+
+        def piece(found: re.Match[str]) -> str:
+            nonlocal chars
+            if found[1] not in self._words:
+                raise BadProfile(f"{self._name}.{place}: {found[0]} is none of `words`")
+            chars += len(self._words[found[1]])
+            if chars > _PATTERN_CHARS_MAX:  # words of words may be of any length
+                raise BadProfile(f"{self._name}.{place}: has more than {_PATTERN_CHARS_MAX} characters with its words")
+            return f"(?:{self._words[found[1]]})"
+
+        return _WORD.sub(piece, self._text(place, said))
+
+    def _pattern(self, place: str, text: str, *, any_case: bool = False) -> Pattern:
+        bytes_max = _OWN_PATTERN_BYTES_MAX if self._is_own else _PATTERN_BYTES_MAX
+        try:
+            pattern = Pattern(text, any_case=any_case, bytes_max=bytes_max)
+        except ValueError as error:
+            raise BadProfile(f"{self._name}.{place}: is no RE2 pattern: {error}") from None
+        self._patterns += 1
+        self._size += pattern.size
+        if self._is_own and (self._patterns > OWN_PATTERNS_MAX or self._size > OWN_SIZE_MAX):
+            raise BadProfile(
+                f"{self._name}.{place}: with this pattern there are more than {OWN_PATTERNS_MAX}, or they are too large"
+                f" together: {self._size} instructions of {OWN_SIZE_MAX}"
+            )
+        return pattern
+
+    def _list(self, key: str) -> list[Any]:
+        said = self._said.get(key, [])
+        if not isinstance(said, list) or len(said) > _RULES_MAX:
+            raise BadProfile(f"{self._name}.{key}: is a list of up to {_RULES_MAX} rules")
+        return said
+
+    def _mapping(self, key: str) -> dict[str, Any]:
+        said = self._said.get(key, {})
+        if not isinstance(said, Mapping) or len(said) > _RULES_MAX or not all(isinstance(one, str) for one in said):
+            raise BadProfile(f"{self._name}.{key}: is up to {_RULES_MAX} texts, each with what it is")
+        return dict(said)
+
+    def _check(self, place: str, said: Any, needed: set[str], others: set[str]) -> None:
+        if not isinstance(said, dict) or not needed <= said.keys() <= needed | others:
+            may = f", and may have {', '.join(sorted(others))}" if others else ""
+            raise BadProfile(f"{self._name}.{place}: a rule has {', '.join(sorted(needed))}{may}")
+
+    def _roles(self, place: str, said: Any) -> frozenset[str]:
+        roles = said.split() if isinstance(said, str) else []
+        if not roles or not set(roles) <= set(ROLES):
+            raise BadProfile(f"{self._name}.{place}.of: {reprlib.repr(said)} is not of {', '.join(ROLES)}")
+        return frozenset(roles)
+
+    def _text(self, place: str, said: Any) -> str:
+        if not isinstance(said, str) or not said:
+            raise BadProfile(f"{self._name}.{place}: {reprlib.repr(said)} is no text")
+        return said

@@ -1,0 +1,177 @@
+"""The rules of learning: windows that were told to count what is looked up of what their folds took out of sight.
+
+Counts of a profile and an app are added up, whoever's the contexts are, and hold no text, no ref and no id. Behind
+enough of them a version of the profile follows (`learned`), which windows of that app get when they are opened with
+that profile, and learn, too. What a window has it keeps.
+
+Each addition is one transaction behind what it counts, and a version is made in the one that makes it due: a kill
+loses one count, and nothing is half learned. Keys of a context teach nothing: no agent can be talked into changing what
+others see. A window teaches `LOOKS_MAX` times, and a context is counted once, with all that was forked from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from uuid import UUID
+
+from context_service.folding.pure.folds import Fold, View
+from context_service.packing.pure.units import Said, kinds_in
+from context_service.profiles.pure import lookups
+from context_service.profiles.pure.lookups import Counts
+from context_service.profiles.rules.profiles import OwnProfiles
+from context_service.profiles.store.learning import LEARNINGS_MAX, Known, LearningRows
+from context_service.profiles.store.profiles import ProfileRows
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import Window
+from contextkeep.errors import LimitExceeded
+from service_runtime.auth import Principal
+from service_runtime.checks import check_text
+from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.requests import Request, Requests
+
+LOOKS_MAX = 50  # of a window that count
+APP_CHARS_MAX = 1_000
+
+_SEARCHING = 20  # times as long as parsing: a text is searched for lines
+
+
+class Learning:
+    """Counts, and learns; each call acts for its principal.
+
+    Args:
+        database: Where it is.
+        rows: What is known.
+        profiles: Of the tenants.
+        requests: The request ids of this service.
+        telemetry: Counts, too.
+    """
+
+    def __init__(
+        self, database: Database, rows: LearningRows, profiles: OwnProfiles, *, requests: Requests, telemetry: Telemetry
+    ) -> None:
+        self._database = database
+        self._rows = rows
+        self._profiles = profiles
+        self._versions = ProfileRows(database)
+        self._requests = requests
+        self._telemetry = telemetry
+
+    async def profile_of(self, kept: str, context_id: UUID, *, principal: Principal) -> str:
+        """Return the version of a profile that was learned of the app of a context, if one was; else the profile."""
+        app_id = await self._rows.app_of(context_id, principal=principal)
+        version = await self._rows.version(self._own(principal), kept, app_id)
+        return f"{kept.partition('@')[0]}@{version}" if version else kept
+
+    async def folded(self, window: Window, before: View, done: Fold, *, principal: Principal) -> None:
+        """Count what a fold took out of sight, if its window learns."""
+        if not window.config.learning or principal.context_id:
+            return
+        profile = await self._profiles.of(window.profile, principal=principal)
+        masked = sorted(done.masked)
+        tools = await self._rows.tools(window.context_id, window.window_id, masked, principal=principal)
+        size = sum(len(name) for names in tools for name in names)
+        counts = await self._profiles.beside(
+            profile, principal, _SEARCHING * size, lookups.folded, before, done, tools, profile
+        )
+        app_id = await self._rows.app_of(window.context_id, principal=principal)
+        await self._add(profile.base or window.profile, app_id, counts, principal=principal)
+
+    async def looked_up(
+        self, context_id: UUID, window_id: UUID, seq: int, texts: Collection[Said], *, principal: Principal
+    ) -> None:
+        """Count a look at a message, if its window learns, and shows it no longer, or masked."""
+        if principal.context_id:
+            return
+        place = await self._rows.place(context_id, window_id, seq, principal=principal)
+        if place is None:
+            return
+        profile = await self._profiles.of(place.profile, principal=principal)
+
+        def counted() -> Counts:
+            return lookups.asked(kinds_in(texts, profile), place.tools, profile)
+
+        size = sum(len(said.text) for said in texts)
+        counts = await self._profiles.beside(profile, principal, _SEARCHING * size, counted)
+        if not counts:
+            return
+        is_first = await self._rows.teach(context_id, window_id, most=LOOKS_MAX, principal=principal)
+        if is_first is not None:
+            base = profile.base or place.profile
+            await self._add(base, place.app_id, counts, contexts=int(is_first), principal=principal)
+
+    async def change(
+        self,
+        said: str,
+        app_id: str,
+        *,
+        is_frozen: bool | None,
+        undoes: bool,
+        principal: Principal,
+        request: Request | None,
+    ) -> Known:
+        """Freeze what is learned of a profile and an app, go on, or undo it; and return what is known then.
+
+        Args:
+            said: The profile.
+            app_id: Of whose windows; empty: of those that have none.
+            is_frozen: Nothing more is counted and learned. None: as it is.
+            undoes: Windows get the profile as it was put, and all counts go.
+            principal: Who says so.
+            request: What makes it happen once.
+
+        Raises:
+            InvalidArgument: there is no such profile.
+            LimitExceeded: the tenant learns of too many.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        door = self._database.of(principal)
+        check_text("app_id", app_id, chars_max=APP_CHARS_MAX)
+        check_text("profile", said, chars_max=2 * APP_CHARS_MAX, required=True)
+        kept = await self._profiles.named(said, principal=principal, field="profile")
+        base = (await self._profiles.of(kept, principal=principal)).base or kept
+
+        async def work(transaction: Transaction) -> Known:
+            known = await self._rows.locked(transaction, base, app_id)
+            if known is None:
+                raise LimitExceeded(
+                    f"there are {LEARNINGS_MAX} profiles and apps of which something is learned",
+                    limit="learnings",
+                    limit_max=LEARNINGS_MAX,
+                    value=LEARNINGS_MAX + 1,
+                )
+            now = Known(profile=base, app_id=app_id) if undoes else known
+            now = replace(now, is_frozen=known.is_frozen if is_frozen is None else is_frozen)
+            await self._rows.write(transaction, now)
+            return now
+
+        return await door.transaction(self._requests.once(request, work))
+
+    async def _add(self, base: str, app_id: str, counts: Counts, *, contexts: int = 0, principal: Principal) -> None:
+        """Add counts to those of a profile and an app, and learn of them if that is due."""
+        if not counts:
+            return
+
+        async def work(transaction: Transaction) -> bool:
+            known = await self._rows.locked(transaction, base, app_id)
+            if known is None or known.is_frozen:
+                return False
+            now = replace(known, counts=known.counts.plus(counts), context_count=known.context_count + contexts)
+            is_new = False
+            if lookups.is_due(now.context_count, now.learned_count):
+                what = lookups.learned(now.counts)
+                version = None
+                if what:
+                    version = await self._versions.learn(transaction, base, app_id, what, now.counts, now.context_count)
+                now = replace(now, version=version or now.version, learned_count=now.context_count)
+                is_new = version is not None
+            await self._rows.write(transaction, now)
+            return is_new
+
+        if await self._own(principal).transaction(work):
+            self._telemetry.learned(base)
+
+    def _own(self, principal: Principal) -> Tenant:
+        """Return the tenant's own door: what follows from counts is for all of an app, whoever of it taught it."""
+        return self._database.of(Principal(tenant_id=principal.tenant_id, subject="learning"))

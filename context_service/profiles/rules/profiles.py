@@ -1,0 +1,208 @@
+"""Profiles of compression: those that come with the service, and those that tenants register as data.
+
+A window keeps the version that it was opened with, so that it reads its log alike from whichever replica. A version
+never changes: what a process has compiled of one it keeps as long as there is room.
+
+A tenant's patterns take time that is linear in the text, and still may take seconds of a MiB: they run on threads of
+their own, one at a time of a tenant, so that nobody waits for them who has no such profile.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import ParamSpec, TypeVar
+from uuid import UUID
+
+from context_service.kernel.order import Order
+from context_service.profiles.pure.lookups import applied
+from context_service.profiles.pure.profiles import DEFAULT, BadProfile, Profile, parsed, profile, profile_names, text_of
+from context_service.profiles.store.profiles import ProfileRows, StoredProfile
+from contextkeep.errors import InvalidArgument
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.checks import check_long_text, check_stored, check_text
+from service_runtime.documents import beside_the_loop, in_stoppable_thread
+from service_runtime.postgres import Database, Transaction
+from service_runtime.requests import Request, Requests
+
+PROFILES_MAX = 100  # of a tenant
+VERSIONS_MAX = 100  # of a profile
+PROFILE_BYTES_MAX = 256 * 1024
+NAME_CHARS_MAX = 64
+TEXTS_AT_ONCE = 10  # profiles of a page with their texts, which fit one answer
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+_KEPT_MAX = 32  # compiled ones of a process
+_PARSING = 64  # times as long as JSON: YAML, and patterns to compile
+_THREADS = 2
+_TURN_S = 0.001  # as of `documents`: what holds the interpreter lets others have it so often
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+
+
+class OwnProfiles:
+    """The profiles that a tenant's windows may have.
+
+    Args:
+        database: Where tenants' are.
+        requests: The request ids of this service.
+    """
+
+    def __init__(self, database: Database, *, requests: Requests) -> None:
+        self._database = database
+        self._rows = ProfileRows(database)
+        self._requests = requests
+        self._order = Order()
+        self._threads = ThreadPoolExecutor(
+            _THREADS, thread_name_prefix="profiles", initializer=sys.setswitchinterval, initargs=(_TURN_S,)
+        )
+        self._kept: OrderedDict[tuple[UUID, str], Profile] = OrderedDict()
+        self._shipped: dict[str, Profile] = {}
+
+    async def put(self, name: str, text: str, *, principal: Principal, request: Request | None) -> StoredProfile:
+        """Register a profile, and return the version of its content, for which the name stands from now on.
+
+        Raises:
+            InvalidArgument: the name is none, or of a profile that comes with the service; the text is no profile.
+            LimitExceeded: it is too large, or there are too many.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_name(name)
+        if name in profile_names():
+            raise InvalidArgument(f"{name} comes with the service: take another name", field="name")
+        check_long_text("text", text, size_bytes_max=PROFILE_BYTES_MAX, required=True)
+        door = self._database.of(principal)
+        try:
+            await self._apart(principal.tenant_id, parsed, name, text, is_own=True)
+        except BadProfile as error:
+            raise InvalidArgument(str(error), field="text") from None
+
+        async def work(transaction: Transaction) -> StoredProfile:
+            put = await self._rows.put(transaction, name, text, created_by=principal.subject)
+            for limit, most, value in (
+                ("profiles", PROFILES_MAX, put.profiles),
+                ("profile_versions", VERSIONS_MAX, put.versions),
+            ):
+                check_stored(limit, value, most)
+            return await self._rows.stored(transaction, name, put.version)
+
+        return await door.transaction(self._requests.once(request, work))
+
+    async def page(
+        self, name: str, page: pages.PageRequest, *, principal: Principal, with_text: bool
+    ) -> tuple[list[StoredProfile], str]:
+        """Return a page of profiles, each as it was put last, by name; or the versions of one, the newest first.
+
+        Those that were learned are among the versions, for whoever may see their app.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        if name:
+            check_name(name)
+        query = ("ListProfiles", principal.tenant_id, name, with_text)
+        count = pages.page_size(page.size)
+        count = min(count, TEXTS_AT_ONCE) if with_text else count
+        found: list[StoredProfile]
+        if name:
+            before = pages.decode_number(query, page.token) or 0
+            found = await self._rows.versions(principal, name, before=before, count=count + 1, with_text=with_text)
+            if name in profile_names() and len(found) <= count:  # what was learned of it, and itself
+                found.append(_shipped(name, with_text=with_text))
+        else:
+            (after,) = pages.decode_texts(query, page.token, parts=1)
+            found = await self._rows.names(principal, after=after, count=count + 1, with_text=with_text)
+            found += [_shipped(one, with_text=with_text) for one in profile_names() if one > after]
+            found.sort(key=lambda one: one.name)
+        return pages.cut(query, found, count, key=lambda stored: (stored.version if name else stored.name,))
+
+    async def named(self, said: str, *, principal: Principal, field: str = "compression_profile") -> str:
+        """Return what a window keeps of the profile that it is told: the name of one of ours, else name and version.
+
+        Raises:
+            InvalidArgument: there is no such profile.
+        """
+        if not said or said in profile_names():
+            return said or DEFAULT
+        name, at, number = said.partition("@")
+        if _NAME.fullmatch(name) and len(name) <= NAME_CHARS_MAX:
+            if not at and (version := await self._rows.current(principal.tenant_id, name)):
+                return f"{name}@{version}"
+            if re.fullmatch(r"[1-9][0-9]{0,8}", number):
+                stored = await self._rows.read(principal.tenant_id, name, int(number))
+                if stored and (not stored.app_id or not principal.app_ids or stored.app_id in principal.app_ids):
+                    return said
+        raise InvalidArgument(f"{field} is none of {', '.join(profile_names())}, and none that was put", field=field)
+
+    async def of(self, kept: str, *, principal: Principal) -> Profile:
+        """Return the profile of a window, by what `named` said."""
+        if kept in profile_names():
+            if kept not in self._shipped:  # its patterns are compiled once, in 50 ms
+                self._shipped[kept] = await in_stoppable_thread(self._threads, profile, kept)
+            return self._shipped[kept]
+        key = (principal.tenant_id, kept)
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        name, _, version = kept.partition("@")
+        stored = await self._rows.read(principal.tenant_id, name, int(version))
+        assert stored is not None, kept  # nothing removes one
+        try:
+            if stored.learned:
+                base = await self.of(stored.base, principal=principal)
+                made = replace(applied(base, stored.learned), name=kept, base=stored.base)
+            else:
+                made = await self._apart(principal.tenant_id, parsed, kept, stored.text, is_own=True)
+        except BadProfile as error:  # of an older version of the service
+            _log.warning("profile is none any more", extra={"profile": kept, "why": str(error)})
+            made = profile(DEFAULT)
+        self._kept[key] = made
+        while len(self._kept) > _KEPT_MAX:
+            self._kept.popitem(last=False)
+        return made
+
+    async def beside(
+        self,
+        profile: Profile,
+        principal: Principal,
+        size_bytes: int,
+        work: Callable[_P, _T],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        """Return what `work` returns, which applies a profile: `beside_the_loop`, or on the threads of tenants'."""
+        if not profile.own_size:
+            return await beside_the_loop(size_bytes, work, *args, **kwargs)
+        return await self._apart(principal.tenant_id, work, *args, **kwargs)
+
+    def end(self) -> None:
+        """Let the threads go."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _apart(self, tenant_id: UUID, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        async with self._order.turn(tenant_id):
+            return await in_stoppable_thread(self._threads, work, *args, **kwargs)
+
+
+def check_name(name: str) -> None:
+    """Refuse what is no name of a profile.
+
+    Raises:
+        InvalidArgument: it is empty, too long, or has other signs.
+    """
+    check_text("name", name, chars_max=NAME_CHARS_MAX, required=True)
+    if not _NAME.fullmatch(name):
+        raise InvalidArgument("name is a small letter, and small letters, digits, _ and -", field="name")
+
+
+def _shipped(name: str, *, with_text: bool) -> StoredProfile:
+    return StoredProfile(name=name, version=0, text=text_of(name) if with_text else "")

@@ -1,0 +1,173 @@
+"""The SQL of what windows teach: counts of profiles and apps, and which version of a profile follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+import orjson
+from psycopg.types.json import Jsonb
+
+from context_service.checkpoints.pure.left_out import LeftOut
+from context_service.contexts.store.log import Log
+from context_service.packing.pure.tallies import ToolUse
+from context_service.profiles.pure.lookups import Counts, counts_of, stored
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+from service_runtime.postgres import Row, Tenant, Transaction
+
+LEARNINGS_MAX = 1_000  # of a tenant: of profiles and apps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of a profile and an app.
+
+    Attributes:
+        profile: As windows have it that learn of it.
+        counts: What was looked up.
+        context_count: In how many contexts.
+        version: Of the profile, that windows get; 0: none was learned.
+        learned_count: From so many contexts.
+    """
+
+    profile: str
+    app_id: str
+    counts: Counts = Counts()
+    context_count: int = 0
+    is_frozen: bool = False
+    version: int = 0
+    learned_count: int = 0
+
+
+class Place(NamedTuple):
+    """Where a message is that somebody looked up, of a window that learns."""
+
+    profile: str
+    app_id: str
+    tools: list[str]  # that its step called, if the window shows it masked
+
+
+_READ = """
+SELECT profile, app_id, counts, context_count, is_frozen, version, learned_count FROM context.window_learning
+WHERE tenant_id = %s AND profile = %s AND app_id = %s
+"""
+_LOCK = f"{_READ} FOR UPDATE"
+_VERSION = """
+SELECT version FROM context.window_learning WHERE tenant_id = %s AND profile = %s AND app_id = %s
+"""
+_BEGIN = f"""
+INSERT INTO context.window_learning (tenant_id, profile, app_id)
+SELECT %(tenant_id)s, %(profile)s, %(app_id)s
+WHERE (SELECT count(*) FROM context.window_learning WHERE tenant_id = %(tenant_id)s) < {LEARNINGS_MAX}
+ON CONFLICT (tenant_id, profile, app_id) DO NOTHING
+"""  # noqa: S608 - a constant
+_WRITE = """
+UPDATE context.window_learning
+SET counts = %s, context_count = %s, is_frozen = %s, version = %s, learned_count = %s, updated_at = now()
+WHERE tenant_id = %s AND profile = %s AND app_id = %s
+"""
+# Of steps that summaries stand for no block is seen.
+_PLACE = """
+SELECT w.profile, w.app_id, w.left_out::text AS left_out, b.is_masked, b.tools
+FROM context.context_window w
+LEFT JOIN LATERAL (
+    SELECT is_masked, tools FROM context.window_block b
+    WHERE b.tenant_id = %(tenant_id)s AND b.window_id = w.window_id AND b.epoch_to IS NULL AND b.kind = 'step'
+        AND b.seq_from <= %(seq)s AND b.seq_to >= %(seq)s
+    ORDER BY b.seq_from DESC LIMIT 1
+) b ON true
+WHERE w.tenant_id = %(tenant_id)s AND w.context_id = %(context_id)s AND w.window_id = %(window_id)s
+    AND w.reached_seq >= %(seq)s AND w.closed_at IS NULL AND (w.config ->> 'learning')::boolean
+"""
+_TOOLS = """
+SELECT tools FROM context.window_block WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)
+"""
+_APP = "SELECT app_id FROM context.context WHERE tenant_id = %s AND context_id = %s"
+_TEACH = """
+UPDATE context.context_window w SET taught_count = taught_count + 1
+WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s
+    AND taught_count < %(most)s
+RETURNING array_length(w.ancestors, 1) = 1 AND NOT EXISTS (
+    SELECT FROM context.context_window o
+    WHERE o.tenant_id = %(tenant_id)s AND o.context_id = %(context_id)s AND o.taught_count > 0
+) AS is_first
+"""
+
+
+class LearningRows:
+    """What windows teach.
+
+    Args:
+        log: The contexts.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    async def locked(self, transaction: Transaction, profile: str, app_id: str) -> Known | None:
+        """Return what is known, locked until the transaction ends; None: the tenant has too much of it."""
+        key = (transaction.tenant_id, profile, app_id)
+        rows = await transaction.query(_LOCK, key)
+        if not rows:
+            named = {"profile": profile, "app_id": app_id}
+            await transaction.query(_BEGIN, named)
+            rows = await transaction.query(_LOCK, key)
+        return _known(rows[0]) if rows else None
+
+    async def write(self, transaction: Transaction, now: Known) -> None:
+        """Write what is known, of a row that is locked."""
+        said = (Jsonb(stored(now.counts)), now.context_count, now.is_frozen, now.version, now.learned_count)
+        await transaction.query(_WRITE, (*said, transaction.tenant_id, now.profile, now.app_id))
+
+    async def version(self, door: Tenant, profile: str, app_id: str) -> int:
+        """Return which version of a profile was learned of an app; 0: none."""
+        rows = await door.query(_VERSION, (door.tenant_id, profile, app_id))
+        return rows[0].version if rows else 0
+
+    async def app_of(self, context_id: UUID, *, principal: Principal) -> str:
+        """Return the app of a context that the principal sees; of another one it is empty."""
+        door = self._log.of(principal, context_id)
+        rows = await door.query(_APP, (door.tenant_id, context_id))
+        return str(rows[0].app_id) if rows else ""
+
+    async def place(self, context_id: UUID, window_id: UUID, seq: int, *, principal: Principal) -> Place | None:
+        """Return where a message is; None: in sight, out of the window, or this learns nothing."""
+        door = self._log.of(principal, context_id)
+        named = {"context_id": context_id, "window_id": window_id, "seq": seq}
+        rows = await door.query(_PLACE, named)
+        if not rows or rows[0].is_masked is False or seq in LeftOut.parsed(rows[0].left_out):
+            return None
+        return Place(rows[0].profile, rows[0].app_id, _names(rows[0].tools) if rows[0].tools else [])
+
+    async def tools(
+        self, context_id: UUID, window_id: UUID, numbers: list[int], *, principal: Principal
+    ) -> list[list[str]]:
+        """Return the names of the tools that steps called, of blocks by their numbers."""
+        door = self._log.of(principal, context_id)
+        rows = await door.query(_TOOLS, (door.tenant_id, window_id, numbers))
+        return [_names(row.tools) for row in rows]
+
+    async def teach(self, context_id: UUID, window_id: UUID, *, most: int, principal: Principal) -> bool | None:
+        """Say that something was looked up in a window, and return whether that is the first time in its context.
+
+        A fork is a part of the context that it is of, and never the first. None: it was often enough.
+        """
+
+        async def work(transaction: Transaction) -> bool | None:
+            if not await self._log.lock(transaction, context_id):  # two of its windows take turns
+                return None
+            named = {"context_id": context_id, "window_id": window_id}
+            rows = await transaction.query(_TEACH, {**named, "most": most})
+            return bool(rows[0].is_first) if rows else None
+
+        return await self._log.of(principal, context_id).transaction(work)
+
+
+def _known(row: Row) -> Known:
+    return copied(Known, row, counts=counts_of(row.counts))
+
+
+def _names(text: str) -> list[str]:
+    return [ToolUse(*one).name for one in orjson.loads(text)]

@@ -1,0 +1,211 @@
+"""The SQL of profiles that tenants register: each content is a version, and a name stands for the one put last.
+
+What is learned of a profile is a version, too, for which no name stands: it has no content but other numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+from psycopg.types.json import Jsonb
+
+from context_service.profiles.pure.lookups import Counts, Learned, counts_of, learned_of, stored
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+from service_runtime.postgres import Database, Row, Tenant, Transaction
+
+LEARNED_MAX = 100  # versions of a profile that are learned, of all apps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredProfile:
+    """A version of a profile.
+
+    Attributes:
+        version: From 1; 0: it comes with the service.
+        text: As it was put; empty where nobody asked for it.
+        base: What it was learned of, as windows have it; empty: it was put, and so are the next ones.
+        app_id: Of whose windows.
+        context_count: From how many contexts.
+        learned: What is other than in its base.
+        evidence: The counts that it follows from.
+    """
+
+    name: str
+    version: int
+    text: str
+    created_by: str = ""
+    created_at: datetime | None = None
+    base: str = ""
+    app_id: str = ""
+    context_count: int = 0
+    learned: Learned | None = None
+    evidence: Counts | None = None
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+
+
+# The row of the name is the lock: a twin of this call waits here.
+_NAME = """
+INSERT INTO context.window_profile (tenant_id, name) VALUES (%s, %s) ON CONFLICT (tenant_id, name) DO NOTHING
+RETURNING name
+"""
+_LOCK = """
+SELECT version, version_count FROM context.window_profile WHERE tenant_id = %s AND name = %s FOR UPDATE
+"""
+# Of those that come with the service a name stands for no version.
+_COUNT = """
+SELECT count(*) AS profiles FROM context.window_profile WHERE tenant_id = %s AND (version > 0 OR name = %s)
+"""
+_COUNT_VERSIONS = """
+SELECT count(*) AS versions FROM context.window_profile_version
+WHERE tenant_id = %s AND name = %s AND (base <> '') = %s
+"""
+_SAME = """
+SELECT version FROM context.window_profile_version WHERE tenant_id = %s AND name = %s AND sha256 = %s
+"""
+_INSERT = """
+INSERT INTO context.window_profile_version (tenant_id, name, version, sha256, created_by, text)
+VALUES (%s, %s, %s, %s, %s, %s)
+"""
+_PUT = """
+UPDATE context.window_profile SET version = %s, version_count = greatest(version_count, %s)
+WHERE tenant_id = %s AND name = %s
+"""
+_INSERT_LEARNED = """
+INSERT INTO context.window_profile_version (
+    tenant_id, name, version, sha256, created_by, text, base, app_id, context_count, learned, evidence
+)
+VALUES (%s, %s, %s, %s, 'learning', '', %s, %s, %s, %s, %s)
+"""
+_COUNT_LEARNED = "UPDATE context.window_profile SET version_count = %s WHERE tenant_id = %s AND name = %s"
+_COLUMNS = """
+    v.name, v.version, v.created_by, v.created_at, v.base, v.app_id, v.context_count, v.learned, v.evidence,
+    v.imported::text AS imported_json
+"""
+_READ = f"""
+SELECT {_COLUMNS}, v.text
+FROM context.window_profile_version v
+WHERE v.tenant_id = %s AND v.name = %s AND v.version = %s
+"""  # noqa: S608 - constants
+_CURRENT = "SELECT version FROM context.window_profile WHERE tenant_id = %s AND name = %s AND version > 0"
+_LIST = f"""
+SELECT {_COLUMNS}, CASE WHEN %(with_text)s THEN v.text ELSE '' END AS text
+FROM context.window_profile p
+JOIN context.window_profile_version v ON v.tenant_id = p.tenant_id AND v.name = p.name AND v.version = p.version
+WHERE p.tenant_id = %(tenant_id)s AND p.name COLLATE "C" > %(after)s AND v.tenant_id = %(tenant_id)s
+ORDER BY p.name COLLATE "C"
+LIMIT %(count)s
+"""  # noqa: S608
+_VERSIONS = f"""
+SELECT {_COLUMNS}, CASE WHEN %(with_text)s THEN v.text ELSE '' END AS text
+FROM context.window_profile_version v
+WHERE v.tenant_id = %(tenant_id)s AND v.name = %(name)s AND (%(before)s = 0 OR v.version < %(before)s)
+ORDER BY v.version DESC
+LIMIT %(count)s
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Put:
+    """What became of a put.
+
+    Attributes:
+        version: Of this content.
+        profiles: Of the tenant, if the name is new.
+        versions: Of the name, if the content is new.
+    """
+
+    version: int
+    profiles: int = 0
+    versions: int = 0
+
+
+class ProfileRows:
+    """The profiles of tenants."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def current(self, tenant_id: UUID, name: str) -> int | None:
+        """Return the version that a name stands for; None: the tenant has none of that name."""
+        rows = await self._door(tenant_id).query(_CURRENT, (tenant_id, name))
+        return rows[0].version if rows else None
+
+    async def read(self, tenant_id: UUID, name: str, version: int) -> StoredProfile | None:
+        """Return a version, with its text; None: the tenant has none."""
+        rows = await self._door(tenant_id).query(_READ, (tenant_id, name, version))
+        return _stored(rows[0]) if rows else None
+
+    async def stored(self, transaction: Transaction, name: str, version: int) -> StoredProfile:
+        """Return a version that is there, as `read`."""
+        (row,) = await transaction.query(_READ, (transaction.tenant_id, name, version))
+        return _stored(row)
+
+    async def names(self, principal: Principal, *, after: str, count: int, with_text: bool) -> list[StoredProfile]:
+        """Return the profiles of a tenant by name, from behind `after` on, each as it was put last."""
+        door = self._database.of(principal)
+        said = {"after": after, "count": count, "with_text": with_text}
+        return [_stored(row) for row in await door.query(_LIST, said)]
+
+    async def versions(
+        self, principal: Principal, name: str, *, before: int, count: int, with_text: bool
+    ) -> list[StoredProfile]:
+        """Return the versions of a profile, the newest first, from the one before `before` on; 0: from the newest."""
+        door = self._database.of(principal)
+        said = {"name": name, "before": before, "count": count, "with_text": with_text}
+        return [_stored(row) for row in await door.query(_VERSIONS, said)]
+
+    def _door(self, tenant_id: UUID) -> Tenant:
+        """Return the tenant's own door: a window shows what its profile makes of it to a key of its context, too."""
+        return self._database.of(Principal(tenant_id=tenant_id, subject="profiles"))
+
+    async def put(self, transaction: Transaction, name: str, text: str, *, created_by: str) -> Put:
+        """Write a content under a name, unless it is there, and let the name stand for it."""
+        key = (transaction.tenant_id, name)
+        is_new = bool(await transaction.query(_NAME, key))
+        profiles = (await transaction.query(_COUNT, key))[0].profiles if is_new else 0
+        (current,) = await transaction.query(_LOCK, key)
+        sha256 = hashlib.sha256(text.encode()).digest()
+        same = await transaction.query(_SAME, (*key, sha256))
+        version: int = same[0].version if same else current.version_count + 1
+        versions = 0
+        if not same:
+            await transaction.query(_INSERT, (*key, version, sha256, created_by, text))
+            versions = (await transaction.query(_COUNT_VERSIONS, (*key, False)))[0].versions
+        if version != current.version:
+            await transaction.query(_PUT, (version, version, *key))
+        return Put(version=version, profiles=profiles, versions=versions)
+
+    async def learn(
+        self, transaction: Transaction, base: str, app_id: str, what: Learned, evidence: Counts, context_count: int
+    ) -> int | None:
+        """Write what was learned of a profile, unless it is there, and return its version; None: there are too many."""
+        name = base.partition("@")[0]
+        key = (transaction.tenant_id, name)
+        await transaction.query(_NAME, key)
+        (current,) = await transaction.query(_LOCK, key)
+        said = orjson.dumps([base, app_id, context_count, what._asdict(), stored(evidence)])
+        sha256 = hashlib.sha256(said).digest()
+        if same := await transaction.query(_SAME, (*key, sha256)):
+            return int(same[0].version)
+        (count,) = await transaction.query(_COUNT_VERSIONS, (*key, True))
+        if count.versions >= LEARNED_MAX:
+            return None
+        version: int = current.version_count + 1
+        numbers = Jsonb(what._asdict()), Jsonb(stored(evidence))
+        await transaction.query(_INSERT_LEARNED, (*key, version, sha256, base, app_id, context_count, *numbers))
+        await transaction.query(_COUNT_LEARNED, (version, *key))
+        return version
+
+
+def _stored(row: Row) -> StoredProfile:
+    return copied(
+        StoredProfile,
+        row,
+        learned=learned_of(row.learned) if row.learned else None,
+        evidence=counts_of(row.evidence) if row.evidence else None,
+    )

@@ -1,0 +1,413 @@
+"""The proto service `ContextQuery`: parse, one call, render."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from enum import Enum
+from typing import Any, TypeVar
+
+import orjson
+
+from context_service.contexts.wire.requests import ids_of, principal_of
+from context_service.kernel.wire import times
+from context_service.kernel.wire.imported import imported_of
+from context_service.query.model import MemoryMode
+from context_service.query.providers import DEADLINE_QUICK_S, Scope, State
+from context_service.query.pure.expand import ExpandedRef
+from context_service.query.pure.fusion import Candidate, Fused
+from context_service.query.pure.policy import Ruled, Setting
+from context_service.query.pure.question import LIMIT_DEFAULT, Depth, Mode, Question, ScopeAsked, Selection
+from context_service.query.rules.policies import Policies
+from context_service.query.rules.query import ContextQueries, Queried, Status, Told
+from context_service.query.rules.source_tests import Last, SourceTests, compared
+from context_service.query.store.source_tests import SourceTest
+from contextkeep.context.v1 import context_query_pb2 as pb
+from contextkeep.context.v1 import context_query_pb2_grpc
+from contextkeep.errors import InvalidArgument
+from service_runtime import calls, pages
+from service_runtime.copying import copied
+from service_runtime.ids import parse_id, parse_optional_id
+from service_runtime.requests import request_of
+
+_E = TypeVar("_E")
+
+# What callers say; unspecified is the default.
+_MODES: Mapping[int, Mode] = {
+    pb.QUERY_MODE_UNSPECIFIED: Mode.RESULTS,
+    pb.QUERY_MODE_RESULTS: Mode.RESULTS,
+    pb.QUERY_MODE_ANSWER: Mode.ANSWER,
+}
+_SCOPES: Mapping[int, ScopeAsked] = {
+    pb.QUERY_SCOPE_UNSPECIFIED: ScopeAsked.AUTO,
+    pb.QUERY_SCOPE_AUTO: ScopeAsked.AUTO,
+    pb.QUERY_SCOPE_PERSONAL: ScopeAsked.PERSONAL,
+    pb.QUERY_SCOPE_TEAM: ScopeAsked.TEAM,
+}
+_DEPTHS: Mapping[int, Depth] = {
+    pb.QUERY_DEPTH_UNSPECIFIED: Depth.QUICK,
+    pb.QUERY_DEPTH_QUICK: Depth.QUICK,
+    pb.QUERY_DEPTH_DEEP: Depth.DEEP,
+}
+_MEMORY_MODES: Mapping[pb.MemoryQueryMode, MemoryMode | None] = {
+    pb.MEMORY_QUERY_MODE_UNSPECIFIED: None,
+    pb.MEMORY_QUERY_MODE_RECALL: MemoryMode.RECALL,
+    pb.MEMORY_QUERY_MODE_REFLECT: MemoryMode.REFLECT,
+}
+# What they are told.
+_MEMORY_MODE = {mode: number for number, mode in _MEMORY_MODES.items()}
+_MODE = {Mode.RESULTS: pb.QUERY_MODE_RESULTS, Mode.ANSWER: pb.QUERY_MODE_ANSWER}
+_SCOPE = {
+    ScopeAsked.AUTO: pb.QUERY_SCOPE_AUTO,
+    ScopeAsked.PERSONAL: pb.QUERY_SCOPE_PERSONAL,
+    ScopeAsked.TEAM: pb.QUERY_SCOPE_TEAM,
+}
+_DEPTH = {Depth.QUICK: pb.QUERY_DEPTH_QUICK, Depth.DEEP: pb.QUERY_DEPTH_DEEP}
+_OWN = {Scope.PERSONAL: pb.QUERY_SCOPE_PERSONAL, Scope.TEAM: pb.QUERY_SCOPE_TEAM}
+_STATE = {
+    State.OK: pb.PROVIDER_STATE_OK,
+    State.SKIPPED: pb.PROVIDER_STATE_SKIPPED,
+    State.ERROR: pb.PROVIDER_STATE_ERROR,
+    State.TIMEOUT: pb.PROVIDER_STATE_TIMEOUT,
+    State.STALE: pb.PROVIDER_STATE_STALE,
+}
+
+
+class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
+    """Answers the RPCs of `ContextQuery`."""
+
+    def __init__(self, queries: ContextQueries, policies: Policies, tests: SourceTests) -> None:
+        self._queries = queries
+        self._policies = policies
+        self._tests = tests
+
+    async def QueryContext(self, request: pb.QueryContextRequest, context: object) -> pb.QueryContextResponse:
+        """Ask all providers a question."""
+        principal = principal_of(request.subject_user_id)
+        queried = await self._queries.query(_question(request), principal=principal)
+        return _response(queried)
+
+    async def StreamQueryContext(
+        self, request: pb.QueryContextRequest, context: object
+    ) -> AsyncIterator[pb.StreamQueryContextResponse]:
+        """Ask all providers a question, and tell of each as it ends."""
+        principal = principal_of(request.subject_user_id)
+        async with aclosing(self._queries.stream(_question(request), principal=principal)) as coming:
+            async for one in coming:
+                if isinstance(one, Told):
+                    yield pb.StreamQueryContextResponse(provider=_told(one))
+                else:
+                    yield pb.StreamQueryContextResponse(answer=_response(one))
+
+    async def ListContextProviders(
+        self, request: pb.ListContextProvidersRequest, context: object
+    ) -> pb.ListContextProvidersResponse:
+        """List the providers."""
+        policy = await self._policies.of(request.agent_id, principal=calls.principal())
+        last = await self._tests.last(principal=calls.principal())
+        providers = self._queries.providers.beside(policy.own)
+        return pb.ListContextProvidersResponse(
+            providers=[_provider(policy.of(one), last.get(one.info.id)) for one in providers.all]
+        )
+
+    async def GetQueryPolicy(self, request: pb.GetQueryPolicyRequest, context: object) -> pb.GetQueryPolicyResponse:
+        """Say what holds for a question."""
+        policy = await self._policies.of(request.agent_id, principal=principal_of(request.subject_user_id))
+        ruled = [policy.of(one) for one in self._queries.providers.beside(policy.own).all]
+        target = policy.target
+        return pb.GetQueryPolicyResponse(
+            providers=[_provider_policy(one, policy.settings.get(one.entry.info.id, Setting())) for one in ruled],
+            target=pb.WorkspaceTarget(whose=target.whose, node_ids=map(str, target.node_ids)) if target else None,
+            agent_id=policy.agent_id,
+            template_id=policy.template_id,
+        )
+
+    async def UpdateProviderSetting(
+        self, request: pb.UpdateProviderSettingRequest, context: object
+    ) -> pb.UpdateProviderSettingResponse:
+        """Say something of a provider."""
+
+        def response(setting: Setting) -> pb.UpdateProviderSettingResponse:
+            return pb.UpdateProviderSettingResponse(setting=_setting(said.provider_id, setting))
+
+        said = request.setting
+        setting = await self._policies.update(
+            said.provider_id,
+            Setting(
+                enabled=said.enabled if said.HasField("enabled") else None,
+                is_default=said.is_default if said.HasField("is_default") else None,
+                deadline_ms=said.deadline_ms if said.HasField("deadline_ms") else None,
+                node_ids=ids_of("setting.workspace.node_ids", said.workspace.node_ids)
+                if said.HasField("workspace")
+                else None,
+                memory_mode=_tenants_memory_mode(said.memory) if said.HasField("memory") else None,
+            ),
+            request.reset,
+            principal=calls.principal(),
+            request=request_of("UpdateProviderSetting", request, response=response),
+        )
+        return response(setting)
+
+    async def RunSourceTest(self, request: pb.RunSourceTestRequest, context: object) -> pb.RunSourceTestResponse:
+        """Ask a question, and keep what comes back."""
+        principal = calls.principal()
+        if request.HasField("question") == bool(request.replay_of):
+            raise InvalidArgument("give question or replay_of, one of them", field="question")
+        replay_of = parse_optional_id("replay_of", request.replay_of)
+        asked, label = request.question, request.label
+        if replay_of:
+            before = await self._tests.read(replay_of, principal=principal)
+            asked, label = pb.QueryContextRequest.FromString(before.question), label or before.label
+        test = await self._tests.run(
+            _question(asked),
+            said=asked.SerializeToString(),
+            label=label,
+            replay_of=replay_of,
+            rendered=lambda queried: _response(queried).SerializeToString(),
+            asking=principal_of(asked.subject_user_id),
+            principal=principal,
+        )
+        return pb.RunSourceTestResponse(test=_test(test))
+
+    async def ListSourceTests(self, request: pb.ListSourceTestsRequest, context: object) -> pb.ListSourceTestsResponse:
+        """List tests, without their answers."""
+        page = pages.PageRequest(size=request.page_size, token=request.page_token)
+        tests, token = await self._tests.page(page, principal=calls.principal())
+        return pb.ListSourceTestsResponse(tests=map(_test, tests), next_page_token=token)
+
+    async def GetSourceTest(self, request: pb.GetSourceTestRequest, context: object) -> pb.GetSourceTestResponse:
+        """Read a test."""
+        test_id = parse_id("test_id", request.test_id)
+        return pb.GetSourceTestResponse(test=_test(await self._tests.read(test_id, principal=calls.principal())))
+
+    async def CompareSourceTests(
+        self, request: pb.CompareSourceTestsRequest, context: object
+    ) -> pb.CompareSourceTestsResponse:
+        """Say what two tests differ in."""
+        ids = parse_id("test_id", request.test_id), parse_id("other_test_id", request.other_test_id)
+        first, other = [await self._tests.read(one, principal=calls.principal()) for one in ids]
+        differ = compared(first, other)
+        return pb.CompareSourceTestsResponse(
+            hits=[copied(pb.ComparedHit, one) for one in differ.hits],
+            providers=[_compared(name, *both) for name, both in differ.providers.items()],
+        )
+
+    async def DeleteSourceTest(
+        self, request: pb.DeleteSourceTestRequest, context: object
+    ) -> pb.DeleteSourceTestResponse:
+        """Remove a test."""
+        await self._tests.delete(parse_id("test_id", request.test_id), principal=calls.principal())
+        return pb.DeleteSourceTestResponse()
+
+
+def _test(test: SourceTest) -> pb.SourceTest:
+    return copied(
+        pb.SourceTest,
+        test,
+        question=pb.QueryContextRequest.FromString(test.question),
+        hit_count=len(test.outcome["hits"]),
+        duration_ms=test.outcome["duration_ms"],
+        answer=pb.QueryContextResponse.FromString(test.answer) if test.answer else None,
+        imported=imported_of(test.imported_json),
+    )
+
+
+def _compared(name: str, first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> pb.ComparedProvider:
+    one, two = first or {}, other or {}
+    return pb.ComparedProvider(
+        provider_id=name,
+        state=_STATE[State(one["state"])] if one else pb.PROVIDER_STATE_UNSPECIFIED,
+        other_state=_STATE[State(two["state"])] if two else pb.PROVIDER_STATE_UNSPECIFIED,
+        duration_ms=one.get("duration_ms", 0),
+        other_duration_ms=two.get("duration_ms", 0),
+        hit_count=one.get("hit_count", 0),
+        other_hit_count=two.get("hit_count", 0),
+    )
+
+
+def _question(request: pb.QueryContextRequest) -> Question:
+    options = request.provider_options
+    return copied(
+        Question,
+        request,
+        mode=_known("mode", request.mode, _MODES),
+        scope=_known("scope", request.scope, _SCOPES),
+        depth=_known("depth", request.depth, _DEPTHS),
+        limit=request.limit if request.HasField("limit") else LIMIT_DEFAULT,
+        selection=Selection(ids=tuple(request.providers.ids), families=tuple(request.providers.families))
+        if request.HasField("providers")
+        else None,
+        context_ids=ids_of("context_ids", request.context_ids),
+        node_ids=ids_of("provider_options.workspace.node_ids", options.workspace.node_ids),
+        has_workspace_options=options.HasField("workspace"),
+        memory_mode=_known("provider_options.memory.query_mode", options.memory.query_mode, _MEMORY_MODES),
+        has_memory_options=options.HasField("memory"),
+        time_from=times.time_of("time_from", request.time_from) if request.HasField("time_from") else None,
+        time_to=times.time_of("time_to", request.time_to) if request.HasField("time_to") else None,
+    )
+
+
+def _known(field: str, number: int, values: Mapping[Any, _E]) -> _E:
+    """Return the value of an enum's number.
+
+    Raises:
+        InvalidArgument: it has none.
+    """
+    if number not in values:
+        names = ", ".join(dict.fromkeys(one.name for one in values.values() if isinstance(one, Enum)))
+        raise InvalidArgument(f"{field} is none of {names}", field=field)
+    return values[number]
+
+
+def _response(queried: Queried) -> pb.QueryContextResponse:
+    question, call = queried.question, calls.current_call.get()
+    families = {one.entry.info.id: one.entry.info.family for one in queried.statuses}
+    assert call is not None, "a call is under way"
+    return pb.QueryContextResponse(
+        asked=copied(
+            pb.QueryAsked,
+            question,
+            mode=_MODE[question.mode],
+            scope=_SCOPE[question.scope],
+            depth=_DEPTH[question.depth],
+            provider_ids=[one.entry.info.id for one in queried.statuses],
+            memory_query_mode=_MEMORY_MODE[question.memory_mode],
+        ),
+        hits=[_hit(one, rank, families) for rank, one in enumerate(queried.hits, 1)],
+        providers=map(_status, queried.statuses),
+        answer=copied(pb.QueryAnswer, queried.answer) if queried.answer else None,
+        prompt_text=queried.prompt_text,
+        prompt_tokens=queried.prompt_tokens,
+        trace_id=call.call_id,
+        duration_ms=_ms(queried.took_s),
+        explained=[
+            pb.ProviderHits(
+                provider_id=provider_id,
+                hits=[
+                    pb.ExplainedHit(
+                        ref=one.candidate.ref,
+                        place=one.candidate.place,
+                        own_score=one.candidate.hit.score,
+                        score=one.score,
+                        title=one.candidate.hit.title,
+                        shown_in=one.shown_in,
+                    )
+                    for one in explained
+                ],
+            )
+            for provider_id, explained in queried.explained.items()
+        ],
+        expanded=map(_expanded, queried.expanded),
+    )
+
+
+def _expanded(one: ExpandedRef) -> pb.ExpandedRef:
+    return copied(
+        pb.ExpandedRef, one, scope=_OWN[one.scope] if one.scope else pb.QUERY_SCOPE_UNSPECIFIED, untrusted=one.is_found
+    )
+
+
+def _told(told: Told) -> pb.AnsweredProvider:
+    families = {told.status.entry.info.id: told.status.entry.info.family}
+    return pb.AnsweredProvider(
+        status=_status(told.status),
+        hits=[_hit(Fused(best=one, score=0.0, sources=(one,)), one.place, families) for one in told.candidates],
+        is_second_pass=told.is_second_pass,
+    )
+
+
+def _hit(one: Fused, rank: int, families: Mapping[str, str]) -> pb.QueryHit:
+    best = one.best
+    return copied(
+        pb.QueryHit,
+        best,
+        rank=rank,
+        family=families[best.provider_id],
+        title=best.hit.title,
+        snippet=best.hit.snippet,
+        score=one.score,
+        scope=_OWN[best.hit.scope],
+        sources=[_source(source, families[source.provider_id]) for source in one.sources],
+        metadata_json=orjson.dumps(best.hit.metadata).decode() if best.hit.metadata else "",
+        as_of=times.timestamp(best.hit.as_of) if best.hit.as_of else None,
+        untrusted=True,  # all that there is to search so far is written by people and tools
+    )
+
+
+def _source(one: Candidate, family: str) -> pb.HitSource:
+    return copied(
+        pb.HitSource, one.hit, ref=one.ref, provider_id=one.provider_id, family=family, scope=_OWN[one.hit.scope]
+    )
+
+
+def _status(one: Status) -> pb.ProviderStatus:
+    return copied(
+        pb.ProviderStatus,
+        one,
+        provider_id=one.entry.info.id,
+        family=one.entry.info.family,
+        display_name=one.entry.info.display_name,
+        state=_STATE[one.state],
+        duration_ms=_ms(one.took_s),
+    )
+
+
+def _provider(ruled: Ruled, last: Last | None) -> pb.ContextProvider:
+    info = ruled.entry.info
+    return copied(
+        pb.ContextProvider,
+        info,
+        provider_id=info.id,
+        scopes=[_OWN[one] for one in Scope if one in info.scopes],
+        is_installed=ruled.entry.is_installed,
+        deadline_ms=_ms(info.deadline_s or DEADLINE_QUICK_S),
+        is_enabled=ruled.is_enabled,
+        is_allowed=not ruled.refused_by,
+        last_test=pb.LastTest(
+            state=_STATE[last.state], duration_ms=last.duration_ms, tested_at=times.timestamp(last.at)
+        )
+        if last
+        else None,
+    )
+
+
+def _provider_policy(ruled: Ruled, setting: Setting) -> pb.ProviderPolicy:
+    info = ruled.entry.info
+    return pb.ProviderPolicy(
+        provider_id=info.id,
+        family=info.family,
+        is_enabled=ruled.is_enabled,
+        is_default=info.is_default,
+        deadline_ms=_ms(info.deadline_s or DEADLINE_QUICK_S),
+        setting=_setting(info.id, setting),
+        is_allowed=not ruled.refused_by,
+        refused_by=ruled.refused_by,
+        imported=imported_of(setting.imported_json),
+    )
+
+
+def _tenants_memory_mode(said: pb.MemoryOptions) -> MemoryMode:
+    """Return the mode of a setting, which has one.
+
+    Raises:
+        InvalidArgument: it has none.
+    """
+    field = "setting.memory.query_mode"
+    mode = _known(field, said.query_mode, _MEMORY_MODES)
+    if mode is None:
+        raise InvalidArgument(f"{field} is missing; `reset` takes it back", field=field)
+    return mode
+
+
+def _setting(provider_id: str, setting: Setting) -> pb.ProviderSetting:
+    return copied(
+        pb.ProviderSetting,
+        setting,
+        provider_id=provider_id,
+        workspace=None if setting.node_ids is None else pb.WorkspaceOptions(node_ids=map(str, setting.node_ids)),
+        memory=None if setting.memory_mode is None else pb.MemoryOptions(query_mode=_MEMORY_MODE[setting.memory_mode]),
+    )
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)

@@ -1,0 +1,119 @@
+"""The provider `knowledge-base-bedrock`: what knowledge bases of Amazon Bedrock find, the tenant's and the agent's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from itertools import zip_longest
+from urllib.parse import unquote, urlsplit
+from uuid import UUID
+
+from context_service.knowledge_bases.bedrock import BedrockClient, Passage
+from context_service.knowledge_bases.rules.search import AskedBases, AskedBedrock
+from context_service.query.providers import Answered, Asked, Hit, ProviderInfo, Scope, State
+from context_service.retrieval.store.passages import KNOWLEDGE_BASE
+from contextkeep.errors import ContextKeepError
+from service_runtime.auth import Principal
+
+BEDROCK = "knowledge-base-bedrock"
+BASES_MAX = 5  # that are asked for a question, at once
+# One that hangs shall not take the hits of the others along: a little less than what a provider has.
+ONE_QUICK_S, ONE_DEEP_S = 2.2, 7.5
+
+
+class BedrockKnowledgeBases:
+    """Asks the bases of the tenant, and those that the agent of the question has.
+
+    Args:
+        bases: Knows them.
+        client: Asks them.
+        allowed: Which of them a tenant may name now.
+    """
+
+    info = ProviderInfo(
+        id=BEDROCK,
+        family=KNOWLEDGE_BASE,
+        display_name="Knowledge bases of Amazon Bedrock",
+        scopes=frozenset({Scope.TEAM}),
+    )
+
+    def __init__(self, bases: AskedBases, client: BedrockClient, *, allowed: Mapping[UUID, Collection[str]]) -> None:
+        self._bases = bases
+        self._client = client
+        self._allowed = allowed
+
+    async def search(self, asked: Asked, principal: Principal) -> Answered:
+        """Return passages that the bases find; STALE, if some cannot be asked.
+
+        Raises:
+            AddressRefused, KnowledgeBaseFailed: none can be asked.
+            TimeoutError: none answers in time.
+        """
+        known = await self._bases.asked_bedrock(asked.knowledge_bases, principal=principal)
+        allowed = self._allowed.get(principal.tenant_id, ())
+        bases = [one for one in known if one.bedrock.bedrock_id in allowed]
+        if not known:
+            return Answered(state=State.SKIPPED, reason="no knowledge base of Amazon Bedrock is attached")
+        if not bases:
+            reason = "the operator of the service lets the tenant ask none of its knowledge bases of Amazon Bedrock"
+            return Answered(state=State.SKIPPED, reason=reason)
+        asking = bases[:BASES_MAX]
+        seconds = ONE_DEEP_S if asked.is_deep else ONE_QUICK_S
+        found = await asyncio.gather(*(self._one(one, asked, seconds) for one in asking))
+        failed = [(base, one) for base, one in zip(asking, found, strict=True) if isinstance(one, Exception)]
+        if len(failed) == len(asking):
+            raise failed[0][1]
+        reasons = [f"{base.name}: {_failure(error, seconds)}" for base, error in failed]
+        reasons += [f"{one.name}: the operator does not list it" for one in known if one not in bases]
+        if len(bases) > BASES_MAX:
+            reasons.append(f"{len(bases) - BASES_MAX} of the knowledge bases are not asked")
+        hits = [
+            [_hit(base, passage) for passage in one]
+            for base, one in zip(asking, found, strict=True)
+            if not isinstance(one, Exception)
+        ]
+        return Answered(
+            # Scores of two bases do not compare.
+            hits=[one for together in zip_longest(*hits) for one in together if one is not None][: asked.limit],
+            state=State.STALE if reasons else State.OK,
+            reason="; ".join(reasons),
+            target=_target(asking),
+        )
+
+    async def _one(self, base: AskedBedrock, asked: Asked, seconds: float) -> list[Passage] | Exception:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._client.retrieve(base.bedrock, asked.query, limit=asked.limit)
+        except (ContextKeepError, TimeoutError) as error:
+            return error
+
+
+def _failure(error: Exception, seconds: float) -> str:
+    return error.message if isinstance(error, ContextKeepError) else f"no answer within {seconds:.1f} s"
+
+
+def _target(bases: Sequence[AskedBedrock]) -> str:
+    names = ", ".join(one.name for one in bases)
+    return f"{len(bases)} knowledge base{'' if len(bases) == 1 else 's'} of Amazon Bedrock ({names})"
+
+
+def _hit(base: AskedBedrock, passage: Passage) -> Hit:
+    label = unquote(urlsplit(passage.uri).path.rstrip("/").rpartition("/")[2]) if _is_url(passage.uri) else passage.uri
+    label = label or base.name
+    return Hit(
+        source_id=f"{base.base_id}.{passage.passage_id}",
+        title=f"{label} > page {passage.page}" if passage.page else label,
+        snippet=passage.text,
+        scope=Scope.TEAM,
+        score=passage.score,
+        label=label,
+        uri=passage.uri,
+        metadata={"knowledge_base": base.name, "page": passage.page, "document": passage.metadata},
+    )
+
+
+def _is_url(uri: str) -> bool:
+    try:
+        return bool(urlsplit(uri).scheme)
+    except ValueError:
+        return False

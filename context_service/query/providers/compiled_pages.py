@@ -1,0 +1,113 @@
+"""The provider `brain`: what pages say that were compiled of the tenant's graph, facet by facet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from context_service.compiled_pages.rules.search import AskedFacets, SaidByFacet
+from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope, State
+from context_service.retrieval.store.passages import BRAIN
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+
+TRUST = 3  # of a facet whose kind says nothing else; each says its own
+_BETWEEN = " > "
+_PUT = "put"  # stands in ids between the page and the slug of one that somebody put
+
+__all__ = ["BRAIN", "TRUST", "CompiledFacets"]
+
+
+class CompiledFacets:
+    """Searches the facets that the caller may see.
+
+    Args:
+        facets: Finds them.
+    """
+
+    info = ProviderInfo(id=BRAIN, family=BRAIN, display_name="Compiled pages", scopes=frozenset({Scope.TEAM}))
+
+    def __init__(self, facets: AskedFacets) -> None:
+        self._facets = facets
+
+    async def search(self, asked: Asked, principal: Principal) -> Answered:
+        """Return passages of facets; STALE, if some of them are out of date."""
+        principal = principal.without_admin()
+        count = await self._facets.pages(principal=principal)
+        if not count:
+            return Answered(state=State.SKIPPED, reason="no page is compiled", target="0 pages")
+        found = await self._facets.found(
+            asked.query, limit=asked.limit, time_from=asked.time_from, time_to=asked.time_to, principal=principal
+        )
+        stale = {(one.page_id, one.slug) for one in found.facets if one.stale}
+        what = "1 facet is" if len(stale) == 1 else f"{len(stale):,} facets are"
+        return Answered(
+            hits=[_hit(one) for one in found.facets],
+            state=State.STALE if stale else State.OK,
+            reason=f"{what} out of date" if stale else "",
+            target="1 page" if count == 1 else f"{count:,} pages",
+            mode="words and meaning" if found.by_meaning else "words",
+        )
+
+    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+        """Return the facets that hits are of, whole."""
+        expanded = []
+        for source_id in source_ids:
+            named = _named(source_id)
+            facet = named and await self._facets.whole(
+                named[0], named[1], is_put=named[2], principal=principal.without_admin()
+            )
+            if facet:
+                expanded.append(
+                    copied(
+                        Expanded,
+                        facet,
+                        source_id=source_id,
+                        title=_BETWEEN.join((facet.title, facet.heading)),
+                        scope=Scope.TEAM,
+                    )
+                )
+        return expanded
+
+
+def _named(source_id: str) -> tuple[UUID, str, bool] | None:
+    """Return the page, the slug, and whether it was put, of the facet that a hit is of; None: it is no hit of ours."""
+    page, _, rest = source_id.partition("/")
+    kind, _, rest = rest.partition("/")
+    slug, _, ordinal = rest.partition("/")
+    try:
+        page_id = UUID(page)
+    except ValueError:
+        return None
+    if not slug or "\0" in slug or not ordinal.isdecimal() or kind not in (_PUT, BRAIN):
+        return None
+    return page_id, slug, kind == _PUT
+
+
+def _hit(one: SaidByFacet) -> Hit:
+    return copied(
+        Hit,
+        one,
+        source_id=f"{one.page_id}/{_PUT if one.is_put else BRAIN}/{one.slug}/{one.ordinal}",
+        title=_BETWEEN.join((one.title, one.heading)),
+        snippet=one.text,
+        scope=Scope.TEAM,
+        label=one.title,
+        uri=f"brain://{one.page_id}#{one.slug}",
+        metadata={
+            "page_id": str(one.page_id),
+            "entity_type": one.node_type,
+            "node_id": str(one.node_id),
+            "facet": one.slug,
+            "heading": one.heading,
+            "kind": one.kind.value,
+            "trust": one.trust,
+            "confidence": one.confidence,
+            "definition": one.definition_name,
+            "definition_version": one.definition_version,
+            "compile_id": str(one.compile_id or ""),
+            "put_by": one.put_by,
+            "fresh_until": one.fresh_until.isoformat() if one.fresh_until else "",
+            "stale": "; ".join(one.stale),
+        },
+    )

@@ -1,0 +1,141 @@
+"""The provider `context`: what was said in contexts that the question names, and in no others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from context_service.contexts.model import Context
+from context_service.contexts.pure.refs import place_of
+from context_service.contexts.rules.recall import Asked as RecallAsked
+from context_service.contexts.rules.recall import Filter, RecalledItem, Recalling
+from context_service.contexts.store.artifacts import ArtifactRows
+from context_service.contexts.store.log import Log
+from context_service.kernel.parts import Part
+from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope, State
+from context_service.retrieval.pure.part_texts import part_text
+from contextkeep.errors import ContextNotFound, InvalidArgument
+from service_runtime.auth import Principal
+
+CONTEXT = "context"
+TRUST = 2
+CONTEXTS_MAX = 16  # of a question
+
+
+class NamedContexts:
+    """Searches contexts that are named, as recall ranks. One that the caller may not read is as one that is not there.
+
+    Args:
+        log: The contexts.
+        artifacts: What their tasks made.
+        recalling: Searches in one.
+    """
+
+    info = ProviderInfo(id=CONTEXT, family=CONTEXT, display_name="Named contexts", is_default=False)
+
+    def __init__(self, log: Log, artifacts: ArtifactRows, recalling: Recalling) -> None:
+        self._log = log
+        self._artifacts = artifacts
+        self._recalling = recalling
+
+    async def search(self, asked: Asked, principal: Principal) -> Answered:
+        """Return passages of the contexts."""
+        principal = principal.without_admin()
+        if not asked.context_ids:
+            return Answered(state=State.SKIPPED, reason="context_ids names no context")
+        hits: list[Hit] = []
+        left_out: list[str] = []
+        searched = 0
+        by_meaning = False
+        for context_id in asked.context_ids:
+            context = await self._log.read(context_id, principal=principal)
+            if context is None:
+                left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")
+                continue
+            scope = Scope.PERSONAL if context.owner_user_id else Scope.TEAM
+            if scope not in asked.scopes:
+                left_out.append(f"{context_id} is {scope.name}")
+                continue
+            which = Filter(said_from=asked.time_from, said_to=asked.time_to)
+            try:
+                question = RecallAsked(text=asked.query, items_max=asked.limit, which=which)
+                found = await self._recalling.search(context_id, question, principal=principal, context=context)
+            except ContextNotFound:  # deleted since
+                left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")
+                continue
+            searched += 1
+            by_meaning = by_meaning or found.meaning.is_compared
+            hits.extend(_hit(one, context, scope) for one in found.items)
+        reason = "; ".join(left_out)
+        if not searched:
+            return Answered(state=State.SKIPPED, reason=reason)
+        return Answered(
+            hits=sorted(hits, key=lambda one: (-(one.score or 0.0), one.source_id))[: asked.limit],
+            reason=reason,
+            target=f"{searched} of {len(asked.context_ids)} contexts",
+            mode="words and meaning" if by_meaning else "words",
+        )
+
+    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+        """Return the messages and artifacts that hits are of."""
+        principal = principal.without_admin()
+        expanded = [await self._expanded(one, principal) for one in source_ids]
+        return [one for one in expanded if one]
+
+    async def _expanded(self, source_id: str, principal: Principal) -> Expanded | None:
+        try:
+            name, _, ref = source_id.partition("/")
+            context_id, place = UUID(name), place_of(ref, field="expand_refs")
+        except (ValueError, InvalidArgument):
+            return None
+        if str(context_id) != name or (context := await self._log.read(context_id, principal=principal)) is None:
+            return None
+        title = context.title or "conversation"
+        scope = Scope.PERSONAL if context.owner_user_id else Scope.TEAM
+        if place < 0:
+            for made in await self._artifacts.read_at(context_id, place, principal=principal) or ():
+                text = "\n".join(filter(None, (made.name, made.description, *_texts(made.parts))))
+                return Expanded(
+                    source_id=source_id, text=text, title=f"{title}: {made.name}", scope=scope, as_of=made.updated_at
+                )
+            return None
+        for message in (
+            await self._log.page(
+                context_id, principal=principal, seq_from=place, seq_to=place, count=1, newest_first=False
+            )
+            or ()
+        ):
+            who = " ".join(filter(None, (message.role, message.name)))
+            return Expanded(
+                source_id=source_id,
+                text="\n".join(filter(None, (message.content, *_texts(message.parts)))),
+                title=f"{title}: {who}",
+                scope=scope,
+                as_of=message.said_at,
+            )
+        return None
+
+
+def _texts(parts: Sequence[Part]) -> list[str]:
+    return [said.text for one in parts if (said := part_text(one))]
+
+
+def _hit(one: RecalledItem, context: Context, scope: Scope) -> Hit:
+    who = " ".join(filter(None, (one.role, one.name)))
+    return Hit(
+        source_id=f"{context.context_id}/{one.ref}",
+        title=f"{context.title or 'conversation'}: {who}",
+        snippet=one.text,
+        scope=scope,
+        score=one.score,
+        label=context.title or str(context.context_id),
+        metadata={
+            "context_id": str(context.context_id),
+            "ref": one.ref,
+            "kind": one.kind,
+            "role": one.role,
+            "message_id": one.message_id,
+        },
+        as_of=one.said_at,
+        cosine=one.cosine,
+    )

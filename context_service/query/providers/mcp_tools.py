@@ -1,0 +1,146 @@
+"""The family `mcp`: the tools of a tenant's MCP servers that its administrators approved, a provider each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from context_service.mcp_servers.client import Said, ToolRefused
+from context_service.mcp_servers.pure import Tool
+from context_service.mcp_servers.rules import McpServers
+from context_service.query.providers import Answered, Asked, Entry, Hit, ProviderInfo, Scope, State, native
+from context_service.query.pure.checked_hits import REASON_CHARS_MAX, line_of
+from contextkeep.errors import McpServerFailed
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+
+MCP = "mcp"
+TRUST = 1
+_RESULTS_MAX = 200  # of an answer: behind them nothing is looked at
+_HITS_BYTES = 2  # as which a character counts of an answer that is parsed and hashed, for `beside_the_loop`
+_DISPLAY_CHARS_MAX = 100
+_ID_CHARS_MAX = 200
+_LISTS = ("results", "hits", "items", "documents")
+_TITLES, _TEXTS = ("title", "name"), ("snippet", "text", "content", "summary", "description")
+_URIS, _TIMES = ("url", "uri", "link"), ("as_of", "updated_at", "date", "created_at")
+
+
+class McpTools:
+    """The approved tools of tenants, as providers."""
+
+    family = MCP
+
+    def __init__(self, servers: McpServers) -> None:
+        self._servers = servers
+
+    @property
+    def changes(self) -> int:
+        """Counts what this process changed."""
+        return self._servers.changes
+
+    async def of(self, principal: Principal) -> Sequence[Entry]:
+        """Return those of a principal's tenant, also those that do not run now: their status says why."""
+        tools = await self._servers.approved(principal=principal)
+        return [native(McpToolProvider(self._servers, one), trust=TRUST, waits=True) for one in tools]
+
+
+class McpToolProvider:
+    """One tool."""
+
+    def __init__(self, servers: McpServers, tool: Tool) -> None:
+        self._servers = servers
+        name = line_of(f"{tool.server_name}: {tool.title}", chars_max=_DISPLAY_CHARS_MAX)
+        self.info = ProviderInfo(id=tool.provider_id, family=MCP, display_name=name, is_default=tool.is_default)
+
+    async def search(self, asked: Asked, principal: Principal) -> Answered:
+        """Return what the tool finds.
+
+        Raises:
+            AddressRefused, McpServerFailed, SecretUnreadable: its server cannot be asked, or the tool failed.
+        """
+        if Scope.TEAM not in asked.scopes:
+            return Answered(state=State.SKIPPED, reason="what the tool finds is the tenant's, and no user's own")
+        try:
+            tool, said = await self._servers.ask(
+                self.info.id, question=asked.query, limit=asked.limit, principal=principal
+            )
+        except ToolRefused as error:
+            return Answered(state=State.SKIPPED, reason=str(error))
+        target = f"tool {tool.name} of {tool.server_id}"
+        if said.is_error:
+            what = line_of(" ".join(said.texts), chars_max=REASON_CHARS_MAX // 2)
+            raise McpServerFailed(f"the tool failed: {what}" if what else "the tool failed")
+        size_bytes = _HITS_BYTES * sum(map(len, said.texts))
+        return Answered(hits=await beside_the_loop(size_bytes, hits, said), target=target)
+
+
+def hits(said: Said) -> list[Hit]:
+    """Return what a tool answered, as hits: results where it lists them, else each of its texts."""
+    found = _results(said.structured)
+    if found is None and len(said.texts) == 1:
+        try:
+            found = _results(orjson.loads(said.texts[0]))
+        except ValueError:
+            found = None
+    if found is None:
+        found = list(said.texts)
+    made = [_hit(one) for one in found[:_RESULTS_MAX]]
+    return [one for one in made if one is not None]
+
+
+def _results(answer: Any) -> list[Any] | None:
+    if isinstance(answer, Mapping):
+        if set(answer) == {"result"}:  # as libraries wrap what is no object
+            answer = answer["result"]
+        else:
+            answer = next((answer[name] for name in _LISTS if isinstance(answer.get(name), list)), answer)
+    if isinstance(answer, Mapping):
+        return [answer] if _first(answer, _TEXTS) else None
+    return answer if isinstance(answer, list) else None
+
+
+def _hit(one: Any) -> Hit | None:
+    if isinstance(one, str):
+        return Hit(source_id=_hash(one), title=line_of(one, chars_max=_DISPLAY_CHARS_MAX), snippet=one) if one else None
+    if not isinstance(one, Mapping):
+        return None
+    title = _first(one, _TITLES)
+    text = _first(one, _TEXTS) or title
+    if not text:
+        return None
+    own_id = one.get("id")
+    own_id = str(own_id) if isinstance(own_id, str | int) and not isinstance(own_id, bool) else ""
+    uri = _first(one, _URIS)
+    score = one.get("score")
+    return Hit(
+        source_id=own_id if 0 < len(own_id) <= _ID_CHARS_MAX else _hash(f"{title}\n{uri}\n{text}"),
+        title=title or line_of(text, chars_max=_DISPLAY_CHARS_MAX),
+        snippet=text,
+        score=score if isinstance(score, int | float) and not isinstance(score, bool) else None,
+        uri=uri,
+        as_of=_time(_first(one, _TIMES)),
+    )
+
+
+def _first(said: Mapping[str, Any], names: Sequence[str]) -> str:
+    for name in names:
+        value = said.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+    return ""
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(text[:40])
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

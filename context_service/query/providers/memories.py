@@ -1,0 +1,116 @@
+"""The provider `memory`: what is kept about the user, recalled one by one, or as one statement that rests on them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from uuid import UUID
+
+from context_service.memories.model import Memory, MemoryFilter
+from context_service.memories.rules.recall import LIMIT_MAX, MemoryRecalling, ReflectedMemories
+from context_service.memories.rules.recall import Asked as MemoriesAsked
+from context_service.query.model import MemoryMode, without_user
+from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope
+from context_service.query.pure.checked_hits import SNIPPET_CHARS_MAX
+from service_runtime.auth import Principal
+
+MEMORY = "memory"
+TRUST = 3
+_SENTENCES = 8
+_TARGET = "memories of the user"
+_IDS_MAX = 20  # that a statement names, of those it rests on
+
+
+class UserMemories:
+    """Searches the memories of the user for whom the call is.
+
+    Args:
+        remembering: Finds them.
+    """
+
+    info = ProviderInfo(id=MEMORY, family=MEMORY, display_name="Memories", scopes=frozenset({Scope.PERSONAL}))
+
+    def __init__(self, remembering: MemoryRecalling) -> None:
+        self._remembering = remembering
+
+    async def search(self, asked: Asked, principal: Principal) -> Answered:
+        """Return memories, or one statement."""
+        mode = asked.memory_mode or MemoryMode.REFLECT
+        if not principal.user_id:
+            return without_user(_TARGET, mode=mode.name)
+        which = MemoryFilter(happened_from=asked.time_from, happened_to=asked.time_to)
+        if mode is MemoryMode.RECALL:
+            of = MemoriesAsked(query=asked.query, limit=min(asked.limit, LIMIT_MAX), which=which)
+            found = await self._remembering.recall(of, principal=principal)
+            hits = [_recalled(memory, score, found.cosines[memory.memory_id]) for memory, score in found.memories]
+            return Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({found.mode})")
+        if asked.is_second_pass:  # the statement is made already
+            return Answered(target=_TARGET, mode=mode.name)
+        of = MemoriesAsked(query=asked.query, limit=_SENTENCES, which=which)
+        reflected = await self._remembering.reflect(of, principal=principal, chars_max=SNIPPET_CHARS_MAX)
+        hits = [_reflected(reflected)] if reflected.memories else []
+        return Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({reflected.recalled.mode})")
+
+    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+        """Return the memories that hits are; of a statement its metadata name those that it rests on."""
+        if not principal.user_id:
+            return []
+        found = await self._remembering.read([one for one in map(_memory_id, source_ids) if one], principal=principal)
+        return [
+            Expanded(
+                source_id=str(memory.memory_id),
+                text=memory.text,
+                title=_title(memory),
+                scope=Scope.PERSONAL,
+                as_of=memory.happened_at,
+            )
+            for memory in found.values()
+        ]
+
+
+def _memory_id(source_id: str) -> UUID | None:
+    try:
+        return UUID(source_id)
+    except ValueError:
+        return None
+
+
+def _title(memory: Memory) -> str:
+    return f"{memory.kind.value} {memory.key}".strip() + (" (superseded)" if memory.superseded_by else "")
+
+
+def _recalled(memory: Memory, score: float, cosine: float | None) -> Hit:
+    return Hit(
+        source_id=str(memory.memory_id),
+        title=_title(memory),
+        snippet=memory.text,
+        scope=Scope.PERSONAL,
+        score=score,
+        label=memory.sources[0].label if memory.sources else "",
+        uri=memory.sources[0].uri if memory.sources else "",
+        metadata={
+            "memory_id": str(memory.memory_id),
+            "kind": memory.kind.value,
+            "key": memory.key,
+            "confidence": memory.confidence,
+            "superseded_by": str(memory.superseded_by or ""),
+            "contradicts": ",".join(map(str, memory.contradicts)),
+        },
+        as_of=memory.happened_at,
+        cosine=cosine,
+    )
+
+
+def _reflected(reflected: ReflectedMemories) -> Hit:
+    memories, cosines = reflected.memories, reflected.recalled.cosines
+    ids = [str(one.memory_id) for one in memories]
+    return Hit(
+        source_id=f"reflection-{hashlib.sha256(','.join(ids).encode()).hexdigest()[:32]}",
+        title=f"what {len(ids)} memories say" if len(ids) > 1 else "what a memory says",
+        snippet=reflected.statement,
+        scope=Scope.PERSONAL,
+        metadata={"memory_ids": ",".join(ids[:_IDS_MAX]), "memory_count": len(ids)},
+        as_of=max(one.happened_at for one in memories),
+        # As near as the nearest that it rests on.
+        cosine=max((known for one in memories if (known := cosines[one.memory_id]) is not None), default=None),
+    )

@@ -1,0 +1,96 @@
+"""What cites a memory: a hit of `memory` brings the wiki pages that rest on it.
+
+A page says more than one of its memories, and often with other words than the question has. If the pages cannot be read
+in time, the memories stay, and the status says STALE. Where policy does not let `wiki` be asked, memories bring no
+page: who may not see pages does not see them by another way.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from uuid import UUID
+
+from context_service.query.providers import Answered, Asked, Expanded, Hit, State
+from context_service.query.providers.memories import UserMemories
+from context_service.query.providers.wiki import WIKI, expanded_pages, hit_of
+from context_service.wiki.rules.search import AskedPages, SaidByPage
+from contextkeep.errors import ContextKeepError
+from service_runtime.auth import Principal
+from service_runtime.calls import current_call, remaining_s
+
+_log = logging.getLogger("query")
+
+_SHARE = 0.4  # of the time that is left when the memories are there
+_WAITED_S_MAX = 1.0
+
+
+class MemoriesWithPages:
+    """The provider `memory`, with the pages that cite what it finds.
+
+    Args:
+        memories: The provider itself.
+        pages: Finds what cites them.
+    """
+
+    info = UserMemories.info
+
+    def __init__(self, memories: UserMemories, pages: AskedPages) -> None:
+        self._memories = memories
+        self._pages = pages
+
+    async def search(self, asked: Asked, principal: Principal) -> Answered:
+        """Return memories, each with the pages that cite it behind it."""
+        answered = await self._memories.search(asked, principal)
+        memory_ids = list(dict.fromkeys(one for hit in answered.hits for one in _ids(hit)))
+        if not memory_ids or WIKI in asked.refused_ids:
+            return answered
+        try:
+            with _within(min(_WAITED_S_MAX, _SHARE * remaining_s())):
+                pages = await self._pages.citing(memory_ids, asked.query, principal=principal)
+        except ContextKeepError as error:
+            _log.warning("pages that cite memories cannot be read", extra={"why": error.reason})
+            reason = "; ".join(filter(None, (answered.reason, f"without the pages that cite them: {error.reason}")))
+            return replace(answered, state=State.STALE, reason=reason)
+        return replace(answered, hits=list(_beside(answered, pages))[: asked.limit])
+
+    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+        """Return the memories and pages that hits are of."""
+        memories = await self._memories.expand(source_ids, asked, principal)
+        if WIKI in asked.refused_ids:
+            return memories
+        return [*memories, *await expanded_pages(self._pages, source_ids, principal)]
+
+
+@contextmanager
+def _within(seconds: float) -> Iterator[None]:
+    """Let what is asked in the block end sooner than the call does: Postgres ends it, and keeps the connection."""
+    call = current_call.get()
+    sooner = call and replace(call, deadline=min(call.deadline, time.monotonic() + seconds))
+    token = current_call.set(sooner)
+    try:
+        yield
+    finally:
+        current_call.reset(token)
+
+
+def _beside(answered: Answered, pages: list[SaidByPage]) -> Iterator[Hit]:
+    """Yield hits, each page behind the first memory that it cites."""
+    left = list(pages)
+    for hit in answered.hits:
+        yield hit
+        ids = set(_ids(hit))
+        for page in [one for one in left if ids & set(one.cites)]:
+            left.remove(page)
+            cited = ",".join(str(one) for one in page.cites)
+            found = hit_of(page)
+            yield replace(found, metadata={**found.metadata, "source_family": WIKI, "cites": cited})
+
+
+def _ids(hit: Hit) -> list[UUID]:
+    """Return which memories a hit of theirs is made of."""
+    said = str(hit.metadata.get("memory_id") or hit.metadata.get("memory_ids") or "")
+    return [UUID(one) for one in said.split(",") if one]

@@ -1,0 +1,230 @@
+"""The family `sub-agent`: specialists, each of which searches one folder of the workspace in several steps.
+
+Without a model the steps are queries that are made of the question. With one it searches and reads as it thinks fit,
+within its steps, and what it cites is what is found. In both cases hits are passages of records, in their own words,
+that the asking caller may read; what fails about a model leaves the queries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from context_service.kernel.llm.texts import Chat, ChatFailed
+from context_service.query.model import Target
+from context_service.query.providers import (
+    DEADLINE_S_MAX,
+    Answered,
+    Asked,
+    Entry,
+    Expanded,
+    Hit,
+    ProviderInfo,
+    Scope,
+    State,
+    native,
+)
+from context_service.query.providers.workspace import TRUST, WORKSPACE, Workspace
+from context_service.query.pure import specialist_steps
+from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused
+from context_service.specialists.rules import Specialist, Specialists
+from service_runtime.auth import Principal
+from service_runtime.calls import answer_s, remaining_s
+from service_runtime.documents import beside_the_loop
+
+SUB_AGENT = "sub-agent"
+DEADLINE_MODEL_S = 15.0  # of one that has a model, unless its setting says another
+_MODEL_SHARE = 0.8  # of its time, that a model may take: behind that the queries answer
+_EXPANDED_BY = 3  # hits whose words the last query asks for, too
+_SCORED_BYTES = 16  # of a character, for `beside_the_loop`, which counts as parsers do
+_DISPLAY_CHARS_MAX = 100
+_TEAM = frozenset({Scope.TEAM})
+
+
+class AskedSpecialists:
+    """The specialists of tenants, as providers.
+
+    Args:
+        specialists: Which there are.
+        workspace: Searches their folders.
+        chat: Decides what is searched and read; None: queries are made of the question.
+    """
+
+    family = SUB_AGENT
+
+    def __init__(self, specialists: Specialists, workspace: Workspace, *, chat: Chat | None) -> None:
+        self._specialists = specialists
+        self._workspace = workspace
+        self._chat = chat
+
+    @property
+    def changes(self) -> int:
+        """Counts what this process changed."""
+        return self._specialists.changes
+
+    async def of(self, principal: Principal) -> Sequence[Entry]:
+        """Return those of a principal's tenant, also those that have no folder: their status says so."""
+        return [
+            native(SpecialistProvider(one, self._workspace, chat=self._chat), trust=TRUST, waits=self._chat is not None)
+            for one in await self._specialists.all(principal=principal)
+        ]
+
+
+class SpecialistProvider:
+    """One specialist."""
+
+    def __init__(self, specialist: Specialist, workspace: Workspace, *, chat: Chat | None) -> None:
+        self._specialist = specialist
+        self._workspace = workspace
+        self._chat = chat
+        self.info = ProviderInfo(
+            id=specialist.provider_id,
+            family=SUB_AGENT,
+            display_name=specialist.display_name[:_DISPLAY_CHARS_MAX],
+            scopes=_TEAM,
+            is_default=specialist.is_default,
+            deadline_s=DEADLINE_MODEL_S if chat else None,
+        )
+
+    async def search(self, asked: Asked, principal: Principal) -> Answered:
+        """Return passages of the folder; STALE, if it is not searched as a whole, or not by the model that there is."""
+        if not self._specialist.node_ids:
+            return Answered(state=State.SKIPPED, reason="not wired: it has no folder")
+        if WORKSPACE in asked.refused_ids:
+            reason = f"its folder is of the provider {WORKSPACE}, which is disabled, or not allowed here"
+            return Answered(state=State.SKIPPED, reason=reason)
+        if Scope.TEAM not in asked.scopes:
+            return Answered(state=State.SKIPPED, reason="what it finds is the tenant's, and no user's own")
+        if asked.is_second_pass:
+            return Answered()  # it has asked several times already
+        node_ids, is_whole = await self._workspace.below(self._target)
+        folder = _Folder(self._workspace, node_ids, asked, principal)
+        await folder.found(asked.query)
+        reasons = [] if is_whole else [f"only the first {len(node_ids)} nodes of its folder are searched"]
+        hits, mode = None, "queries"
+        if self._chat is not None:
+            try:
+                hits, mode = await self._by_model(self._chat, folder), "model"
+            except (ChatFailed, specialist_steps.NoStep) as error:
+                reasons.append(f"by queries alone: {error}")
+        if hits is None:
+            hits = await self._by_queries(folder)
+        return Answered(
+            hits=hits[: asked.limit],
+            state=State.STALE if reasons else State.OK,
+            reason="; ".join(reasons),
+            target=f"specialist {self._specialist.specialist_id}, {folder.target}",
+            mode=mode,
+        )
+
+    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+        """Return the records that hits are of, as far as they are in the folder."""
+        if not self._specialist.node_ids or WORKSPACE in asked.refused_ids:
+            return []
+        within = replace(asked, agent_id=self.info.id, target=self._target)
+        expanded = await self._workspace.expand(source_ids, within, principal)
+        return [one for one in expanded if one.scope is Scope.TEAM]
+
+    @property
+    def _target(self) -> Target:
+        return Target(whose=f"specialist {self._specialist.specialist_id}", node_ids=self._specialist.node_ids)
+
+    async def _by_model(self, chat: Chat, folder: _Folder) -> list[Hit]:
+        """Return what a model cites of what it was shown.
+
+        Raises:
+            ChatFailed, NoStep: it is of no use.
+        """
+        shown = specialist_steps.Shown(question=folder.asked.query)
+        shown.add_search(folder.asked.query, list(folder.hits.values()))
+        system = specialist_steps.instructions(self._specialist.instructions)
+        seconds = min(answer_s(remaining_s()), DEADLINE_S_MAX) * _MODEL_SHARE
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    left = self._specialist.steps_max - folder.steps if shown.left_chars > 0 else 0
+                    text = await chat.text(
+                        system=system, user=shown.asked(left), tokens_max=specialist_steps.TOKENS_MAX
+                    )
+                    match shown.step(text):
+                        case specialist_steps.Cite(numbers=numbers):
+                            return [shown.hits[number - 1] for number in numbers]
+                        case _ if not left:
+                            raise specialist_steps.NoStep("the model has taken its steps, and cites nothing")
+                        case specialist_steps.Search(query=query):
+                            shown.add_search(query, await folder.found(query))
+                        case specialist_steps.Read(number=number):
+                            shown.add_reading(number, await self._text_of(shown.hits[number - 1], folder))
+        except TimeoutError:
+            raise ChatFailed(f"the model took more than {seconds:.1f} s") from None
+
+    async def _text_of(self, hit: Hit, folder: _Folder) -> str:
+        folder.steps += 1
+        whole = await self.expand([hit.source_id], folder.asked, folder.principal)
+        return whole[0].text if whole else ""
+
+    async def _by_queries(self, folder: _Folder) -> list[Hit]:
+        """Return what the question, its parts and words of its best hits find, the best first."""
+        question, steps_max = folder.asked.query, self._specialist.steps_max
+        for query in specialist_steps.queries_of(question)[1:]:
+            if folder.steps >= steps_max or not folder.has_time:
+                break
+            await folder.found(query)
+        best = await folder.best()
+        words = distinctive(question, best[:_EXPANDED_BY])
+        if words and folder.steps < steps_max and folder.has_time:
+            await folder.found(" ".join([question, *words]))
+            best = await folder.best()
+        return [one.best.hit for one in best]
+
+
+class _Folder:
+    """What one question has read of a folder so far.
+
+    Args:
+        workspace: Searches it.
+        node_ids: What it is made of.
+        asked: The question.
+        principal: Whose it is.
+    """
+
+    def __init__(self, workspace: Workspace, node_ids: Sequence[UUID], asked: Asked, principal: Principal) -> None:
+        self._workspace = workspace
+        # Whose folder it is, the agent of the question does not decide: whom it may ask, its policy has said.
+        self._within = replace(asked, node_ids=tuple(node_ids), agent_id="", target=None, scopes=_TEAM)
+        self._slowest_s = 0.0
+        self.asked = asked
+        self.principal = principal
+        self.hits: dict[str, Hit] = {}  # by their ids, as they were found
+        self.steps = 0
+        self.target = ""
+
+    @property
+    def has_time(self) -> bool:
+        """Whether another search would end in time."""
+        return answer_s(remaining_s()) > 2 * self._slowest_s
+
+    async def found(self, query: str) -> list[Hit]:
+        """Search the folder, and return what was found, each with the query that found it first."""
+        began = time.monotonic()
+        answered = await self._workspace.search(replace(self._within, query=query), self.principal)
+        self._slowest_s = max(self._slowest_s, time.monotonic() - began)
+        self.steps += 1
+        self.target = answered.target
+        by = {"asked": query[: specialist_steps.QUERY_CHARS_MAX]}
+        return [
+            self.hits.setdefault(hit.source_id, replace(hit, metadata={**hit.metadata, **by})) for hit in answered.hits
+        ]
+
+    async def best(self) -> list[Fused]:
+        """Return all that was found, as it answers the question."""
+        candidates = [
+            Candidate(provider_id=SUB_AGENT, place=place, trust=TRUST, hit=hit)
+            for place, hit in enumerate(self.hits.values(), 1)
+        ]
+        size_bytes = _SCORED_BYTES * sum(len(hit.snippet) for hit in self.hits.values())
+        best, _ = await beside_the_loop(size_bytes, fused, self.asked.query, candidates)
+        return best

@@ -1,0 +1,107 @@
+"""The provider `wiki`: what the pages say that were compiled for the user. A page that is out of date says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from context_service.query.model import without_user
+from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope, State
+from context_service.retrieval.store.passages import WIKI
+from context_service.wiki.rules.search import AskedPages, SaidByPage
+from service_runtime.auth import Principal
+
+TRUST = 3
+_SHOWN_MAX = 3  # pages that a status names
+_BETWEEN = " > "
+_TARGET = "pages of the user"
+
+__all__ = ["TRUST", "WIKI", "WikiPages", "hit_of"]
+
+
+class WikiPages:
+    """Searches the pages of the user for whom the call is.
+
+    Args:
+        pages: Finds them.
+    """
+
+    info = ProviderInfo(id=WIKI, family=WIKI, display_name="Wiki pages", scopes=frozenset({Scope.PERSONAL}))
+
+    def __init__(self, pages: AskedPages) -> None:
+        self._pages = pages
+
+    async def search(self, asked: Asked, principal: Principal) -> Answered:
+        """Return passages of pages; STALE, if one of those is out of date."""
+        if not principal.user_id:
+            return without_user(_TARGET)
+        found = await self._pages.asked(
+            asked.query, limit=asked.limit, time_from=asked.time_from, time_to=asked.time_to, principal=principal
+        )
+        stale = {one.slug: one.stale[0] for one in found.pages if one.stale}
+        named = [f"{slug} is out of date: {why}" for slug, why in list(stale.items())[:_SHOWN_MAX]]
+        if len(stale) > _SHOWN_MAX:
+            named.append(f"so are {len(stale) - _SHOWN_MAX} more")
+        return Answered(
+            hits=[hit_of(one) for one in found.pages],
+            state=State.STALE if stale else State.OK,
+            reason="; ".join(named),
+            target=_TARGET,
+            mode="words and meaning" if found.by_meaning else "words",
+        )
+
+    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+        """Return the pages that hits are of."""
+        return await expanded_pages(self._pages, source_ids, principal)
+
+
+async def expanded_pages(pages: AskedPages, source_ids: Sequence[str], principal: Principal) -> list[Expanded]:
+    """Return the pages that hits are of, in their newest versions."""
+    expanded = []
+    for source_id in source_ids if principal.user_id else ():
+        page_id = _page_id(source_id)
+        page = page_id and await pages.whole(page_id, principal=principal)
+        if page:
+            expanded.append(
+                Expanded(
+                    source_id=source_id,
+                    text=page.markdown,
+                    title=page.title,
+                    scope=Scope.PERSONAL,
+                    as_of=page.as_of,
+                )
+            )
+    return expanded
+
+
+def _page_id(source_id: str) -> UUID | None:
+    """Return the id of the page that a hit is of; None: it is no hit of ours."""
+    name, _, ordinal = source_id.partition(".")
+    try:
+        return UUID(name) if ordinal.isdecimal() else None
+    except ValueError:
+        return None
+
+
+def hit_of(one: SaidByPage) -> Hit:
+    """Return the hit of what a page says."""
+    return Hit(
+        source_id=f"{one.page_id}.{one.ordinal}",
+        title=_BETWEEN.join(filter(None, (one.title, one.heading))),
+        snippet=one.text,
+        scope=Scope.PERSONAL,
+        score=one.score,
+        label=one.title,
+        uri=f"wiki://{one.slug}",
+        metadata={
+            "page_id": str(one.page_id),
+            "slug": one.slug,
+            "version": one.version,
+            "heading": one.heading,
+            "page_as_of": one.as_of.isoformat(),
+            "fresh_until": one.fresh_until.isoformat() if one.fresh_until else "",
+            "stale": "; ".join(one.stale),
+        },
+        as_of=one.written_at,
+        cosine=one.cosine,
+    )

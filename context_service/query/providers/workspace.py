@@ -1,0 +1,220 @@
+"""The provider `workspace`: what the files and documents of working memory say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from uuid import UUID
+
+import orjson
+
+from context_service.kernel.graph import EntityGraph, Walk
+from context_service.query.model import Target
+from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope, State
+from context_service.working_memory.rules.manifest import EDGE_TYPES
+from context_service.working_memory.rules.passages import FILES_COUNTED, NODES_MAX, AskedRecords, SaidByRecord
+from context_service.working_memory.rules.search import ENTITIES_MAX
+from contextkeep.errors import NodeNotFound
+from service_runtime.auth import Principal
+
+WORKSPACE = "workspace"
+TRUST = 2
+WHOLE_CHARS_MAX = 1024 * 1024  # of all records that are expanded at once
+
+__all__ = ["NODES_MAX", "TRUST", "WORKSPACE", "Workspace"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Where:
+    """Which nodes are searched."""
+
+    node_ids: Sequence[UUID] = ()  # empty: all
+    what: str  # "all records"
+    left_out: str = ""
+
+
+class Workspace:
+    """Searches the records of nodes that are named, else those below the target, else all that the caller sees.
+
+    Args:
+        records: Finds them.
+        graph: What is below a node.
+        depth_max: How far below it.
+    """
+
+    info = ProviderInfo(id=WORKSPACE, family=WORKSPACE, display_name="Workspace files")
+
+    def __init__(self, records: AskedRecords, graph: EntityGraph, *, depth_max: int) -> None:
+        self._records = records
+        self._graph = graph
+        self._depth_max = depth_max
+
+    async def search(self, asked: Asked, principal: Principal) -> Answered:
+        """Return passages of records."""
+        principal = principal.without_admin()
+        if asked.scopes == {Scope.PERSONAL} and not principal.user_id:
+            return Answered(state=State.SKIPPED, reason="the key has no user, who could own something")
+        where = await self._where(asked)
+        if isinstance(where, Answered):
+            return where
+        deep: list[SaidByRecord] = []
+        if where.node_ids:
+            deep = await self._records.in_passages(asked.query, where.node_ids, limit=asked.limit, principal=principal)
+        found = await self._records.in_columns(
+            asked.query,
+            where.node_ids,
+            where_json=_where_json(asked, principal),
+            limit=asked.limit,
+            principal=principal,
+            without={one.record_id for one in deep},
+        )
+        if where.node_ids:
+            # Their ranks do not compare: each second one is of the other kind, until there are enough.
+            found = [one for pair in zip_longest(deep, found) for one in pair if one is not None]
+        hits = [_hit(one, principal) for one in found]
+        hits = [one for one in hits if one.scope in asked.scopes][: asked.limit]
+        files = await self._records.count(where.node_ids, principal=principal)
+        return Answered(
+            hits=hits,
+            state=State.STALE if where.left_out else State.OK,
+            reason=where.left_out,
+            target=f"{where.what}: {_files(files)}",
+            mode="words",
+        )
+
+    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+        """Return what the records say that hits are of; of an agent, those of its target."""
+        principal = principal.without_admin()
+        there = None
+        if asked.agent_id:
+            there = set((await self.below(asked.target))[0]) if asked.target else set()
+        left_chars = WHOLE_CHARS_MAX
+        expanded = []
+        for source_id in source_ids:
+            record_id = _record_id(source_id)
+            record = record_id and await self._records.whole(record_id, chars_max=left_chars, principal=principal)
+            if not record or (there is not None and record.entity_node_id not in there):
+                continue
+            left_chars -= len(record.text)
+            expanded.append(
+                Expanded(
+                    source_id=source_id,
+                    text=record.text,
+                    title=record.name,
+                    scope=_scope(record.owner_user_id, principal),
+                    as_of=record.updated_at,
+                    is_cut=record.is_cut,
+                )
+            )
+        return expanded
+
+    async def _where(self, asked: Asked) -> _Where | Answered:
+        """Return where is searched, or why nothing is.
+
+        An agent is held to its target: of nodes that are named for it, only those that are there are searched.
+        """
+        if asked.node_ids and not asked.agent_id:
+            return _Where(node_ids=asked.node_ids, what=f"records of {_nodes(len(asked.node_ids))}")
+        if asked.target is None:
+            return _Where(what="all records")
+        if not asked.target.node_ids:
+            reason = f"no node is attached to agent {asked.agent_id}, to its template or to the tenant"
+            return Answered(state=State.SKIPPED, reason=reason)
+        below, is_whole = await self.below(asked.target)
+        whose = asked.target.whose
+        if asked.node_ids:
+            there = set(below)
+            named = [one for one in asked.node_ids if one in there]
+            others = [str(one) for one in asked.node_ids if one not in there]
+            left_out = f"not below the nodes of {whose}: {', '.join(others)}" if others else ""
+            if not named:
+                return Answered(state=State.SKIPPED, reason=left_out)
+            return _Where(node_ids=named, what=f"{whose}, records of {_nodes(len(named))}", left_out=left_out)
+        return _Where(
+            node_ids=below,
+            what=f"{whose}, records of {_nodes(len(below))}",
+            left_out="" if is_whole else f"only the first {len(below)} nodes of {whose} are searched",
+        )
+
+    async def below(self, target: Target) -> tuple[list[UUID], bool]:
+        """Return a target's nodes and those below them, as far as the caller sees them, and whether that is all."""
+        below: dict[UUID, None] = dict.fromkeys(target.node_ids)  # a record may be written before its node
+        for node_id in target.node_ids:
+            walk = Walk(
+                node_id=str(node_id),
+                edge_types=EDGE_TYPES,
+                direction="out",
+                depth_max=self._depth_max,
+                entity_types=(),
+                include_start=False,
+                include_archived=True,  # else what hangs below an archived node would hang below nothing
+                fields=frozenset(),
+                with_edges=False,
+            )
+            try:
+                async for page in self._graph.walk(walk, limit=ENTITIES_MAX):
+                    below |= dict.fromkeys(UUID(one.node_id) for one in page.nodes)
+                    if page.next_page_token or len(below) > ENTITIES_MAX:
+                        return list(below)[:ENTITIES_MAX], False
+            except NodeNotFound:  # there is none, or it is not the caller's: its records have walls of their own
+                continue
+        return list(below), True
+
+
+def _nodes(count: int) -> str:
+    return "a node" if count == 1 else f"{count} nodes"
+
+
+def _files(count: int) -> str:
+    if count > FILES_COUNTED:
+        return f"more than {FILES_COUNTED:,} files"
+    return "1 file" if count == 1 else f"{count:,} files"
+
+
+def _where_json(asked: Asked, principal: Principal) -> str:
+    conditions: list[dict[str, object]] = []
+    if asked.time_from:
+        conditions.append({"updated_at": {"$gte": asked.time_from.isoformat()}})
+    if asked.time_to:
+        conditions.append({"updated_at": {"$lt": asked.time_to.isoformat()}})
+    if asked.scopes == {Scope.PERSONAL}:
+        conditions.append({"owner_user_id": principal.user_id})
+    elif asked.scopes == {Scope.TEAM} and principal.user_id:
+        conditions.append({"owner_user_id": {"$ne": principal.user_id}})
+    return orjson.dumps({"$and": conditions}).decode() if conditions else ""
+
+
+def _hit(one: SaidByRecord, principal: Principal) -> Hit:
+    return Hit(
+        source_id=f"{one.record_id}.{one.ordinal}" if one.ordinal >= 0 else str(one.record_id),
+        title=one.name,
+        snippet=one.text,
+        scope=_scope(one.owner_user_id, principal),
+        score=one.score,
+        label=one.name,
+        uri=f"wm://{one.record_id}",
+        metadata={
+            "working_memory_id": str(one.record_id),
+            "entity_node_id": str(one.entity_node_id or ""),
+            "memory_type": one.memory_type,
+            "content_type": one.content_type,
+        },
+        as_of=one.updated_at,
+    )
+
+
+def _scope(owner_user_id: str, principal: Principal) -> Scope:
+    return Scope.PERSONAL if owner_user_id and owner_user_id == principal.user_id else Scope.TEAM
+
+
+def _record_id(source_id: str) -> UUID | None:
+    """Return the id of the record that a hit is of; None: it is no hit of ours."""
+    name, _, ordinal = source_id.partition(".")
+    if ordinal and not ordinal.isdecimal():
+        return None
+    try:
+        record_id = UUID(name)
+    except ValueError:
+        return None
+    return record_id if str(record_id) == name else None

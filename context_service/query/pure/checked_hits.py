@@ -1,0 +1,212 @@
+"""What an installed provider answered, made safe: types are checked, texts cut, and what is no hit is left out.
+
+Of a native provider the same is asked, so that one suite holds for all.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+
+import orjson
+
+from context_service.query.model import Answered, Asked, Hit, Scope, State
+
+SNIPPET_CHARS_MAX = 1_200  # a passage has up to 256 tokens
+TITLE_CHARS_MAX = 200
+SOURCE_ID_CHARS_MAX = 256
+URI_CHARS_MAX = 1_000
+REASON_CHARS_MAX = 300
+METADATA_BYTES_MAX = 2 * 1024
+LOOKED_AT_MAX = 200  # of the hits that a provider gives: behind them nothing is looked at
+
+_METADATA_NAMES_MAX = 32
+# What a line, and the direction in which it is read, must not be changed by.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_KEPT = frozenset("\n\t\u200c\u200d")  # the two that join letters belong to words
+
+
+class Malformed(Exception):
+    """A provider did not answer as the protocol has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """An answer that can be shown."""
+
+    hits: tuple[Hit, ...]
+    state: State
+    reason: str
+    as_of: datetime | None
+    target: str
+    mode: str
+
+
+def checked(answered: object, asked: Asked, *, now: datetime) -> Checked:
+    """Return an answer with what may be shown of it.
+
+    Args:
+        answered: What the provider returned, whatever it is.
+        asked: What it was asked.
+        now: To tell whether the answer is out of date.
+
+    Raises:
+        Malformed: it is no answer, or has hits of which none can be used.
+    """
+    if type(answered) is not Answered:
+        raise Malformed(f"it answered {_type_of(answered)}, which is no Answered")
+    if answered.state not in (State.OK, State.SKIPPED, State.STALE):
+        raise Malformed("its state is none of OK, SKIPPED and STALE")
+    if not isinstance(answered.hits, list | tuple):
+        raise Malformed(f"its hits are {_type_of(answered.hits)}, and neither a list nor a tuple")
+    hits: dict[str, Hit] = {}
+    wrong = outside = 0
+    for one in islice(answered.hits, LOOKED_AT_MAX):
+        hit = _hit(one)
+        if hit is None or hit.source_id in hits:
+            wrong += 1
+        elif not _is_wanted(hit, asked):
+            outside += 1
+        elif len(hits) < asked.limit:
+            hits[hit.source_id] = hit
+    if wrong and not hits and not outside:
+        raise Malformed(f"none of its {len(answered.hits)} hits is one")
+    if answered.state is State.SKIPPED and hits:
+        raise Malformed("it says that it was skipped, and has hits")
+    state, reasons = answered.state, [text_of(answered.reason, chars_max=REASON_CHARS_MAX)]
+    as_of = time_of(answered.as_of)
+    if state is State.OK and _is_outdated(as_of, answered.ttl_s, now):
+        state = State.STALE
+        reasons.append(f"what it searched is of {as_of:%Y-%m-%d %H:%M} UTC")
+    if wrong:
+        reasons.append(f"{wrong} that were no hits, or twice there, are left out")
+    cut = len(answered.hits) - len(hits) - wrong - outside
+    if cut and len(answered.hits) > asked.limit:
+        reasons.append(f"cut to {len(hits)} of {len(answered.hits)} hits")
+    if state in (State.SKIPPED, State.STALE) and not any(reasons):
+        reasons.append("it does not say why")
+    return Checked(
+        hits=tuple(hits.values()),
+        state=state,
+        reason="; ".join(filter(None, reasons))[: 2 * REASON_CHARS_MAX],
+        as_of=as_of,
+        target=line_of(answered.target, chars_max=REASON_CHARS_MAX),
+        mode=line_of(answered.mode, chars_max=TITLE_CHARS_MAX),
+    )
+
+
+def text_of(text: object, *, chars_max: int) -> str:
+    """Return a text as it can be stored, sent and shown; empty if it is none."""
+    if type(text) is not str:
+        return ""
+    if len(text) > chars_max:
+        text = text[: chars_max - 1].rstrip() + "…"
+    if text.isascii():
+        if text.isprintable():
+            return text
+        if text.replace("\n", "").isprintable():  # so are nearly all that have lines
+            return text.strip()
+    # A text has few different letters.
+    hidden = {ord(one): " " for one in set(text) if one not in _KEPT and unicodedata.category(one) in _HIDDEN}
+    return (text.translate(hidden) if hidden else text).strip()
+
+
+def line_of(text: object, *, chars_max: int) -> str:
+    """Return a text as one line."""
+    if type(text) is str and len(text) <= chars_max and text.isascii() and text.isprintable():  # so are nearly all
+        return " ".join(text.split())
+    return " ".join(text_of(text, chars_max=chars_max).split())
+
+
+def _hit(one: object) -> Hit | None:
+    """Return a hit as it can be shown; None: it is none."""
+    if type(one) is not Hit or type(one.scope) is not Scope:
+        return None
+    source_id = line_of(one.source_id, chars_max=SOURCE_ID_CHARS_MAX)
+    snippet = text_of(one.snippet, chars_max=SNIPPET_CHARS_MAX)
+    if not source_id or len(str(one.source_id)) > SOURCE_ID_CHARS_MAX or not snippet:
+        return None
+    title = line_of(one.title, chars_max=TITLE_CHARS_MAX)
+    return Hit(
+        source_id=source_id,
+        title=title or source_id,
+        snippet=snippet,
+        scope=one.scope,
+        score=_number(one.score),
+        label=line_of(one.label, chars_max=TITLE_CHARS_MAX) or title or source_id,
+        uri=line_of(one.uri, chars_max=URI_CHARS_MAX),
+        metadata=_metadata(one.metadata),
+        as_of=time_of(one.as_of),
+        cosine=_number(one.cosine),
+        trust=one.trust if type(one.trust) is int else None,
+    )
+
+
+def _number(value: object) -> float | None:
+    """Return a number that can be sent; None: it is none."""
+    if type(value) is not int and type(value) is not float:
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond any double
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _metadata(given: object) -> Mapping[str, object]:
+    """Return metadata that are small, flat and JSON; others are left out, name by name."""
+    if type(given) is not dict:
+        return {}
+    kept: dict[str, object] = {}
+    size_bytes = 0
+    for name, value in islice(given.items(), _METADATA_NAMES_MAX):
+        if type(name) is not str or not (shown := line_of(name, chars_max=TITLE_CHARS_MAX)):
+            continue
+        if type(value) is str:
+            plain: object = text_of(value, chars_max=URI_CHARS_MAX)
+        elif value is None or type(value) is bool:
+            plain = value
+        elif (number := _number(value)) is not None:
+            plain = value if type(value) is int and -(2**53) < value < 2**53 else number
+        else:
+            continue
+        size_bytes += len(orjson.dumps({shown: plain}))
+        if size_bytes > METADATA_BYTES_MAX:
+            break
+        kept[shown] = plain
+    return kept
+
+
+def time_of(at: object) -> datetime | None:
+    """Return an aware time in UTC; None: it is none."""
+    if type(at) is not datetime or at.tzinfo is None:
+        return None
+    try:
+        return at.astimezone(UTC)
+    except (OverflowError, ValueError):
+        return None
+
+
+def _is_outdated(as_of: datetime | None, ttl_s: object, now: datetime) -> bool:
+    seconds = _number(ttl_s)
+    return as_of is not None and seconds is not None and (now - as_of).total_seconds() > seconds
+
+
+def _is_wanted(hit: Hit, asked: Asked) -> bool:
+    if hit.scope not in asked.scopes:
+        return False
+    if asked.time_from is None and asked.time_to is None:
+        return True
+    if hit.as_of is None:
+        return False
+    return (asked.time_from is None or hit.as_of >= asked.time_from) and (
+        asked.time_to is None or hit.as_of < asked.time_to
+    )
+
+
+def _type_of(value: object) -> str:
+    return line_of(type(value).__name__, chars_max=50)

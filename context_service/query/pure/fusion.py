@@ -1,0 +1,158 @@
+"""Hits of all providers as one list: scored by one scorer on their texts, the same fact once. Pure.
+
+Scores of different sources do not compare, and ranks let the weak drag the strong: so neither counts here. What a term
+of the question weighs is known of the hits themselves, how rare it is among them. With vectors, the cosine joins. How
+far a source is trusted, and how new a hit is, move only what the texts leave nearly equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from operator import itemgetter
+
+from context_service.query.model import Hit
+from context_service.retrieval.pure.facts import fact_of, look_of
+from context_service.retrieval.pure.terms import asked_terms, terms_of
+
+TRUST_MAX = 5
+FRESH_DAYS = 180.0  # in which a hit loses half of what its time gives it
+TERMS_MAX = 64  # of a question that count
+DISTINCTIVE_MAX = 8  # words that the second pass of a deep question adds
+
+# Together 1, so that a score is between 0 and 1. Without vectors, the shares of words are scaled up to it.
+_COVERAGE, _OFTEN, _BIGRAMS, _MEANING = 0.45, 0.15, 0.10, 0.22
+_TRUST, _FRESHNESS = 0.05, 0.03
+_TITLE_TIMES = 2  # that a word of the title counts for one of the text
+_K = 1.2  # BM25: how soon more of a term counts no more
+_DECIMALS = 9  # of scores: the order is the same wherever the sums are made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A hit of a provider."""
+
+    provider_id: str
+    place: int  # among the provider's own, from 1
+    trust: int  # 1 to `TRUST_MAX`
+    hit: Hit
+    cosine: float | None = None  # of vectors that its provider compared; None: nobody has, or nobody can tell
+
+    @property
+    def ref(self) -> str:
+        """What it is called in answers: equal ids of different providers are different."""
+        return f"{self.provider_id}:{self.hit.source_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fused:
+    """What is shown as one hit: the best of those that say the same, and all of them as its sources."""
+
+    best: Candidate
+    sources: tuple[Candidate, ...]  # the best first, then by ref
+    score: float
+
+
+def fused(
+    query: str, candidates: Sequence[Candidate], *, cosines: Mapping[str, float] | None = None
+) -> tuple[list[Fused], Mapping[str, float]]:
+    """Return the hits, the best first, and what each candidate scored, by ref.
+
+    The order is total, and does not depend on the order of the candidates.
+
+    Args:
+        query: What was asked.
+        candidates: Of all providers; no ref twice.
+        cosines: Of the query and each candidate, by ref, -1 to 1. None: words are all.
+    """
+    by_ref = {one.ref: one for one in candidates}
+    refs = sorted(by_ref)
+    ordered = [by_ref[ref] for ref in refs]
+    terms = [terms_of(one.hit.snippet) for one in ordered]
+    scores = dict(zip(refs, _scores(query, ordered, refs, terms, cosines), strict=True))
+    together: dict[object, list[str]] = {}
+    for ref, fact in zip(refs, _facts(ordered, terms), strict=True):
+        together.setdefault(fact or ref, []).append(ref)
+    hits = []
+    for same in together.values():
+        first, others = same[0], same[1:]
+        if others:
+            first, *others = sorted(same, key=lambda ref: (-scores[ref], -by_ref[ref].trust, ref))
+            others.sort()
+        sources = (by_ref[first], *[by_ref[ref] for ref in others])
+        hits.append((-scores[first], first, Fused(best=sources[0], sources=sources, score=scores[first])))
+    return [hit for _, _, hit in sorted(hits, key=itemgetter(0, 1))], scores
+
+
+def _facts(candidates: Sequence[Candidate], terms: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Return what each candidate says; empty where it is no fact, or where by its look no other one says the same."""
+    looks = [look_of(one.hit.snippet, its) for one, its in zip(candidates, terms, strict=True)]
+    shared = Counter(looks)
+    return [fact_of(one.hit.snippet) if shared[look] > 1 else () for one, look in zip(candidates, looks, strict=True)]
+
+
+def _scores(
+    query: str,
+    candidates: Sequence[Candidate],
+    refs: Sequence[str],
+    terms_of_texts: Sequence[Sequence[str]],
+    cosines: Mapping[str, float] | None,
+) -> Iterator[float]:
+    words = asked_terms(query)
+    terms = list(dict.fromkeys(words))[:TERMS_MAX]
+    asked = frozenset(terms)
+    phrases = {pair for pair in pairwise(words) if pair[0] in asked and pair[1] in asked}
+    counts: list[dict[str, int]] = []
+    pairs: list[int] = []
+    titles: dict[str, tuple[set[tuple[str, str]], dict[str, int]]] = {}  # passages of one source have one title
+    for one, text in zip(candidates, terms_of_texts, strict=True):
+        if (title := titles.get(one.hit.title)) is None:
+            title = titles[one.hit.title] = _matched(terms_of(one.hit.title), asked, phrases)
+        phrased, counted = _matched(text, asked, phrases)
+        for term, count in title[1].items():
+            counted[term] = counted.get(term, 0) + count * _TITLE_TIMES
+        counts.append(counted)
+        pairs.append(len(phrased | title[0]))
+    in_hits = Counter([term for counted in counts for term in counted])
+    total = len(candidates)
+    # A term that no hit has tells none from another, and is left out.
+    idf = {term: math.log(1 + (total - in_hits[term] + 0.5) / (in_hits[term] + 0.5)) for term in terms if in_hits[term]}
+    weight = math.fsum(idf.values()) or 1.0
+    newest = max((one.hit.as_of for one in candidates if one.hit.as_of), default=None)
+    scale = 1.0 if cosines is not None else 1.0 / (1.0 - _MEANING)
+    for one, ref, counted, phrased_count in zip(candidates, refs, counts, pairs, strict=True):
+        covered = math.fsum([idf[term] for term in counted]) / weight
+        often = math.fsum([idf[term] * count / (count + _K) for term, count in counted.items()]) / weight
+        phrase = min(phrased_count, 2) / min(len(phrases), 2) if phrases else covered
+        meaning = _MEANING * max(cosines.get(ref, 0.0), 0.0) if cosines is not None else 0.0
+        texts = _COVERAGE * covered + _OFTEN * often + _BIGRAMS * phrase + meaning
+        priors = _TRUST * min(max(one.trust, 0), TRUST_MAX) / TRUST_MAX + _FRESHNESS * _freshness(one.hit.as_of, newest)
+        yield round((texts + priors) * scale, _DECIMALS)
+
+
+def _matched(
+    text: Sequence[str], asked: frozenset[str], phrases: set[tuple[str, str]]
+) -> tuple[set[tuple[str, str]], dict[str, int]]:
+    """Return which phrases a text has of those that are asked for, and how often each term."""
+    there = asked.intersection(text)
+    return phrases.intersection(pairwise(text)) if there else set(), {term: text.count(term) for term in there}
+
+
+def _freshness(as_of: datetime | None, newest: datetime | None) -> float:
+    """Return 1 of the newest hit, a half of one that is `FRESH_DAYS` older, or that has no time."""
+    if as_of is None or newest is None:
+        return 0.5
+    return 1.0 / (1.0 + (newest - as_of).total_seconds() / 86_400 / FRESH_DAYS)
+
+
+def distinctive(query: str, hits: Sequence[Fused]) -> list[str]:
+    """Return words of hits that the question does not have: those that most of the hits share, and then the first."""
+    asked = set(asked_terms(query))
+    shared: Counter[str] = Counter()
+    for one in hits:
+        shared.update(list(dict.fromkeys(term for term in terms_of(one.best.hit.snippet) if term not in asked)))
+    return [term for term, _ in shared.most_common(DISTINCTIVE_MAX)]

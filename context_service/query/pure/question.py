@@ -1,0 +1,216 @@
+"""What a caller may ask: a question, checked, and whom it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from uuid import UUID
+
+from context_service.query.model import MemoryMode
+from context_service.query.providers import BOTH, PROVIDERS_MAX, Entry, Providers, Scope
+from context_service.query.providers.contexts import CONTEXT, CONTEXTS_MAX
+from context_service.query.providers.memories import MEMORY
+from context_service.query.providers.workspace import NODES_MAX, WORKSPACE
+from context_service.query.pure.policy import Policy, Ruled
+from contextkeep.errors import InvalidArgument, LimitExceeded, ProviderNotAllowed
+from service_runtime.checks import check_at_most, check_between, check_count, check_text
+
+QUERY_CHARS_MAX = 8_000
+LIMIT_DEFAULT, LIMIT_MAX = 20, 50
+TOKENS_MAX = 100_000
+REFS_MAX = 20  # that are expanded at once
+REF_CHARS_MAX = 400
+
+_SHOWN_CHARS = 80  # of a name that is none
+
+
+class Mode(Enum):
+    """What is answered."""
+
+    RESULTS = "results"
+    ANSWER = "answer"
+
+
+class ScopeAsked(Enum):
+    """Whose hits are meant."""
+
+    AUTO = "auto"
+    PERSONAL = "personal"
+    TEAM = "team"
+
+    @property
+    def scopes(self) -> frozenset[Scope]:
+        """Which they are."""
+        return BOTH if self is ScopeAsked.AUTO else frozenset({Scope[self.name]})
+
+
+class Depth(Enum):
+    """How much is done for it."""
+
+    QUICK = "quick"
+    DEEP = "deep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which providers are meant; of both lists, all that are in either."""
+
+    ids: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked."""
+
+    query: str
+    mode: Mode = Mode.RESULTS
+    scope: ScopeAsked = ScopeAsked.AUTO
+    depth: Depth = Depth.QUICK
+    limit: int = LIMIT_DEFAULT
+    selection: Selection | None = None  # None: those that are asked by default
+    context_ids: tuple[UUID, ...] = ()
+    node_ids: tuple[UUID, ...] = ()
+    has_workspace_options: bool = False
+    memory_mode: MemoryMode | None = None  # None: the default
+    has_memory_options: bool = False
+    tokens_max: int = 0
+    time_from: datetime | None = None
+    time_to: datetime | None = None
+    explain: bool = False
+    agent_id: str = ""  # for which agent; empty: the credential's, if it has one
+    expand_refs: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Refuse what cannot be asked.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the field is named.
+        """
+        if not self.query.strip():
+            raise InvalidArgument("query is blank", field="query")
+        check_text("query", self.query, chars_max=QUERY_CHARS_MAX)
+        check_between("limit", self.limit, 1, LIMIT_MAX)
+        if self.tokens_max < 0:
+            raise InvalidArgument("tokens_max is negative", field="tokens_max")
+        if self.time_from and self.time_to and self.time_from >= self.time_to:
+            raise InvalidArgument("time_to is not behind time_from", field="time_to")
+        selection = self.selection or Selection()
+        check_at_most("tokens_max", self.tokens_max, TOKENS_MAX)
+        for field, count, count_max in (
+            ("context_ids", len(self.context_ids), CONTEXTS_MAX),
+            ("provider_options.workspace.node_ids", len(self.node_ids), NODES_MAX),
+            ("providers.ids", len(selection.ids), PROVIDERS_MAX),
+            ("providers.families", len(selection.families), PROVIDERS_MAX),
+            ("expand_refs", len(self.expand_refs), REFS_MAX),
+        ):
+            check_count(field, count, count_max)
+        for place, ref in enumerate(self.expand_refs):
+            field = f"expand_refs[{place}]"
+            if not ref.strip():
+                raise InvalidArgument(f"{field} is blank", field=field)
+            check_text(field, ref, chars_max=REF_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selected:
+    """A provider that a question is for."""
+
+    entry: Entry
+    skipped: str = ""  # why it is not asked after all
+    only_expands: bool = False  # it is not asked, but gives what its refs are of
+
+
+def selected(question: Question, providers: Providers, policy: Policy) -> list[Selected]:
+    """Return whom a question is for, by id.
+
+    Raises:
+        InvalidArgument: the selection is empty, or names what is not there; or something is for a provider that is not
+            in it.
+        LimitExceeded: too many would be asked.
+        ProviderNotAllowed: the policy of the agent, or of its template, has not what is named.
+    """
+    selection = question.selection
+    ruled = [policy.of(one) for one in providers.all]
+    if selection is None:
+        chosen = [one for one in ruled if one.entry.info.is_default and one.entry.info.scopes & question.scope.scopes]
+    else:
+        chosen = _named(selection, {one.entry.info.id: one for one in ruled})
+    by_id = {one.entry.info.id: one for one in chosen}
+    for field, is_given, provider_id in (
+        ("context_ids", bool(question.context_ids), CONTEXT),
+        ("provider_options.workspace", question.has_workspace_options, WORKSPACE),
+        ("provider_options.memory", question.has_memory_options, MEMORY),
+    ):
+        if not is_given or provider_id in by_id:
+            continue
+        meant = [one for one in ruled if one.entry.info.id == provider_id and selection is None]
+        if meant and meant[0].refused_by:
+            raise _not_allowed(field, provider_id, meant[0].refused_by)
+        if not meant or (meant[0].is_enabled and provider_id != CONTEXT):
+            raise InvalidArgument(f"{field} is for the provider {provider_id}, which is not selected", field=field)
+        by_id[provider_id] = meant[0]
+    selected_ones = {
+        provider_id: Selected(entry=one.entry, skipped=_not_asked(one, question.scope))
+        for provider_id, one in by_id.items()
+    }
+    for ref in question.expand_refs if selection is None else ():
+        for one in ruled:
+            if one.entry.info.id == provider_of(ref) and not one.refused_by:
+                refused = _not_asked(one, question.scope)
+                expands = Selected(entry=one.entry, skipped=refused or "it only expands refs", only_expands=not refused)
+                selected_ones.setdefault(one.entry.info.id, expands)
+    if len(selected_ones) > PROVIDERS_MAX:
+        raise LimitExceeded(
+            f"{len(selected_ones)} providers would be asked; the limit is {PROVIDERS_MAX}",
+            field="providers",
+            limit="providers",
+            limit_max=PROVIDERS_MAX,
+            value=len(selected_ones),
+        )
+    return [selected_ones[provider_id] for provider_id in sorted(selected_ones)]
+
+
+def provider_of(ref: str) -> str:
+    """Return the id of the provider that a ref of a hit says it is of."""
+    return ref.partition(":")[0]
+
+
+def _named(selection: Selection, ruled: Mapping[str, Ruled]) -> list[Ruled]:
+    if not (selection.ids or selection.families):
+        raise InvalidArgument("providers is given, and names none", field="providers")
+    chosen = []
+    for place, provider_id in enumerate(selection.ids):
+        field = f"providers.ids[{place}]"
+        if provider_id not in ruled:
+            raise InvalidArgument(f"{field}: there is no provider {provider_id[:_SHOWN_CHARS]!r}", field=field)
+        if ruled[provider_id].refused_by:
+            raise _not_allowed(field, provider_id, ruled[provider_id].refused_by)
+        chosen.append(ruled[provider_id])
+    for place, family in enumerate(selection.families):
+        field = f"providers.families[{place}]"
+        there = [one for one in ruled.values() if one.entry.info.family == family]
+        if not there:
+            raise InvalidArgument(f"{field}: there is no provider of family {family[:_SHOWN_CHARS]!r}", field=field)
+        allowed = [one for one in there if not one.refused_by]
+        if not allowed:
+            raise _not_allowed(field, family, there[0].refused_by)
+        chosen += allowed
+    return chosen
+
+
+def _not_allowed(field: str, name: str, refused_by: str) -> ProviderNotAllowed:
+    return ProviderNotAllowed(f"{field}: {name} is not allowed to {refused_by}", field=field, provider=name)
+
+
+def _not_asked(ruled: Ruled, scope: ScopeAsked) -> str:
+    """Return why a provider that is selected is not asked; empty: it is."""
+    if not ruled.is_enabled:
+        return "it is disabled"
+    scopes = ruled.entry.info.scopes
+    if scopes & scope.scopes:
+        return ""
+    (only,) = scopes
+    return f"it has only what is {only.name}"

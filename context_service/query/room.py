@@ -1,0 +1,127 @@
+"""Composition of the room query: opens what only it needs, and returns its servicer and what others use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from functools import partial
+
+from context_service.agents.rules import Agents
+from context_service.compiled_pages.rules.search import AskedFacets
+from context_service.contexts.rules.recall import Recalling
+from context_service.contexts.store.artifacts import ArtifactRows
+from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.knowledge_bases import bedrock
+from context_service.knowledge_bases.rules.search import AskedBases
+from context_service.memories.rules.recall import MemoryRecalling
+from context_service.query.api import ContextQueryServicer
+from context_service.query.model import State
+from context_service.query.providers import Entry, OwnProviders, Providers, installed, native
+from context_service.query.providers.bedrock import BedrockKnowledgeBases
+from context_service.query.providers.compiled_pages import TRUST as BRAIN_TRUST
+from context_service.query.providers.compiled_pages import CompiledFacets
+from context_service.query.providers.contexts import TRUST as CONTEXT_TRUST
+from context_service.query.providers.contexts import NamedContexts
+from context_service.query.providers.knowledge_bases import TRUST as KNOWLEDGE_BASE_TRUST
+from context_service.query.providers.knowledge_bases import KnowledgeBaseDocuments
+from context_service.query.providers.memories import TRUST as MEMORY_TRUST
+from context_service.query.providers.memories import UserMemories
+from context_service.query.providers.memories_with_pages import MemoriesWithPages
+from context_service.query.providers.wiki import TRUST as WIKI_TRUST
+from context_service.query.providers.wiki import WikiPages
+from context_service.query.providers.workspace import TRUST as WORKSPACE_TRUST
+from context_service.query.providers.workspace import Workspace
+from context_service.query.rules.fan_out import Reaper
+from context_service.query.rules.meaning import HitsByMeaning
+from context_service.query.rules.policies import Policies
+from context_service.query.rules.query import ContextQueries
+from context_service.query.rules.source_tests import SourceTests
+from context_service.query.store.source_tests import SourceTestRows
+from context_service.retrieval.room import meaning_of
+from context_service.settings import Settings
+from context_service.wiki.rules.search import AskedPages
+from contextkeep.context.v1.context_query_pb2_grpc import add_ContextQueryServicer_to_server
+from service_runtime.destinations import Destinations
+from service_runtime.server import Service
+
+_REAPED_S = 1.0  # that searches which go on behind their answers have when the service stops
+
+
+async def open_query(
+    ground: Ground,
+    stack: AsyncExitStack,
+    workspace: Workspace,
+    recalling: Recalling,
+    remembering: MemoryRecalling,
+    agents: Agents,
+    templates: Agents,
+    own: Sequence[OwnProviders],
+) -> Room[ContextQueryServicer]:
+    """Open the providers that are installed."""
+    reaper = Reaper()
+    stack.push_async_callback(reaper.end, wait_s=_REAPED_S)
+    ground.metrics.watch(
+        "contextkeep_query_lingering", "Searches of providers that go on behind their answers", lambda: reaper.lingering
+    )
+    pages = AskedPages(ground.database, ground.passages, meaning=meaning_of(ground))
+    bases = AskedBases(ground.database, ground.passages, meaning=meaning_of(ground))
+    facets = AskedFacets(ground.database, ground.passages, meaning=meaning_of(ground))
+    entries = [
+        native(workspace, trust=WORKSPACE_TRUST),
+        native(WikiPages(pages), trust=WIKI_TRUST),
+        native(CompiledFacets(facets), trust=BRAIN_TRUST),
+        native(KnowledgeBaseDocuments(bases), trust=KNOWLEDGE_BASE_TRUST),
+        native(NamedContexts(ground.log, ArtifactRows(ground.log, ground.passages), recalling), trust=CONTEXT_TRUST),
+        native(MemoriesWithPages(UserMemories(remembering), pages), trust=MEMORY_TRUST),
+        *_bedrock(ground.settings, bases),
+        *(await _opened(installed(), stack)),
+    ]
+    providers = Providers(entries)
+    policies = Policies(ground.database, providers, agents, templates, own=own, requests=REQUESTS)
+    fared = ground.metrics.seconds(
+        "contextkeep_query_provider_seconds",
+        "How long providers took to answer a question, and how they fared",
+        family=providers.families | {one.family for one in own},
+        state=[state.value for state in State if state is not State.SKIPPED],
+    )
+    queries = ContextQueries(
+        providers,
+        policies,
+        reaper,
+        ground.tokens,
+        by_meaning=_hits_by_meaning(ground),
+        chat=ground.chat,
+        fared=fared,
+    )
+    servicer = ContextQueryServicer(queries, policies, SourceTests(queries, SourceTestRows(ground.database)))
+    service = Service(
+        full_name="contextkeep.context.v1.ContextQuery",
+        add=partial(add_ContextQueryServicer_to_server, servicer),
+        checks=[ground.schema_ready],
+    )
+    return Room(servicer, service)
+
+
+def _bedrock(settings: Settings, bases: AskedBases) -> list[Entry]:
+    """Return the provider of knowledge bases of Amazon Bedrock, where a tenant may name some."""
+    allowed = settings.bedrock_knowledge_bases
+    if not allowed:
+        return []
+    client = bedrock.client_of(settings, Destinations(settings.mcp_servers_allowed))
+    return [native(BedrockKnowledgeBases(bases, client, allowed=allowed), trust=KNOWLEDGE_BASE_TRUST)]
+
+
+async def _opened(entries: list[Entry], stack: AsyncExitStack) -> list[Entry]:
+    """Enter providers that want to be."""
+    for entry in entries:
+        if isinstance(entry.provider, AbstractAsyncContextManager):
+            await stack.enter_async_context(entry.provider)
+    return entries
+
+
+def _hits_by_meaning(ground: Ground) -> HitsByMeaning | None:
+    """Return what compares hits by meaning, where there is an embedder."""
+    if ground.embedder is None or ground.questions is None:
+        return None
+    timeout_s = ground.settings.embedding_question_timeout_s
+    return HitsByMeaning(ground.questions, ground.embedder, ground.known_vectors, timeout_s=timeout_s)

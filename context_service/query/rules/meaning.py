@@ -1,0 +1,90 @@
+"""How near hits are to a question by what they mean, where there is an embedder.
+
+What is a passage of ours has a vector already, and its provider has compared it. Of what has none the best by words are
+embedded, a few, since each takes long; the same text is not embedded again soon.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, TextRefused
+from context_service.kernel.llm.known_vectors import KnownVectors
+from context_service.kernel.llm.questions import NoVector, QuestionVectors
+from context_service.query.pure.fusion import Candidate
+from service_runtime.calls import answer_s, remaining_s
+from service_runtime.documents import beside_the_loop
+
+_log = logging.getLogger("query")
+
+# Hits without a vector that are compared, known texts or not: the same question has the same answer.
+EMBEDDED_MAX = 8
+_SHARE = 0.5  # of the time that a call has left
+_BYTES_OF_VECTOR = 16 * 1536  # that its cosine counts as, for `beside_the_loop`
+
+
+class HitsByMeaning:
+    """Compares hits with a question.
+
+    Args:
+        questions: Makes the vectors of questions, and leaves an embedder alone that fails.
+        embedder: Makes those of hits.
+        known: Those that were made lately.
+        timeout_s: That they may take.
+    """
+
+    def __init__(
+        self, questions: QuestionVectors, embedder: Embedder, known: KnownVectors, *, timeout_s: float
+    ) -> None:
+        self._questions = questions
+        self._embedder = embedder
+        self._known = known
+        self._timeout_s = timeout_s
+
+    async def cosines(
+        self, query: str, candidates: Sequence[Candidate], *, tenant_id: UUID
+    ) -> Mapping[str, float] | None:
+        """Return the cosines of those that have one, and of the first `EMBEDDED_MAX` others; None: words decide.
+
+        They are by ref, and begin at 0, of what has nothing to do with the question.
+
+        Args:
+            query: The question.
+            candidates: The best by words first.
+            tenant_id: Who asks.
+        """
+        compared = [one for one in candidates if one.cosine is None][:EMBEDDED_MAX]
+        found = {one.ref: one.cosine for one in candidates if one.cosine is not None}
+        try:
+            if compared:
+                vector = await self._questions.of(query, tenant_id=tenant_id)
+                made = await self._vectors([f"{one.hit.title}\n{one.hit.snippet}" for one in compared], tenant_id)
+                cosines = await beside_the_loop(
+                    _BYTES_OF_VECTOR * len(made), lambda: [_cosine(vector, one) for one in made]
+                )
+                found |= {one.ref: cosine for one, cosine in zip(compared, cosines, strict=True)}
+        except (NoVector, EmbedderFailed, TextRefused, TimeoutError) as error:
+            # Not its text: an embedder that refuses a text may repeat it.
+            _log.info("hits are compared by words alone", extra={"error": type(error).__name__})
+            return None
+        unrelated = self._embedder.unrelated
+        return {ref: max((cosine - unrelated) / (1.0 - unrelated), 0.0) for ref, cosine in found.items()}
+
+    async def _vectors(self, texts: Sequence[str], tenant_id: UUID) -> list[Sequence[float]]:
+        """Return the vectors of texts, in their order."""
+        vectors = {text: known for text in texts if (known := self._known.get(tenant_id, text)) is not None}
+        lacking = list(dict.fromkeys(text for text in texts if text not in vectors))
+        if lacking:
+            async with asyncio.timeout(min(self._timeout_s, answer_s(remaining_s()) * _SHARE)):
+                made = await self._embedder.embed(lacking)
+            for text, one in zip(lacking, made, strict=True):
+                vectors[text] = self._known.put(tenant_id, text, one.values)
+        return [vectors[text] for text in texts]
+
+
+def _cosine(unit: Sequence[float], other: Sequence[float]) -> float:
+    return math.fsum(map(float.__mul__, unit, other)) if len(unit) == len(other) else 0.0

@@ -1,0 +1,214 @@
+"""The policies of tenants and of their agents: read for each question, and what an administrator says of a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from context_service.agents.rules import ID_CHARS_MAX, Agent, AgentInput, Agents, ProviderNames, no_agent
+from context_service.query.model import MemoryMode
+from context_service.query.providers import Entry, OwnProviders, Providers
+from context_service.query.pure.policy import FIELDS, Named, Policy, Rules, Setting
+from context_service.query.rules.cache import Remembered
+from context_service.query.store.settings import SettingRows
+from contextkeep.errors import InvalidArgument
+from service_runtime.auth import Principal
+from service_runtime.checks import check_text
+from service_runtime.copying import copied
+from service_runtime.postgres import Database, Transaction
+from service_runtime.requests import Request, Requests
+
+_ID_CHARS_MAX = 63
+
+
+class Policies:
+    """What holds for questions; each time for a principal.
+
+    Args:
+        database: Where settings are.
+        providers: Of which something can be said.
+        agents: For which a question may be.
+        templates: Of those.
+        own: The families of which tenants have providers of their own.
+        requests: The request ids of this service.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        providers: Providers,
+        agents: Agents,
+        templates: Agents,
+        *,
+        own: Sequence[OwnProviders],
+        requests: Requests,
+    ) -> None:
+        self._database = database
+        self._own = own
+        self._agents = agents
+        self._templates = templates
+        self._providers = providers
+        self._requests = requests
+        self._rows = SettingRows(database=database)
+        self._known: Remembered[UUID, Mapping[str, Setting]] = Remembered()  # by tenant
+        self._known_own: Remembered[tuple[Any, ...], Sequence[Entry]] = Remembered()
+        self._known_agents: Remembered[tuple[Any, ...], Agent | None] = Remembered()
+
+    async def of(self, agent_id: str, *, principal: Principal) -> Policy:
+        """Return what holds for a question.
+
+        Args:
+            agent_id: For which agent it is; empty: the credential's, if that is one that somebody put.
+            principal: Whose question it is.
+
+        Raises:
+            InvalidArgument: this is no id.
+            AgentNotFound: there is no such agent, or the principal may not name it: the two are not told apart.
+        """
+        check_text("agent_id", agent_id, chars_max=ID_CHARS_MAX)
+        agent = None
+        if named := agent_id or principal.agent_id:
+            key = self._agent_key(named, principal)
+            agent = await self._known_agents.get(key, lambda: self._agents.find(named, principal=principal))
+        if agent_id and agent is None:
+            raise no_agent(agent_id)
+        settings = await self._settings(principal)
+        return Policy(settings=settings, own=await self.own(principal), rules=_rules(agent))
+
+    def at_hand(self, agent_id: str, *, principal: Principal) -> Policy | None:
+        """Return what `of` would, if all of it was read a moment ago, so that nothing is waited for; None: it was not.
+
+        Raises:
+            As `of`.
+        """
+        check_text("agent_id", agent_id, chars_max=ID_CHARS_MAX)
+        agent = None
+        try:
+            if named := agent_id or principal.agent_id:
+                agent = self._known_agents.fresh(self._agent_key(named, principal))
+            settings = self._known.fresh(principal.tenant_id)
+            own = [entry for one in self._own for entry in self._known_own.fresh(_own_key(one, principal))]
+        except KeyError:
+            return None
+        if agent_id and agent is None:
+            raise no_agent(agent_id)
+        return Policy(settings=settings, own=own, rules=_rules(agent))
+
+    async def own(self, principal: Principal) -> Sequence[Entry]:
+        """Return the providers that a tenant has of its own."""
+        found: list[Entry] = []
+        for one in self._own:
+            found += await self._known_own.get(_own_key(one, principal), partial(one.of, principal))
+        return found
+
+    def _agent_key(self, agent_id: str, principal: Principal) -> tuple[Any, ...]:
+        asking = "admin" in principal.scopes, principal.agent_id, principal.user_id, principal.subject
+        changes = self._agents.changes, self._templates.changes
+        return (principal.tenant_id, agent_id, *asking, *changes)
+
+    async def _settings(self, principal: Principal) -> Mapping[str, Setting]:
+        async def read() -> Mapping[str, Setting]:
+            rows = await self._rows.read(principal)
+            return {row.provider_id: replace(_setting(row.setting), imported_json=row.imported_json) for row in rows}
+
+        return await self._known.get(principal.tenant_id, read)
+
+    async def update(
+        self,
+        provider_id: str,
+        said: Setting,
+        reset: Sequence[str],
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> Setting:
+        """Say something of a provider, and return all that is said of it then.
+
+        Args:
+            provider_id: Which.
+            said: What it says is so from now on; what it does not say stays.
+            reset: The fields that are as the provider has them again.
+            principal: Whose tenant's setting it is.
+            request: Makes it happen once.
+
+        Raises:
+            InvalidArgument, LimitExceeded: there is no such provider or field, or this cannot be said of it.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_text("setting.provider_id", provider_id, chars_max=_ID_CHARS_MAX, required=True)
+        is_own = any(entry.info.id == provider_id for entry in await self.own(principal))
+        if self._providers.get(provider_id) is None and not is_own:
+            raise InvalidArgument(f"there is no provider {provider_id!r}", field="setting.provider_id")
+        said.check(provider_id)
+        if is_own and said.is_default is not None:
+            # Kept in one place, so that it ends with the approval.
+            raise InvalidArgument(
+                "whether it is asked by default is said where it is put, or approved", field="setting.is_default"
+            )
+        given = _json(said)
+        for place, name in enumerate(reset):
+            field = f"reset[{place}]"
+            if name not in FIELDS:
+                raise InvalidArgument(f"{field} is none of {', '.join(FIELDS)}", field=field)
+            if name in given:
+                raise InvalidArgument(f"{field}: {name} is given, too", field=field)
+
+        async def work(transaction: Transaction) -> Setting:
+            before = await self._rows.lock(transaction, provider_id)
+            after = {name: value for name, value in {**before, **given}.items() if name not in reset}
+            await self._rows.write(transaction, provider_id, after, updated_by=principal.subject)
+            return _setting(after)
+
+        try:
+            return await self._database.of(principal).transaction(self._requests.once(request, work))
+        finally:  # of a commit that nobody heard of, too
+            self._known.forget()
+
+
+def _own_key(own: OwnProviders, principal: Principal) -> tuple[Any, ...]:
+    return principal.tenant_id, own.family, principal.bounds, own.changes
+
+
+def _rules(agent: Agent | None) -> list[Rules]:
+    """Return what an agent and its template say, the agent first."""
+    if agent is None:
+        return []
+    rules = [_rules_of(agent.said, f"agent {agent.said.agent_id}")]
+    if agent.template is not None:
+        rules.append(_rules_of(agent.template, f"template {agent.template.agent_id}"))
+    return rules
+
+
+def _rules_of(said: AgentInput, whose: str) -> Rules:
+    return copied(Rules, said, whose=whose, allowed=_named(said.allowed), defaults=_named(said.defaults))
+
+
+def _named(names: ProviderNames | None) -> Named | None:
+    return Named(ids=frozenset(names.ids), families=frozenset(names.families)) if names else None
+
+
+def _json(setting: Setting) -> dict[str, Any]:
+    """Return what a setting says, by the names of its fields."""
+    said = {"enabled": setting.enabled, "is_default": setting.is_default, "deadline_ms": setting.deadline_ms}
+    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    if setting.node_ids is not None:
+        given["workspace"] = {"node_ids": [str(one) for one in setting.node_ids]}
+    if setting.memory_mode is not None:
+        given["memory"] = {"query_mode": setting.memory_mode.value}
+    return given
+
+
+def _setting(said: Mapping[str, Any]) -> Setting:
+    """Return the setting that `_json` gave. What a newer version says besides is not known here."""
+    setting = Setting(
+        enabled=said.get("enabled"), is_default=said.get("is_default"), deadline_ms=said.get("deadline_ms")
+    )
+    if "workspace" in said:
+        setting = replace(setting, node_ids=tuple(UUID(one) for one in said["workspace"]["node_ids"]))
+    if "memory" in said:
+        setting = replace(setting, memory_mode=MemoryMode(said["memory"]["query_mode"]))
+    return setting

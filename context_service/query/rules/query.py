@@ -1,0 +1,625 @@
+"""Context query: a question goes to every provider at once, and what they answer becomes one list.
+
+Rule, select, ask, check, fuse: one step each, in that order. Nothing is written. A native provider acts for the caller,
+behind his walls; what an installed one answers is checked as any text from outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+import traceback
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+
+from context_service.kernel.llm.texts import Chat, ChatFailed
+from context_service.kernel.tokens import TokenCounter
+from context_service.query.model import Expanded
+from context_service.query.providers import (
+    DEADLINE_DEEP_S,
+    DEADLINE_QUICK_S,
+    Answered,
+    Asked,
+    Entry,
+    Expanding,
+    Providers,
+    State,
+)
+from context_service.query.providers.contexts import CONTEXT
+from context_service.query.pure import expand as expanding
+from context_service.query.pure import model_answers, quotations
+from context_service.query.pure.checked_hits import (
+    LOOKED_AT_MAX,
+    REASON_CHARS_MAX,
+    SNIPPET_CHARS_MAX,
+    Checked,
+    Malformed,
+    checked,
+    line_of,
+)
+from context_service.query.pure.expand import ExpandedRef
+from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused
+from context_service.query.pure.policy import Policy
+from context_service.query.pure.question import Depth, Mode, Question, Selected, selected
+from context_service.query.pure.quotations import Answer
+from context_service.query.rules.fan_out import Busy, Late, Outcome, Reaper, ask_all, is_blocking
+from context_service.query.rules.fan_out import Question as Part
+from context_service.query.rules.meaning import HitsByMeaning
+from context_service.query.rules.policies import Policies
+from contextkeep.errors import ContextKeepError, DeadlineExceeded, InvalidArgument, Overloaded, Unavailable
+from service_runtime import calls
+from service_runtime.auth import Principal
+from service_runtime.calls import Call, answer_s, current_call, remaining_s
+from service_runtime.copying import copied
+from service_runtime.documents import beside_the_loop
+from service_runtime.metrics import Counted
+
+_log = logging.getLogger("query")
+
+# Of what is left of a call, what is kept for scoring, beside what is kept for telling.
+_SCORING = 0.9
+_POLICY = " policy"  # no provider's id: whose the searches are that the reaper keeps of reading it
+_POLICY_SHARE = 0.5  # of what is left of a call, that reading it may take; and no longer than a provider
+_DEEPER_HITS = 3  # whose words the second pass of a deep question asks for, too
+_STREAM_S = 60.0  # for a stream that came without a deadline: as long as a call has
+_SECOND_PASS_S_MIN = 0.05  # with less than that left there is none
+# For `beside_the_loop`, which counts as parsers do: a character's word is looked up, stemmed and counted.
+_SCORED_BYTES, _COUNTED_BYTES = 16, 8
+_CHECKED_AT_ONCE_BYTES = 32 * 1024  # of each of many providers; more is checked in a task of its own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """How a provider fared."""
+
+    entry: Entry
+    state: State
+    reason: str = ""
+    took_s: float = 0.0
+    hit_count: int = 0  # before merging and the limit
+    as_of: datetime | None = None
+    target: str = ""
+    mode: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """A hit of a provider, and what became of it."""
+
+    candidate: Candidate
+    score: float
+    shown_in: str  # the ref of a hit; empty: it is behind the limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queried:
+    """What is answered to a question."""
+
+    question: Question
+    hits: Sequence[Fused]
+    statuses: Sequence[Status]
+    answer: Answer | None
+    prompt_text: str
+    prompt_tokens: int
+    took_s: float
+    explained: Mapping[str, Sequence[Explained]]  # by provider; empty if it was not asked for
+    expanded: Sequence[ExpandedRef] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What one provider answered, while others are still asked."""
+
+    status: Status  # so far: a second pass adds to it
+    candidates: Sequence[Candidate]  # in its own order; of a second pass those that the first one had not
+    is_second_pass: bool = False
+
+
+_Tell = Callable[[Told], None]
+
+
+class ContextQueries:
+    """Asks providers; each time for a principal.
+
+    Args:
+        providers: Whom.
+        policies: Who of them may be asked.
+        reaper: Keeps those that are late.
+        tokens: Counts what goes into a prompt.
+        by_meaning: Compares hits by what they mean; None: words are all.
+        fared: Counts how long each provider took, by its `family` and its `state`.
+        chat: Writes answers; None: they are quotations.
+    """
+
+    def __init__(
+        self,
+        providers: Providers,
+        policies: Policies,
+        reaper: Reaper,
+        tokens: TokenCounter,
+        *,
+        by_meaning: HitsByMeaning | None,
+        fared: Counted,
+        chat: Chat | None,
+    ) -> None:
+        self._fared = fared
+        self.providers = providers
+        self.policies = policies
+        self._reaper = reaper
+        self._tokens = tokens
+        self._by_meaning = by_meaning
+        self._chat = chat
+
+    async def stream(self, question: Question, *, principal: Principal) -> AsyncGenerator[Told | Queried, None]:
+        """Yield what each provider answers when it does, and last what `query` returns.
+
+        Who reads slowly holds nobody up, the providers neither: what he has not read yet is kept, which is no more than
+        the end is made of. If he goes away, all that was asked is cancelled.
+
+        Raises:
+            InvalidArgument, LimitExceeded, AgentNotFound, ProviderNotAllowed: as of `query`, before anything else.
+        """
+        coming: asyncio.Queue[Told | None] = asyncio.Queue()
+        asking = calls.apart(
+            partial(self.query, question, principal=principal, tell=coming.put_nowait), within_s=_STREAM_S
+        )
+        asking.add_done_callback(lambda _: coming.put_nowait(None))
+        try:
+            while (told := await coming.get()) is not None:
+                yield told
+            yield await asking
+        finally:
+            asking.cancel()
+            await asyncio.wait({asking})
+            if not asking.cancelled():
+                asking.exception()  # asked for, or asyncio would log it
+
+    async def query(self, question: Question, *, principal: Principal, tell: _Tell | None = None) -> Queried:
+        """Return what the providers answer, within the time of the call.
+
+        Args:
+            question: What is asked.
+            principal: Who asks.
+            tell: Called with what each provider answered, as soon as it is checked.
+
+        Raises:
+            InvalidArgument, LimitExceeded, AgentNotFound, ProviderNotAllowed: it cannot be asked; no provider was.
+        """
+        tell = tell or _to_nobody
+        began = time.monotonic()
+        question.check()
+        at_hand = self.policies.at_hand(question.agent_id, principal=principal)
+        policy = at_hand or await self._policy(question, principal)
+        ruled = policy if isinstance(policy, Policy) else Policy()
+        if ruled.agent_id:
+            question = replace(question, agent_id=ruled.agent_id)
+        try:
+            chosen = _within_reach(selected(question, self.providers.beside(ruled.own), ruled), principal)
+        except InvalidArgument:
+            if isinstance(policy, Outcome) and policy.error is not None and question.selection is not None:
+                # Perhaps it is the tenant's own, which nobody can say.
+                raise Unavailable("what may be asked cannot be read", dependency="postgres") from policy.error
+            raise
+        expanded: Sequence[ExpandedRef] = ()
+        if isinstance(policy, Policy):
+            async with asyncio.TaskGroup() as at_once:
+                if question.expand_refs:
+                    expanding_refs = at_once.create_task(self._expanded(question, chosen, policy, principal))
+                statuses, candidates = await self._asked(question, chosen, policy, principal, tell)
+            if question.expand_refs:
+                expanded = expanding_refs.result()
+        else:
+            statuses, candidates = _unruled(chosen, policy), []
+            for status in statuses:
+                tell(Told(status=status, candidates=()))
+            refused = {one.entry.info.id: "what may be asked cannot be read" for one in chosen}
+            expanded = expanding.told(question.expand_refs, {}, refused)
+        hits, scores = await self._fused(question, candidates, principal)
+        shown = hits[: question.limit]
+        answer, prompt, prompt_tokens = None, "", 0
+        size_bytes = _COUNTED_BYTES * sum(len(one.best.hit.snippet) for one in shown)
+        if question.mode is Mode.ANSWER:
+            answer = await self._answer(question.query, shown, size_bytes)
+        if question.tokens_max:
+            prompt, prompt_tokens = await beside_the_loop(
+                size_bytes,
+                quotations.prompt_text,
+                shown,
+                tokens_max=question.tokens_max,
+                count=self._tokens.count,
+            )
+        return Queried(
+            question=question,
+            hits=shown,
+            statuses=statuses,
+            answer=answer,
+            prompt_text=prompt,
+            prompt_tokens=prompt_tokens,
+            took_s=time.monotonic() - began,
+            explained=_explained(candidates, shown, scores) if question.explain else {},
+            expanded=expanded,
+        )
+
+    async def _expanded(
+        self, question: Question, chosen: Sequence[Selected], policy: Policy, principal: Principal
+    ) -> Sequence[ExpandedRef]:
+        """Return what the refs of a question are of."""
+        asked = _asked_of(question, policy, self.providers)
+        named = expanding.named(question.expand_refs, chosen)
+        now, call_s = time.monotonic(), answer_s(remaining_s()) * _SCORING
+        parts = []
+        for entry in named.entries:
+            deadline_s = max(min(entry.info.deadline_s or DEADLINE_QUICK_S, call_s), 0.001)
+            search = partial(self._expand, entry, named.source_ids[entry.info.id], asked, principal, now + deadline_s)
+            parts.append(Part(provider_id=entry.info.id, deadline_s=deadline_s, search=search))
+        outcomes = await ask_all(parts, self._reaper)
+        found: dict[str, Expanded] = {}
+        refused = dict(named.refused)
+        for part in parts:
+            outcome, provider_id = outcomes[part.provider_id], part.provider_id
+            error: BaseException | None = outcome.error
+            if error is None:
+                try:
+                    given = await beside_the_loop(
+                        expanding.BYTES_MAX,
+                        expanding.given,
+                        outcome.result,
+                        named.source_ids[provider_id],
+                        scopes=question.scope.scopes,
+                    )
+                    found |= {f"{provider_id}:{one.source_id}": one for one in given}
+                    continue
+                except Exception as raised:
+                    error = raised
+            state, why = _failure(error, part.deadline_s)
+            refused[provider_id] = f"its provider failed: {why}"
+            extra = {"provider": provider_id, "state": state.value, "why": why, "where": _where(error)}
+            _log.warning("context provider did not expand", extra=extra)
+        return await beside_the_loop(expanding.BYTES_MAX, expanding.told, question.expand_refs, found, refused)
+
+    async def _expand(
+        self, entry: Entry, source_ids: Sequence[str], asked: Asked, principal: Principal, ends_at: float
+    ) -> object:
+        """Let one provider expand, in a task of its own, as `_search` searches."""
+        current_call.set(_part_of(current_call.get(), ends_at))
+        assert isinstance(entry.provider, Expanding)
+        expand: Callable[[Sequence[str], Asked, Principal], object] = entry.provider.expand
+        if is_blocking(expand):
+            given = await self._reaper.in_thread(entry.info.id, partial(expand, source_ids, asked, principal))
+        else:
+            given = expand(source_ids, asked, principal)
+        return await given if inspect.isawaitable(given) else given
+
+    async def _answer(self, query: str, shown: Sequence[Fused], size_bytes: int) -> Answer | None:
+        """Return what the model writes, else quotations, which need none."""
+        reason = ""
+        if self._chat is not None and shown:
+            calls.end_turn()  # of what is slow only the model is left
+            try:
+                text = await self._chat.text(
+                    system=model_answers.INSTRUCTIONS,
+                    user=model_answers.asked(query, shown),
+                    tokens_max=model_answers.TOKENS_MAX,
+                )
+                return await beside_the_loop(size_bytes, model_answers.checked, text, query, shown)
+            except (ChatFailed, model_answers.NotGrounded) as error:
+                reason = str(error)
+        answer = await beside_the_loop(size_bytes, quotations.answer, query, shown)
+        return replace(answer, reason=reason) if answer else None
+
+    async def _policy(self, question: Question, principal: Principal) -> Policy | Outcome:
+        """Return what holds for a question; or why that cannot be known: then nobody is asked.
+
+        Raises:
+            ContextKeepError: the question cannot be asked.
+        """
+        call = current_call.get()
+        deadline_s = min(DEADLINE_QUICK_S, answer_s(remaining_s()) * _POLICY_SHARE)
+        ends_at = time.monotonic() + deadline_s
+
+        async def read() -> Policy:
+            current_call.set(_part_of(call, ends_at))
+            return await self.policies.of(question.agent_id, principal=principal)
+
+        part = Part(provider_id=_POLICY, deadline_s=deadline_s, search=read)
+        outcome = (await ask_all([part], self._reaper))[_POLICY]
+        if isinstance(outcome.result, Policy):
+            return outcome.result
+        assert outcome.error is not None, "it is a policy, or failed"
+        if not isinstance(outcome.error, Late | Busy | Unavailable | DeadlineExceeded):
+            raise outcome.error
+        return outcome
+
+    async def _asked(
+        self, question: Question, chosen: Sequence[Selected], policy: Policy, principal: Principal, tell: _Tell
+    ) -> tuple[list[Status], list[Candidate]]:
+        """Return the status of each provider, by id, and the hits of all."""
+        asked = _asked_of(question, policy, self.providers)
+        call_ends_at = time.monotonic() + answer_s(remaining_s()) * _SCORING
+        statuses = {
+            one.entry.info.id: Status(entry=one.entry, state=State.SKIPPED, reason=one.skipped)
+            for one in chosen
+            if one.skipped
+        }
+        for status in statuses.values():
+            tell(Told(status=status, candidates=()))
+        entries = [one.entry for one in chosen if not one.skipped]
+        first_statuses, candidates = await self._pass(entries, asked, principal, call_ends_at, tell)
+        statuses |= first_statuses
+        if asked.is_deep and candidates:
+            hits, _ = await self._fused(question, candidates, principal)
+            words = distinctive(question.query, hits[:_DEEPER_HITS])
+            again = [entry for entry in entries if statuses[entry.info.id].state in (State.OK, State.STALE)]
+            if words and again:
+                deeper = replace(asked, query=" ".join([question.query, *words]), is_second_pass=True)
+                statuses, candidates = await self._second_pass(
+                    again, deeper, principal, call_ends_at, tell, statuses, candidates
+                )
+        return [statuses[one.entry.info.id] for one in chosen], candidates
+
+    async def _second_pass(
+        self,
+        entries: Sequence[Entry],
+        asked: Asked,
+        principal: Principal,
+        call_ends_at: float,
+        tell: _Tell,
+        statuses: Mapping[str, Status],
+        candidates: Sequence[Candidate],
+    ) -> tuple[dict[str, Status], list[Candidate]]:
+        """Return statuses and hits with what providers find that are asked once more, in the time they have left."""
+        known = {one.ref for one in candidates}
+        in_time = [one for one in entries if _deadline_s(one, asked, statuses[one.info.id].took_s) > _SECOND_PASS_S_MIN]
+        taken = {one.info.id: statuses[one.info.id].took_s for one in in_time}
+        merged = dict(statuses)
+
+        def told(second: Told) -> None:
+            fresh = [one for one in second.candidates if one.ref not in known]
+            status = merged[second.status.entry.info.id] = _with_second(
+                statuses[second.status.entry.info.id], second.status, len(fresh)
+            )
+            tell(Told(status=status, candidates=fresh, is_second_pass=True))
+
+        _, more = await self._pass(in_time, asked, principal, call_ends_at, told, taken=taken)
+        return merged, [*candidates, *(one for one in more if one.ref not in known)]
+
+    async def _pass(
+        self,
+        entries: Sequence[Entry],
+        asked: Asked,
+        principal: Principal,
+        call_ends_at: float,
+        tell: _Tell,
+        *,
+        taken: Mapping[str, float] | None = None,
+    ) -> tuple[dict[str, Status], list[Candidate]]:
+        """Ask providers once, and tell of each as it ends; `taken` says how much of their time they have had."""
+        working = {one.info.id for one in entries if not one.waits}
+        if not working:
+            calls.end_turn()  # what is left of the call waits for others
+
+        now = time.monotonic()
+        parts: dict[str, Part] = {}
+        calls_of: dict[float, Call | None] = {}  # by what they have of its time: most have the same
+        for entry in entries:
+            own_s = _deadline_s(entry, asked, (taken or {}).get(entry.info.id, 0.0))
+            deadline_s = max(min(own_s, call_ends_at - now), 0.001)
+            if deadline_s not in calls_of:
+                calls_of[deadline_s] = _part_of(current_call.get(), now + deadline_s)
+            search = partial(self._search, entry, asked, principal, calls_of[deadline_s])
+            parts[entry.info.id] = Part(provider_id=entry.info.id, deadline_s=deadline_s, search=search)
+        by_id = {entry.info.id: entry for entry in entries}
+        told: dict[str, Told] = {}
+        async with asyncio.TaskGroup() as checking:  # beside the asking: what is late meanwhile is cancelled in time
+
+            def tell_of(provider_id: str, outcome: Outcome, answered: Checked | BaseException) -> None:
+                deadline_s = parts[provider_id].deadline_s
+                told[provider_id] = self._told(by_id[provider_id], outcome, answered, asked, deadline_s)
+                tell(told[provider_id])
+
+            async def check(provider_id: str, outcome: Outcome, size_bytes: int) -> None:
+                tell_of(provider_id, outcome, await beside_the_loop(size_bytes, _checked, outcome, asked))
+
+            def ended(provider_id: str, outcome: Outcome) -> None:
+                working.discard(provider_id)
+                if not working:
+                    calls.end_turn()
+                size_bytes = _checking_bytes(outcome)
+                if size_bytes <= _CHECKED_AT_ONCE_BYTES:
+                    tell_of(provider_id, outcome, _checked(outcome, asked))
+                else:
+                    checking.create_task(check(provider_id, outcome, size_bytes))
+
+            await ask_all(list(parts.values()), self._reaper, ended=ended)
+        statuses = {provider_id: told[provider_id].status for provider_id in parts}
+        return statuses, [candidate for provider_id in parts for candidate in told[provider_id].candidates]
+
+    def _told(
+        self,
+        entry: Entry,
+        outcome: Outcome,
+        answered: Checked | BaseException,
+        asked: Asked,
+        deadline_s: float,
+    ) -> Told:
+        """Return what may be shown of what a provider answered."""
+        candidates: list[Candidate] = []
+        if isinstance(answered, Checked):
+            status = copied(Status, answered, entry=entry, took_s=outcome.took_s, hit_count=len(answered.hits))
+            candidates = [
+                Candidate(
+                    provider_id=entry.info.id,
+                    place=place,
+                    trust=entry.trust if entry.is_installed or hit.trust is None else hit.trust,
+                    hit=hit,
+                    # An installed one may say anything, and a second pass asks something else.
+                    cosine=None if entry.is_installed or asked.is_second_pass else hit.cosine,
+                )
+                for place, hit in enumerate(answered.hits, 1)
+            ]
+        else:
+            state, reason = _failure(answered, deadline_s)
+            status = Status(entry=entry, state=state, reason=reason, took_s=outcome.took_s)
+            _log.warning(
+                "context provider failed",
+                extra={
+                    "provider": entry.info.id,
+                    "state": state.value,
+                    "why": reason,
+                    "where": _where(answered),
+                },
+            )
+        self._fared(outcome.took_s, family=entry.info.family, state=status.state.value)
+        return Told(status=status, candidates=candidates)
+
+    async def _search(self, entry: Entry, asked: Asked, principal: Principal, call: Call | None) -> object:
+        """Search by one provider. It runs in a task of its own, so the call's deadline is the provider's for it."""
+        current_call.set(call)
+        search: Callable[[Asked, Principal], object] = entry.provider.search
+        if is_blocking(search):
+            found = await self._reaper.in_thread(entry.info.id, partial(search, asked, principal))
+        else:
+            found = search(asked, principal)
+        return await found if inspect.isawaitable(found) else found
+
+    async def _fused(
+        self, question: Question, candidates: Sequence[Candidate], principal: Principal
+    ) -> tuple[list[Fused], Mapping[str, float]]:
+        size_bytes = _SCORED_BYTES * sum(len(one.hit.snippet) for one in candidates)
+        hits, scores = await beside_the_loop(size_bytes, fused, question.query, candidates)
+        if self._by_meaning is None or not candidates:
+            return hits, scores
+        best = sorted(candidates, key=lambda one: (-scores[one.ref], one.ref))
+        cosines = await self._by_meaning.cosines(question.query, best, tenant_id=principal.tenant_id)
+        if cosines is None:
+            return hits, scores
+        return await beside_the_loop(size_bytes, partial(fused, cosines=cosines), question.query, candidates)
+
+
+def _asked_of(question: Question, policy: Policy, providers: Providers) -> Asked:
+    is_deep = question.depth is Depth.DEEP
+    return Asked(
+        query=question.query,
+        limit=question.limit * 2 if is_deep else question.limit,
+        scopes=question.scope.scopes,
+        is_deep=is_deep,
+        time_from=question.time_from,
+        time_to=question.time_to,
+        context_ids=question.context_ids,
+        node_ids=question.node_ids,
+        memory_mode=question.memory_mode or policy.memory_mode,
+        agent_id=policy.agent_id,
+        refused_ids=policy.refused_ids(providers.beside(policy.own).all),
+        target=policy.target,
+        knowledge_bases=policy.knowledge_bases,
+    )
+
+
+def _to_nobody(told: Told) -> None:
+    """Tell nobody."""
+
+
+def _within_reach(chosen: Sequence[Selected], principal: Principal) -> Sequence[Selected]:
+    """Return whom a question is for: of a key of a context its contexts alone, since others know of no such wall."""
+    if principal.context_id is None:
+        return chosen
+    bound = "the key is bound to a context"
+    return [
+        one
+        if one.entry.info.id == CONTEXT
+        else replace(one, skipped=bound if one.only_expands else one.skipped or bound, only_expands=False)
+        for one in chosen
+    ]
+
+
+def _unruled(chosen: Sequence[Selected], outcome: Outcome) -> list[Status]:
+    """Return the statuses where nobody knows who may be asked."""
+    assert outcome.error is not None, "it could not be read"
+    state, reason = _failure(outcome.error, outcome.took_s)
+    return [
+        Status(entry=one.entry, state=State.SKIPPED, reason=one.skipped)
+        if one.skipped
+        else Status(entry=one.entry, state=state, reason=f"what may be asked cannot be read: {reason}")
+        for one in chosen
+    ]
+
+
+def _part_of(call: Call | None, ends_at: float) -> Call | None:
+    """Return the call under way with an earlier deadline, and no turn: who lingers behind it shall not take one."""
+    return replace(call, deadline=min(call.deadline, ends_at), turn=None) if call else None
+
+
+def _deadline_s(entry: Entry, asked: Asked, taken_s: float) -> float:
+    return (entry.info.deadline_s or (DEADLINE_DEEP_S if asked.is_deep else DEADLINE_QUICK_S)) - taken_s
+
+
+def _checking_bytes(outcome: Outcome) -> int:
+    """Return as how much the work of `_checked` counts."""
+    hits = outcome.result.hits if type(outcome.result) is Answered else ()
+    return SNIPPET_CHARS_MAX * min(len(hits), LOOKED_AT_MAX) if isinstance(hits, list | tuple) else 0
+
+
+def _checked(outcome: Outcome, asked: Asked) -> Checked | BaseException:
+    if outcome.error is not None:
+        return outcome.error
+    try:
+        return checked(outcome.result, asked, now=datetime.now(UTC))
+    except Exception as error:
+        return error
+
+
+def _failure(error: BaseException, deadline_s: float) -> tuple[State, str]:
+    """Return how a provider failed that raised this."""
+    match error:
+        case Late():
+            return State.TIMEOUT, f"no answer within {deadline_s:.1f} s"
+        case Busy():
+            return State.ERROR, "overloaded: earlier searches of it have not ended"
+        case Malformed():
+            return State.ERROR, str(error)
+        case Overloaded():
+            return State.ERROR, "overloaded"
+        case DeadlineExceeded() | TimeoutError():
+            return State.TIMEOUT, "its source did not answer in time"
+        case ContextKeepError():
+            return State.ERROR, line_of(f"{error.reason}: {error.message}", chars_max=REASON_CHARS_MAX)
+        case ConnectionError():
+            return State.ERROR, f"its source cannot be reached ({type(error).__name__})"
+        case _:  # what it says may hold anything, such as a key
+            return State.ERROR, line_of(f"it failed: {type(error).__name__}", chars_max=REASON_CHARS_MAX)
+
+
+def _where(error: BaseException) -> str:
+    """Return where an error was raised. What it says is not logged: it may hold anything, such as a key."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+
+
+def _with_second(first: Status, second: Status, fresh_count: int) -> Status:
+    """Return a status with what a second pass added to it."""
+    is_whole = second.state in (State.OK, State.STALE)
+    return replace(
+        first,
+        took_s=first.took_s + second.took_s,
+        hit_count=first.hit_count + fresh_count,
+        reason=first.reason if is_whole else "; ".join(filter(None, [first.reason, _of_second(second)])),
+    )
+
+
+def _of_second(status: Status) -> str:
+    return f"second pass: {status.state.name}: {status.reason}"
+
+
+def _explained(
+    candidates: Sequence[Candidate], shown: Sequence[Fused], scores: Mapping[str, float]
+) -> dict[str, list[Explained]]:
+    shown_in = {source.ref: one.best.ref for one in shown for source in one.sources}
+    explained: dict[str, list[Explained]] = {}
+    for one in sorted(candidates, key=lambda one: one.provider_id):
+        row = Explained(candidate=one, score=scores[one.ref], shown_in=shown_in.get(one.ref, ""))
+        explained.setdefault(one.provider_id, []).append(row)
+    return explained

@@ -1,0 +1,132 @@
+"""Whether two texts say the same fact: equal stems, numbers, dates and negations, in their order. Pure.
+
+Two that differ in anything that might matter are two: what is merged is lost, what is not merged is only said twice. So
+all words count but articles, "before" and "not" as well, and signs such as `<` and `%`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+from context_service.retrieval.pure.terms import STOP_WORDS, asked_terms, stems
+
+_STEMS_KEPT = 16 * 1024
+TERMS_MIN = 3  # of a text that is a fact by itself: "Yes." is none
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sep sept",
+            "october oct",
+            "november nov",
+            "december dec",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+_MONTH = rf"(?P<{{0}}>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
+_DAY = r"(?P<{0}>[0-3]?\d)(?:st|nd|rd|th)?"
+_DATE = re.compile(
+    rf"\b(?:{_MONTH.format('month1')} {_DAY.format('day1')},? (?P<year1>\d{{4}})"
+    rf"|{_DAY.format('day2')} (?:of )?{_MONTH.format('month2')},? (?P<year2>\d{{4}}))\b"
+)
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_YEAR = re.compile(r"\d{4}")
+_LETTERS, _DIGITS = re.compile(r"[a-z]+"), re.compile(r"\d+")
+_YEAR_DIGITS = 4  # a number of as many may be of a date
+_GROUPS = re.compile(r"\d,\d")  # of thousands
+_NUMBER = r"\d+(?:[.:/-]\d+)*"
+_NOT = re.compile(r"\b(?:can(?=not\b)|(?:ca(?=n['\u2019]t\b)))|n['\u2019]t\b")
+_WORDS = {"ca": "can", "wo": "will", "sha": "shall"}  # before n't
+# What says nothing of whether two texts are one: months are numbers elsewhere, 3rd is 3, and words before n't are cut
+# otherwise.
+_BEFORE_NOT = frozenset({"cannot", "dare", "daren", "need", "mightn", "mayn", "oughtn", "shan", "ca", "wo", "sha"})
+_OF_ANY_LOOK = frozenset(stems(_MONTHS)) | {"st", "nd", "rd", "th"} | _BEFORE_NOT
+# A number as a whole, with its sign; a word; a sign that means something.
+_TOKEN = re.compile(rf"(?:(?<![\w)])[-\u2212](?=\d))?{_NUMBER}|[^\W\d_][^\W_]*|[^\w\s]|_")
+
+
+def fact_of(text: str) -> tuple[str, ...]:
+    """Return what a text says, equal for texts that say the same; empty if it is too little to be a fact."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    plain = " ".join(text.lower().split())
+    # Each of these is looked for only in a text that can have it.
+    if _YEAR.search(plain):
+        plain = _DATE.sub(_iso, plain)
+    if "," in plain:
+        plain = _GROUPED.sub(lambda found: found[0].replace(",", ""), plain)
+    if "'t" in plain or "\u2019t" in plain or "cannot" in plain:
+        plain = _NOT.sub(_spelled_out, plain)
+    fact = []
+    terms = 0
+    for token in _TOKEN.findall(plain):
+        first = token[0]
+        if first.isalpha():
+            if token not in _ARTICLES:
+                fact.append(_stem(_WORDS.get(token, token)))
+                # Scripts that put no spaces between words have several in what looks like one.
+                terms += 1 if token.isascii() else len(asked_terms(token))
+                terms -= token in STOP_WORDS
+        elif first.isdigit() or len(token) > 1:
+            fact.append(token)
+            terms += 1
+        elif _means(token):
+            fact.append(token)
+    return tuple(fact) if terms >= TERMS_MIN else ()
+
+
+def look_of(text: str, terms: Iterable[str]) -> object:
+    """Return what texts that say the same have in common, and most others have not: cheaper than what they say.
+
+    Args:
+        text: Any.
+        terms: Its `terms_of`.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    digits = _DIGITS.findall(text)
+    words = set(terms)
+    if digits or not text.isascii():
+        for mixed in [word for word in words if not (word.isalpha() and word.isascii())]:
+            words.remove(mixed)
+            if mixed.isascii() and not mixed.isdigit():
+                words.update(_LETTERS.findall(mixed))
+    if digits and (max(map(len, digits)) >= _YEAR_DIGITS or ("," in text and _GROUPS.search(text))):
+        digits = []  # they may be written otherwise
+    return tuple(digits), frozenset(words - _OF_ANY_LOOK)
+
+
+@lru_cache(_STEMS_KEPT)
+def _stem(word: str) -> str:
+    """Return the stem of a word; one that says nothing by itself stands for itself."""
+    found = stems([word])
+    return found[0] if found else word
+
+
+def _means(sign: str) -> bool:
+    """Say whether a sign tells one fact from another: of mathematics, money, a question, a letter's mark."""
+    return unicodedata.category(sign)[0] in "SM" or sign in "%?\u2030"
+
+
+def _spelled_out(found: re.Match[str]) -> str:
+    return " not" if found[0].startswith("n") else found[0] + (" " if found[0] == "can" else "")
+
+
+def _iso(found: re.Match[str]) -> str:
+    month, day, year = (found[f"{name}1"] or found[f"{name}2"] for name in ("month", "day", "year"))
+    return f"{year}-{_MONTHS[month]:02}-{int(day):02}"

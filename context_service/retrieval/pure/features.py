@@ -1,0 +1,478 @@
+"""What is seen of each candidate for an answer: features, from rows alone.
+
+The candidates are the rows that have a term of the question, and what was said right after them, since an answer seldom
+repeats the words of what it answers. Each feature is a number for each, nearly all of them between 0 and 1.
+
+BM25 counts how often terms are in a document, which is a passage (`turn`), it with the one said before (`prev`), with
+the ones before and after (`win`), or a session (`sess`). What a scope is as a whole, and in how many documents a term
+is, is known of the rows and counters (`matching`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from operator import itemgetter
+
+from context_service.retrieval.pure.marks import NUMBER, PLACE, QUESTION, TIME
+from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.rows import Matching, Row
+from context_service.retrieval.pure.terms import terms_of
+
+# BM25: how soon more of a term counts no more, and how much a long document has against it.
+_K1, _B = 1.2, 0.75
+# What stands one and two places away, of itself.
+_BESIDE, _BESIDE_2 = 0.3, 0.1
+_BIGRAM_TERMS = 2  # farther apart, terms are no phrase
+_BIGRAMS_MAX = 2
+_SESSION_PLACES = 20  # behind it all places are late
+
+# Where candidates stand in one row of numbers: those of two sessions, and what nobody said, are beside nothing.
+_SESSION_STEP, _UNSAID, _UNSAID_STEP = 10**9, 5 * 10**8, 3
+
+_COUNTED_ONE_BY_ONE = 16  # terms found in a passage: a `Counter` begins late and counts ten times as fast
+
+_Counts = Mapping[int, int]  # how often each term is there, by its number
+
+
+class Candidates:
+    """The candidates of a question, and what the features of all of them are made of. Lists have a value for each."""
+
+    def __init__(
+        self, question: Question, matching: Matching, cosines: Mapping[tuple[int, int], tuple[float, float]]
+    ) -> None:
+        self.question, self.matching, self.cosines = question, matching, cosines
+        self.totals = totals = matching.totals
+        self.passages = max(totals.passages, len(matching.rows), 1)
+        self.mean = max(totals.length / self.passages, 1.0)
+        self.rows: list[Row] = []
+        self.counts: list[_Counts] = []
+        self.sessions: list[tuple[int, int, _Counts]] = []  # the first candidate of each, the one behind, its terms
+        self._stands: list[int] = []
+
+    @classmethod
+    def read(
+        cls, question: Question, matching: Matching, cosines: Mapping[tuple[int, int], tuple[float, float]]
+    ) -> Generator[None, None, Candidates]:
+        """Return the candidates of a question, in steps."""
+        read = cls(question, matching, cosines)
+        sessions: dict[int, list[Row]] = {}
+        for row in sorted(matching.rows):
+            sessions.setdefault(row.session, []).append(row)
+        for rows in sessions.values():
+            yield from read._add_session(rows)
+        return read
+
+    def _add_session(self, rows: Sequence[Row]) -> Iterator[None]:
+        """Add the rows of a session, what was said first, in the order in which it was.
+
+        Those without a term are passed over, but for what was said right after one that has a term, and what is near by
+        its vector: nothing of them counts for others.
+        """
+        first, base = len(self.rows), len(self.sessions) * _SESSION_STEP
+        terms: dict[int, int] = {}
+        unsaid = []
+        answered = -1  # the place behind the last row that has a term
+        for row in rows:
+            yield
+            place = row.place
+            if row.found:
+                counts = _counted(row.found)
+                for number, often in counts.items():
+                    terms[number] = terms.get(number, 0) + often
+                if place is None:
+                    unsaid.append((row, counts))
+                    continue
+                answered = place + 1
+            elif place is not None and (place == answered or (row.seq, row.ordinal) in self.cosines):
+                counts = {}
+            else:
+                if (row.seq, row.ordinal) in self.cosines:
+                    unsaid.append((row, {}))
+                continue
+            self.rows.append(row)
+            self.counts.append(counts)
+            self._stands.append(base + place)
+        for number, (row, counts) in enumerate(unsaid):
+            self.rows.append(row)
+            self.counts.append(counts)
+            self._stands.append(base + _UNSAID + number * _UNSAID_STEP)
+        if len(self.rows) > first:
+            self.sessions.append((first, len(self.rows), terms))
+
+    # What stands beside what.
+
+    @cached_property
+    def behind_one(self) -> Sequence[int]:
+        """The candidates that stand right behind the one before them in the lists."""
+        stands = self._stands
+        return [one for one in range(1, len(stands)) if stands[one] - stands[one - 1] == 1]
+
+    @cached_property
+    def two_apart(self) -> Sequence[tuple[int, int]]:
+        """Pairs of candidates that stand two places apart."""
+        stands = self._stands
+        return [
+            (other, one)
+            for one in range(1, len(stands))
+            for other in (one - 1, one - 2)
+            if other >= 0 and stands[one] - stands[other] == 2
+        ]
+
+    def with_beside(self, values: Sequence[float]) -> list[float]:
+        """Return each value with a share of those that stand one and two places away."""
+        together = list(values)
+        for one in self.behind_one:
+            value, other = values[one], values[one - 1]
+            if other:
+                together[one] += _BESIDE * other
+            if value:
+                together[one - 1] += _BESIDE * value
+        for one, other in self.two_apart:
+            together[one] += _BESIDE_2 * values[other]
+            together[other] += _BESIDE_2 * values[one]
+        return together
+
+    @cached_property
+    def counts_previous(self) -> Sequence[_Counts]:
+        """Terms of each with those of what was said before it."""
+        together = list(self.counts)
+        for one in self.behind_one:
+            together[one] = _both(self.counts[one], self.counts[one - 1])
+        return together
+
+    @cached_property
+    def counts_window(self) -> Sequence[_Counts]:
+        """Terms of each with those of what was said before and after it."""
+        together = list(self.counts_previous)
+        for one in self.behind_one:
+            together[one - 1] = _both(together[one - 1], self.counts[one])
+        return together
+
+    @cached_property
+    def lengths(self) -> Sequence[float]:
+        """Terms of each."""
+        return [row.length for row in self.rows]
+
+    @cached_property
+    def lengths_previous(self) -> Sequence[float]:
+        """Terms of each and of what was said before it."""
+        return [row.length + row.length_before for row in self.rows]
+
+    @cached_property
+    def lengths_window(self) -> Sequence[float]:
+        """Terms of each and of what was said before and after it: of what is no row, as many as most have."""
+        lengths = [
+            length + (self.mean if row.place is not None and row.place + 1 < row.session_places else 0.0)
+            for row, length in zip(self.rows, self.lengths_previous, strict=True)
+        ]
+        for one in self.behind_one:
+            lengths[one - 1] += self.rows[one].length - self.mean
+        return lengths
+
+    # BM25 of each kind of document.
+
+    @cached_property
+    def bm25(self) -> list[float]:
+        """Of the passage."""
+        return self.bm25_of(self.counts, self.lengths, self.mean, self.in_turns, self.passages)
+
+    @cached_property
+    def bm25_previous(self) -> list[float]:
+        """Of the passage with what was said before it."""
+        mean = self.mean + self.totals.length_before / self.passages
+        df = self._in_documents(self.counts_previous, 2)
+        return self.bm25_of(self.counts_previous, self.lengths_previous, mean, df, self.passages)
+
+    @cached_property
+    def bm25_window(self) -> list[float]:
+        """Of the passage with what was said before and after it."""
+        mean = self.mean + (self.totals.length_before + self.totals.length_after) / self.passages
+        df = self._in_documents(self.counts_window, 3)
+        return self.bm25_of(self.counts_window, self.lengths_window, mean, df, self.passages)
+
+    @cached_property
+    def in_turns(self) -> Sequence[float]:
+        """In how many passages each term is."""
+        return self._in_documents(self.counts, 1)
+
+    def _in_documents(self, documents: Sequence[_Counts], passages: int) -> Sequence[float]:
+        """Return in how many documents of so many passages each term is."""
+        df = [0.0] * len(self.question.terms)
+        for counts in documents:
+            for number in counts:
+                df[number] += 1
+        for number, count in self.matching.estimated.items():
+            df[number] = min(max(df[number], count * passages), self.passages)
+        return df
+
+    def bm25_of(
+        self, documents: Sequence[_Counts], lengths: Sequence[float], mean: float, df: Sequence[float], count: int
+    ) -> list[float]:
+        """Return how well documents fit the question.
+
+        Args:
+            documents: Their terms.
+            lengths: Theirs, in terms.
+            mean: Of all such documents of the scope.
+            df: In how many of them each term is.
+            count: How many there are.
+        """
+        weights = [(_K1 + 1) * math.log(1 + (count - one + 0.5) / (one + 0.5)) for one in df]
+        short, by_length = _K1 * (1 - _B), _K1 * _B / max(mean, 1.0)
+        scores = []
+        for counts, length in zip(documents, lengths, strict=True):
+            score = 0.0
+            if counts:
+                slow = short + by_length * length
+                for number, often in counts.items():
+                    score += weights[number] * often / (often + slow)
+            scores.append(score)
+        return scores
+
+    def scaled(self, values: Sequence[float]) -> list[float]:
+        """Return values between 0 and 1: a passage that is no candidate has 0, as the least."""
+        least = min(values, default=0.0) if len(values) >= self.passages else 0.0
+        return _scaled(values, least)
+
+    # What the question says of the scope.
+
+    @cached_property
+    def named(self) -> tuple[Sequence[str], frozenset[int]]:
+        """The authors whose names are in the question, and the numbers of its terms that are names of authors."""
+        numbers = {term: number for number, term in enumerate(self.question.terms)}
+        names = {
+            author: {numbers[term] for term in terms_of(author) if term in numbers} for author in self.totals.authors
+        }
+        return [author for author, of in names.items() if of], frozenset().union(*names.values())
+
+    @cached_property
+    def idf(self) -> Mapping[int, float]:
+        """What each term of the question weighs, without authors' names; one that is nowhere weighs most."""
+        most = math.log(self.passages) if self.passages > 1 else 1.0
+        return {
+            number: math.log(1 + (self.passages - one + 0.5) / (one + 0.5)) if one else most
+            for number, one in enumerate(self.in_turns)
+            if number not in self.named[1]
+        }
+
+    def covered(self, documents: Sequence[_Counts]) -> list[float]:
+        """Return what share of the question's terms, by their weight, each document has."""
+        idf = self.idf
+        whole = sum(idf.values()) or 1.0
+        return [sum([idf.get(number, 0.0) for number in counts]) / whole if counts else 0.0 for counts in documents]
+
+    def marked(self, mark: int) -> list[float]:
+        """Return 1 for each that has the mark, else 0."""
+        return [1.0 if row.marks & mark else 0.0 for row in self.rows]
+
+    def none(self) -> list[float]:
+        """Return 0 for each."""
+        return [0.0] * len(self.rows)
+
+
+def _turn(candidates: Candidates) -> list[float]:
+    return candidates.scaled(candidates.bm25)
+
+
+def _prev(candidates: Candidates) -> list[float]:
+    return candidates.scaled(candidates.bm25_previous)
+
+
+def _win(candidates: Candidates) -> list[float]:
+    return candidates.scaled(candidates.bm25_window)
+
+
+def _nb(candidates: Candidates) -> list[float]:
+    return candidates.scaled(candidates.with_beside(candidates.bm25))
+
+
+def _nbp(candidates: Candidates) -> list[float]:
+    return candidates.scaled(candidates.with_beside(candidates.bm25_previous))
+
+
+def _sess(candidates: Candidates) -> list[float]:
+    totals, sessions = candidates.totals, candidates.sessions
+    count = max(totals.sessions, len(sessions), 1)
+    df = [0.0] * len(candidates.question.terms)
+    for _, _, terms in sessions:
+        for number in terms:
+            df[number] += 1
+    for number, passages in candidates.matching.estimated.items():
+        df[number] = min(max(df[number], passages), count)
+    lengths = [candidates.rows[first].session_length for first, _, _ in sessions]
+    scores = candidates.bm25_of([terms for _, _, terms in sessions], lengths, totals.length / count, df, count)
+    scaled = _scaled(scores, min(scores, default=0.0) if len(sessions) == count else 0.0)
+    values = candidates.none()
+    for (first, behind, _), score in zip(sessions, scaled, strict=True):
+        values[first:behind] = [score] * (behind - first)
+    return values
+
+
+def _spk(candidates: Candidates) -> list[float]:
+    named, _ = candidates.named
+    if len(named) != 1:
+        return candidates.none()
+    return [1.0 if row.author == named[0] else 0.0 for row in candidates.rows]
+
+
+def _said(candidates: Candidates) -> list[float]:
+    return [0.0 if row.place is None else 1.0 for row in candidates.rows]
+
+
+def _time(candidates: Candidates) -> list[float]:
+    days = candidates.question.days
+    if not days:
+        return candidates.none()
+    said = [row.said_at.date() for row in candidates.rows]
+    closeness = {date: max(day.closeness(date) for day in days) for date in set(said)}
+    return [closeness[date] for date in said]
+
+
+def _covp(candidates: Candidates) -> list[float]:
+    return candidates.covered(candidates.counts_previous)
+
+
+def _covw(candidates: Candidates) -> list[float]:
+    return candidates.covered(candidates.counts_window)
+
+
+def _maxidf(candidates: Candidates) -> list[float]:
+    idf = candidates.idf
+    most = max(idf.values(), default=1.0) or 1.0
+    return [max([idf.get(number, 0.0) for number in counts]) / most if counts else 0.0 for counts in candidates.counts]
+
+
+def _bigram(candidates: Candidates) -> Generator[None, None, list[float]]:
+    question, (_, names) = candidates.question, candidates.named
+    numbers = {term: number for number, term in enumerate(question.terms)}
+    asked = [numbers[term] for term in question.words if numbers[term] not in names]
+    pairs = set(pairwise(asked))
+    values = candidates.none()
+    for one, row in enumerate(candidates.rows):
+        found = row.found
+        if len(found) < 2:
+            continue
+        yield
+        there = set()
+        for start, (place, number) in enumerate(found):
+            for other_place, other in found[start + 1 : start + 1 + _BIGRAM_TERMS]:
+                if other_place - place <= _BIGRAM_TERMS and (number, other) in pairs:
+                    there.add((number, other))
+        values[one] = min(len(there), _BIGRAMS_MAX) / _BIGRAMS_MAX
+    return values
+
+
+def _isq(candidates: Candidates) -> list[float]:
+    return candidates.marked(QUESTION)
+
+
+def _prevq(candidates: Candidates) -> list[float]:
+    asks, turn, values = candidates.marked(QUESTION), _turn(candidates), candidates.none()
+    for one in candidates.behind_one:
+        values[one] = asks[one - 1] * turn[one - 1]
+    return values
+
+
+def _len(candidates: Candidates) -> list[float]:
+    return _scaled([math.log1p(length) for length in candidates.lengths], 0.0)
+
+
+def _when(candidates: Candidates) -> list[float]:
+    return candidates.marked(TIME) if candidates.question.asks_when else candidates.none()
+
+
+def _num(candidates: Candidates) -> list[float]:
+    return candidates.marked(NUMBER) if candidates.question.asks_number else candidates.none()
+
+
+def _loc(candidates: Candidates) -> list[float]:
+    return candidates.marked(PLACE) if candidates.question.asks_place else candidates.none()
+
+
+def _sesspos(candidates: Candidates) -> list[float]:
+    return [min(row.place or 0, _SESSION_PLACES) / _SESSION_PLACES for row in candidates.rows]
+
+
+def _cos(candidates: Candidates) -> list[float]:
+    return _cosines(candidates, 0)
+
+
+def _cosw(candidates: Candidates) -> list[float]:
+    return _cosines(candidates, 1)
+
+
+def _cosines(candidates: Candidates, which: int) -> list[float]:
+    known = [cosines[which] for cosines in candidates.cosines.values()]
+    if not known:
+        return candidates.none()
+    least = min(known)
+    values = [candidates.cosines.get((row.seq, row.ordinal), (least, least))[which] for row in candidates.rows]
+    return _scaled(values, least)
+
+
+# What profiles may name.
+FEATURES: Mapping[str, Callable[[Candidates], list[float] | Generator[None, None, list[float]]]] = {
+    "turn": _turn,  # BM25 of the passage
+    "prev": _prev,  # with what was said before it
+    "win": _win,  # with what was said before and after it
+    "nb": _nb,  # `turn`, with a share of what stands beside
+    "nbp": _nbp,  # `prev`, with a share of what stands beside
+    "sess": _sess,  # BM25 of its session
+    "spk": _spk,  # its author is the one whom the question names
+    "said": _said,  # somebody said it: no call of a tool, nor its result
+    "time": _time,  # it was said when the question says
+    "covp": _covp,  # share of the question in `prev`
+    "covw": _covw,  # share of the question in `win`
+    "maxidf": _maxidf,  # the rarest of the question's terms is in it
+    "bigram": _bigram,  # terms stand together as in the question
+    "isq": _isq,  # it asks something
+    "prevq": _prevq,  # what was said before asks something, in words of the question
+    "len": _len,  # it says much
+    "when": _when,  # it has a time, and the question asks for one
+    "num": _num,  # it has a number, and the question asks for one
+    "loc": _loc,  # it has a place, and the question asks for one
+    "sesspos": _sesspos,  # it is late in its session
+    "cos": _cos,  # it means what the question means
+    "cosw": _cosw,  # it does, with what was said before it
+}
+
+
+def feature(name: str, candidates: Candidates) -> Generator[None, None, list[float]]:
+    """Return a feature of each candidate, in steps of some milliseconds."""
+    values = FEATURES[name](candidates)
+    yield
+    return values if isinstance(values, list) else (yield from values)
+
+
+def _counted(found: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """Return how often each term was found."""
+    if len(found) > _COUNTED_ONE_BY_ONE:
+        return Counter(map(itemgetter(1), found))
+    counts: dict[int, int] = {}
+    for _, number in found:
+        counts[number] = counts.get(number, 0) + 1
+    return counts
+
+
+def _both(one: _Counts, other: _Counts) -> _Counts:
+    """Return the terms of two texts as one."""
+    if not other:
+        return one
+    if not one:
+        return other
+    together = dict(one)
+    for number, often in other.items():
+        together[number] = together.get(number, 0) + often
+    return together
+
+
+def _scaled(values: Sequence[float], least: float) -> list[float]:
+    """Return values as shares of the way from the least to the most; 0 if they are all the same."""
+    span = max(values, default=0.0) - least
+    if span <= 0:
+        return [0.0] * len(values)
+    return [(value - least) / span for value in values]

@@ -1,0 +1,118 @@
+"""What a part of a message is found by: its text, or what its JSON says, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+from context_service.kernel.parts import Part
+
+RECORD = "record"  # that a part points at: what it says is read behind the message
+KINDS = ("text", "data", "tool_call", "tool_result", "file", RECORD)
+
+_PATH_CHARS_MAX = 200  # of a line; of a longer path, its end
+# What paths may have together, beside the document: nested, each leaf would repeat all that it is in.
+_PATHS_CHARS_MIN = 4_096
+_PATHS_SHARE = 2
+
+
+class PartText(NamedTuple):
+    """A text that passages are cut from."""
+
+    kind: str  # one of KINDS
+    text: str
+
+
+def part_text(part: Part) -> PartText | None:
+    """Return what a part is found by; None of reasoning, if there is nothing, or its metadata say `"index": false`.
+
+    JSON gives a line for each leaf, `path = value`, so its values and its keys are found, and a text in it as it is.
+    What a part points at is not read here: of a file and an address there is the name.
+    """
+    if part.reasoning is not None or not is_indexed(part.metadata_json):
+        return None
+    if part.text is not None:
+        kind, text = "text", part.text
+    elif part.data_json is not None:
+        kind, text = "data", json_text(part.data_json)
+    elif part.tool_call is not None:
+        kind, text = "tool_call", f"{part.tool_call.name}\n{json_text(part.tool_call.arguments_json)}"
+    elif part.tool_result is not None:
+        kind, text = "tool_result", json_text(part.tool_result.content_json)
+        text = f"error\n{text}" if part.tool_result.is_error else text
+    else:
+        kind, text = "file", part.url or ""
+    if part.file_name:
+        text = f"{part.file_name}\n{text}"
+    return PartText(kind, text) if text and not text.isspace() else None
+
+
+def json_text(document: str) -> str:
+    """Return the leaves of a JSON document, a line each; a single text as it is; what is not JSON as it is.
+
+    Lists of plain values are one line. The text is a few times the size of the document at most.
+    """
+    if not document:
+        return ""
+    try:
+        value = orjson.loads(document)
+    except orjson.JSONDecodeError:
+        return document
+    if isinstance(value, str):
+        return value
+    return "\n".join(_lines(value, max(_PATHS_CHARS_MIN, _PATHS_SHARE * len(document))))
+
+
+def _lines(document: Any, paths_chars: int) -> Iterator[str]:
+    """Yield a line for each leaf, in the order of the document.
+
+    Args:
+        document: Parsed JSON, nested however deeply: no call is made for a level.
+        paths_chars: What paths may have together. Behind that a line has its own key only, and each key its own line.
+    """
+    stack: list[tuple[str, str, Any]] = [("", "", document)]  # path, key, value
+    while stack:
+        path, key, value = stack.pop()
+        inside: list[tuple[str, Any]] | None = None
+        if isinstance(value, dict) and value:
+            inside = [(name, one) for name, one in value.items()]
+        elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
+            inside = [(f"[{number}]", one) for number, one in enumerate(value)]
+        paths_chars -= len(path)
+        name = path if paths_chars > 0 else key
+        if inside is None:
+            said = _said(value)
+            yield f"{name} = {said}" if name and said else name or said
+            continue
+        if paths_chars <= 0 and key:
+            yield key
+        stack.extend((_path(path, name, paths_chars), name, one) for name, one in reversed(inside))
+
+
+def _path(path: str, name: str, paths_chars: int) -> str:
+    if paths_chars <= 0:
+        return name
+    longer = f"{path}{name}" if name.startswith("[") or not path else f"{path}.{name}"
+    return longer[-_PATH_CHARS_MAX:] if len(longer) > _PATH_CHARS_MAX + len(name) else longer
+
+
+def _said(value: Any) -> str:
+    """Return a plain value, or several."""
+    if isinstance(value, list):
+        return ", ".join(map(_said, value))
+    if isinstance(value, str):
+        return value
+    return "" if value == {} else orjson.dumps(value).decode()
+
+
+def is_indexed(metadata_json: str) -> bool:
+    """Say whether a part is to be found: unless its metadata say `"index": false`."""
+    if '"index"' not in metadata_json:
+        return True
+    try:
+        metadata = orjson.loads(metadata_json)
+    except orjson.JSONDecodeError:
+        return True
+    return not (isinstance(metadata, dict) and metadata.get("index") is False)

@@ -1,0 +1,53 @@
+"""A text as pieces that are found: cut at sentences and paragraphs, each with its terms, and each once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from uuid import UUID
+
+from context_service.retrieval.pure.cuts import cut
+from context_service.retrieval.pure.marks import marks_of
+from context_service.retrieval.pure.terms import masks, terms_of
+
+
+class Piece(NamedTuple):
+    """A passage of a text, before it is placed."""
+
+    text: str
+    terms: tuple[str, ...]
+    marks: int
+
+
+class NumberedPiece(NamedTuple):
+    """One with what stands for its terms in a scope."""
+
+    piece: Piece
+    numbers: list[int]
+
+
+def pieces(text: str, *, count: Callable[[str], int], name: str = "") -> Iterator[Piece]:
+    """Yield the pieces of a text that have a term, in its order; what it says again and again comes once.
+
+    Args:
+        text: Any.
+        count: Counts the tokens of a text.
+        name: Found with each piece, such as its author's: who said something is asked for as often as what was said.
+    """
+    seen: set[tuple[str, ...]] = set()
+    for start, end in cut(text, count):
+        piece = text[start:end].strip()
+        terms = tuple(terms_of(f"{name}: {piece}" if name else piece))
+        if terms and terms not in seen:
+            seen.add(terms)
+            yield Piece(piece, terms, marks_of(piece))
+
+
+def numbered(text: str, scope_id: UUID, *, count: Callable[[str], int], pieces_max: int) -> list[NumberedPiece]:
+    """Return the first pieces of a long text with their numbers in a scope: work for a thread of its own."""
+    found: list[NumberedPiece] = []
+    for piece in pieces(text, count=count):
+        if len(found) == pieces_max:
+            break
+        found.append(NumberedPiece(piece, masks(scope_id, piece.terms)))
+    return found

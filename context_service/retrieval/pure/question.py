@@ -1,0 +1,143 @@
+"""What a question asks for: its terms, the dates it names, and whether it asks when, how many or where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching
+from context_service.retrieval.pure.slips import is_tried
+from context_service.retrieval.pure.terms import asked_terms, asked_words, stems
+
+CHARS_MAX = 20_000  # of a question that are looked at
+# Each passage's day is compared with each date: a date .3 us. Months and years multiply.
+DAYS_MAX, NAMED_MAX = 32, 2_000
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = re.compile(
+    r"\b(?:(?P<day_before>\d{1,2})(?:st|nd|rd|th)?\s(?:of\s)?)?"
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b"
+    r"(?:\.?\s(?P<day_behind>\d{1,2})(?:st|nd|rd|th)?\b(?![:\d]))?",
+    re.IGNORECASE,
+)
+_VERBS_TOO = frozenset({"may", "march", "mar"})  # alone they are months only behind one of these
+_BEFORE_MONTH = re.compile(r"\b(?:in|of)\s$", re.IGNORECASE)
+_ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+
+_ASKS_WHEN = re.compile(r"\s*(?:when|what\s(?:date|year|month|day)|how\slong)\b", re.IGNORECASE)
+_ASKS_NUMBER = re.compile(r"\bhow\s(?:many|much|old|often|long)\b", re.IGNORECASE)
+_ASKS_PLACE = re.compile(r"\b(?:where|country|city|place|state)\b", re.IGNORECASE)
+
+
+class Day(NamedTuple):
+    """A date as a question names it: 0 is what it does not say."""
+
+    year: int
+    month: int
+    day: int
+
+    def closeness(self, said: date) -> float:
+        """Return how well a date fits: 1 all that is named, .5 the month of a day, or a year alone; else 0."""
+        if self.year and self.year != said.year:
+            return 0.0
+        if not self.month:
+            return 0.5
+        if self.month != said.month:
+            return 0.0
+        return 1.0 if self.day in (0, said.day) else 0.5
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked.
+
+    Attributes:
+        text: As the caller wrote it, the first `CHARS_MAX` characters.
+        words: Its terms in their order.
+    """
+
+    text: str
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Question:
+        """Return the question of a text: any message is one."""
+        text = text[:CHARS_MAX]
+        return cls(text=text, words=tuple(asked_terms(text)))
+
+    def missing(self, matching: Matching) -> list[str]:
+        """Return its words that no passage has, without those for which nothing else may stand.
+
+        Args:
+            matching: What was found by `terms`.
+        """
+        there = {number for row in matching.rows for _, number in row.found} | matching.estimated.keys()
+        gone = {term for number, term in enumerate(self.terms[:ASKED_TERMS_MAX]) if number not in there}
+        words = dict.fromkeys(word for word, term in self._spelled if term in gone and is_tried(word))
+        return [word for word in words if not _MONTH.fullmatch(word)]
+
+    def meaning(self, meant: Mapping[str, Sequence[str]]) -> Question:
+        """Return the question with other words in the place of some.
+
+        Args:
+            meant: The words that may be meant, by the word that is there.
+        """
+        words = [one for word, term in self._spelled for one in (stems(meant.get(word, ())) or [term])]
+        return Question(text=self.text, words=tuple(words))
+
+    @cached_property
+    def _spelled(self) -> Sequence[tuple[str, str]]:
+        """Its words as they are written, each with its term."""
+        return asked_words(self.text)
+
+    @cached_property
+    def terms(self) -> Sequence[str]:
+        """Its different terms, in the order in which they come first: a row tells by their numbers which it has."""
+        return list(dict.fromkeys(self.words))
+
+    @cached_property
+    def days(self) -> Sequence[Day]:
+        """The dates that it names, the first `DAYS_MAX`."""
+        return list(islice(dict.fromkeys(islice(self._named_days(), NAMED_MAX)), DAYS_MAX))
+
+    def _named_days(self) -> Iterator[Day]:
+        """Yield the dates that it names, as often as it does; each month once for each year."""
+        for found in _ISO_DATE.finditer(self.text):
+            yield Day(*map(int, found.groups()))
+        rest = _ISO_DATE.sub(" ", self.text)
+        years = list(dict.fromkeys(int(year) for year in _YEAR.findall(rest))) or [0]
+        months = [found for found in _MONTH.finditer(rest) if _is_month(found, rest)]
+        for found in months:
+            day = int(found["day_behind"] or found["day_before"] or 0)
+            for year in years:
+                yield Day(year, _MONTHS.index(found["month"][:3].lower()) + 1, day)
+        if not months and years != [0]:
+            yield from (Day(year, 0, 0) for year in years)
+
+    @cached_property
+    def asks_when(self) -> bool:
+        """Whether the answer is a time."""
+        return bool(_ASKS_WHEN.match(self.text))
+
+    @cached_property
+    def asks_number(self) -> bool:
+        """Whether the answer is a number."""
+        return bool(_ASKS_NUMBER.search(self.text))
+
+    @cached_property
+    def asks_place(self) -> bool:
+        """Whether the answer is a place."""
+        return bool(_ASKS_PLACE.search(self.text))
+
+
+def _is_month(found: re.Match[str], text: str) -> bool:
+    if found["month"].lower() not in _VERBS_TOO or found["day_before"] or found["day_behind"]:
+        return True
+    return bool(_BEFORE_MONTH.search(text, max(0, found.start() - 4), found.start()))

@@ -1,0 +1,122 @@
+"""Markdown as sections, and sections as what a page is found by. Values in, values out.
+
+A section begins at a heading that is marked by `#`, and ends at the next one, whatever its level; what is fenced is
+text. Each is cut by itself, and found by the page's title and by the headings above it, too: a paragraph that says
+"within 30 days" stands below "Refunds".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from context_service.retrieval.pure.marks import marks_of
+from context_service.retrieval.pure.pieces import Piece, pieces
+from context_service.retrieval.pure.terms import terms_of
+
+HEADING_CHARS_MAX = 200  # of a heading with those above it; more is cut
+BETWEEN = " > "
+
+_LEVEL_MAX = 6
+_INDENT_MAX = 3  # spaces; what has more is code
+_FENCE_CHARS_MIN = 3
+
+
+class Section(NamedTuple):
+    """What stands below a heading, up to the next one."""
+
+    heading: str  # with those above it; empty: what comes before the first one
+    text: str
+    start: int = 0  # where that begins in the whole, in characters
+
+
+class PagePiece(NamedTuple):
+    """A passage of a page, before it is placed."""
+
+    section: int  # by its number, from 0
+    piece: Piece
+
+
+def sections(markdown: str) -> Iterator[Section]:
+    """Yield the sections of a text in its order; the first has no heading, and may be empty."""
+    above: list[tuple[int, str]] = []  # levels that grow
+    lines: list[str] = []
+    heading, fence, start, end = "", "", 0, 0
+    for line in markdown.splitlines(keepends=True):
+        end += len(line)
+        mark = _fence(line)
+        if fence:
+            if mark.startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+        elif mark:
+            fence = mark
+        elif (found := _heading(line)) is not None:
+            yield Section(heading, "".join(lines), start)
+            start = end
+            level, text = found
+            above = [*((other, said) for other, said in above if other < level), (level, text)]
+            heading, lines = BETWEEN.join(said for _, said in above if said)[:HEADING_CHARS_MAX].strip(), []
+            continue
+        lines.append(line)
+    yield Section(heading, "".join(lines), start)
+
+
+def cut(
+    title: str, aliases: Sequence[str], parts: Sequence[Section], *, count: Callable[[str], int]
+) -> Iterator[PagePiece]:
+    """Yield what a page is found by: of each page one piece at least, which its aliases find, too.
+
+    Args:
+        title: Of the page.
+        aliases: What it is called besides.
+        parts: Its sections.
+        count: Counts the tokens of a text.
+    """
+    also = tuple(terms_of(" ".join(aliases)))
+    is_first = True
+    seen: set[tuple[str, ...]] = set()
+    for number, part in enumerate(parts):
+        name = BETWEEN.join(filter(None, (title, part.heading)))
+        found = list(pieces(part.text, count=count, name=name)) if part.text.strip() else []
+        if not found and part.heading:
+            found = [_named(part.heading, name)]
+        for piece in found:
+            if piece.terms in seen:
+                continue
+            seen.add(piece.terms)
+            yield PagePiece(number, piece._replace(terms=piece.terms + also) if is_first else piece)
+            is_first = False
+    if is_first:
+        yield PagePiece(0, _named(title, " ".join([title, *aliases])))
+
+
+def _named(text: str, name: str) -> Piece:
+    return Piece(text, tuple(terms_of(name)), marks_of(text))
+
+
+def _heading(line: str) -> tuple[int, str] | None:
+    """Return the level and the text of a heading; None: the line is none."""
+    text = line.strip()
+    if not text.startswith("#") or _indent(line) > _INDENT_MAX:
+        return None
+    rest = text.lstrip("#")
+    level = len(text) - len(rest)
+    if level > _LEVEL_MAX or (rest and not rest[0].isspace()):
+        return None
+    closed = rest.rstrip("#")
+    if closed != rest and (not closed or closed[-1].isspace()):
+        rest = closed
+    return level, " ".join(rest[: 2 * HEADING_CHARS_MAX].split())[:HEADING_CHARS_MAX]
+
+
+def _fence(line: str) -> str:
+    """Return the marks with which a line opens or closes a fence; empty: it does not."""
+    text = line.lstrip(" ")
+    if text[:1] not in ("`", "~") or _indent(line) > _INDENT_MAX:
+        return ""
+    marks = text[: len(text) - len(text.lstrip(text[0]))]
+    return marks if len(marks) >= _FENCE_CHARS_MIN else ""
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))

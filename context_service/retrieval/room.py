@@ -1,0 +1,55 @@
+"""Composition of the room retrieval: opens what only it needs, and returns its servicer and what others use."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from functools import partial
+
+from context_service.kernel.ground import Ground
+from context_service.retrieval.documents.reading import DocumentReader
+from context_service.retrieval.rules.meaning import Meaning
+from context_service.retrieval.rules.vectors import Worker
+from context_service.retrieval.store.nearest import Nearest
+from context_service.retrieval.store.passage_vectors import PassageVectorMaking
+from context_service.settings import Settings
+from service_runtime import background
+
+
+def document_reader_of(settings: Settings, *, bytes_max: int | None = None) -> DocumentReader:
+    """Return what reads texts of files.
+
+    Args:
+        settings: Of one child process.
+        bytes_max: Memory of all children together; None: of a command, which holds nothing for callers.
+    """
+    return DocumentReader(
+        memory_bytes_max=settings.document_parser_memory_bytes_max,
+        together_bytes_max=bytes_max,
+        timeout_s=settings.document_parser_timeout_s,
+    )
+
+
+def meaning_of(ground: Ground) -> Meaning | None:
+    """Return what compares by meaning, where there is an embedder."""
+    if ground.embedder is None or ground.questions is None:
+        return None
+    nearest = Nearest(ground.database, model=ground.embedder.model, unrelated=ground.embedder.unrelated)
+    return Meaning(questions=ground.questions, nearest=nearest)
+
+
+async def keep_making(settings: Settings, worker: Worker, stack: AsyncExitStack) -> None:
+    """Make vectors in the background, until the stack ends."""
+    await stack.enter_async_context(background.keeping(partial(worker.keep_making, settings.embedding_interval_s)))
+
+
+async def keep_making_passage_vectors(ground: Ground, kind: str, stack: AsyncExitStack) -> None:
+    """Embed passages of one kind of scope, if there is an embedder."""
+    if ground.embedder is None:
+        return
+    making = PassageVectorMaking(
+        ground.database,
+        kind,
+        ground.embedder,
+        text_chars=ground.settings.embedding_text_chars,
+    )
+    await keep_making(ground.settings, making, stack)

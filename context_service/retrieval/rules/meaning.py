@@ -1,0 +1,73 @@
+"""Questions compared with passages by what they mean, and the rows that are near and say no word of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from context_service.kernel.llm.questions import NoVector, QuestionVectors
+from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.rows import Matching
+from context_service.retrieval.store.nearest import Near, Nearest, Place
+from context_service.retrieval.store.passages import Passages, Scope
+from service_runtime.auth import Principal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """Compares texts by what they mean."""
+
+    questions: QuestionVectors
+    nearest: Nearest
+
+    async def vector(self, text: str, principal: Principal) -> tuple[Sequence[float] | None, str]:
+        """Return the vector of a text that somebody asks, or why there is none."""
+        try:
+            return await self.questions.of(text, tenant_id=principal.tenant_id), ""
+        except NoVector as error:
+            return None, str(error)
+
+    async def near(
+        self,
+        vector: Sequence[float],
+        question: Question,
+        matching: Matching,
+        *,
+        passages: Passages,
+        scope: Scope,
+        principal: Principal,
+        places: Sequence[Place],
+        seq_from: int,
+        seq_to: int,
+    ) -> tuple[Near | None, Matching]:
+        """Return how near passages are, and the rows with those that are near and say no word of the question's.
+
+        None: none has a vector, and words are all.
+
+        Args:
+            vector: The question's.
+            question: What is asked.
+            matching: What its words find.
+            passages: Where the scope is.
+            scope: Where to look.
+            principal: Who asks.
+            places: Of the passages that are compared whatever they are.
+            seq_from: Where the nearest are looked for: from here.
+            seq_to: To here.
+        """
+        near = await self.nearest.to(
+            vector,
+            principal=principal,
+            scope=scope,
+            whole=matching.is_whole,
+            places=places,
+            seq_from=seq_from,
+            seq_to=seq_to,
+        )
+        if not near.cosines:
+            return None, matching
+        unread = near.nearest - {(row.seq, row.ordinal) for row in matching.rows}
+        if unread:
+            rows = await passages.at(principal, scope, question.terms, sorted(unread))
+            matching = replace(matching, rows=[*matching.rows, *rows])
+        return near, matching

@@ -1,0 +1,129 @@
+"""The way from a question to the best passages of a scope, for everything that is searched by passages.
+
+Ask for the vector and the terms of the question, read the rows that match, compare vectors where there is an embedder,
+rank. Callers choose the profile, what is wanted, and what of the places near a match counts as an answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from context_service.retrieval.profiles import DEFAULT, profile
+from context_service.retrieval.pure.marks import QUESTION
+from context_service.retrieval.pure.ranking import Ranked, ranking
+from context_service.retrieval.pure.rows import Row
+from context_service.retrieval.rules import candidates
+from context_service.retrieval.rules.meaning import Meaning
+from context_service.retrieval.store.nearest import Place
+from context_service.retrieval.store.passages import Passages, Scope
+from service_runtime.auth import Principal
+from service_runtime.calls import in_slices
+
+_T = TypeVar("_T")
+
+_SEQ_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """What was found, the best first."""
+
+    ranked: Sequence[Ranked]
+    by_meaning: bool  # else by words alone
+    error: str  # why, where there is an embedder
+
+
+async def best(
+    passages: Passages,
+    meaning: Meaning | None,
+    scope: Scope,
+    text: str,
+    *,
+    wanted: Callable[[Row], bool],
+    limit: int,
+    principal: Principal,
+    profile_name: str = DEFAULT,
+    with_features: bool = False,
+    with_replies: bool = False,
+    always: Collection[Place] = (),
+    seq_from: int = 0,
+    seq_to: int = _SEQ_MAX,
+) -> Best:
+    """Return the passages of a scope that answer a question, or that are near to it by what they mean.
+
+    Args:
+        passages: Where they are.
+        meaning: Compares texts by what they mean; None: words are all.
+        scope: Where to look.
+        text: The question.
+        wanted: Whether a passage may be answered.
+        limit: Passages.
+        principal: Who asks.
+        profile_name: Of the profile that ranks them.
+        with_features: Whether the shares of their scores are returned.
+        with_replies: Whether a passage right after a question that was found is one, too.
+        always: Places of passages that are ranked and returned even if they are neither found nor `wanted`.
+        seq_from: Where those that are near by meaning begin.
+        seq_to: Where they end.
+    """
+    vector, error = await meaning.vector(text, principal) if meaning else (None, "")
+    question, matching = await candidates.asked(passages, principal, scope, text)
+    near, replies = None, _replies(matching.rows) if with_replies else set()
+    if vector and meaning:
+        near, matching = await meaning.near(
+            vector,
+            question,
+            matching,
+            passages=passages,
+            scope=scope,
+            principal=principal,
+            places=[
+                (row.seq, row.ordinal) for row in matching.rows if row.found or (row.session, row.place) in replies
+            ],
+            seq_from=seq_from,
+            seq_to=seq_to,
+        )
+        replies = _replies(matching.rows) if with_replies else set()
+    nearest = near.nearest if near else frozenset()
+
+    def is_wanted(row: Row) -> bool:
+        place = row.seq, row.ordinal
+        answers = bool(row.found) or (row.session, row.place) in replies or place in nearest
+        return place in always or (answers and wanted(row))
+
+    found = await in_slices(
+        ranking(
+            question,
+            matching,
+            profile(profile_name),
+            cosines=near.cosines if near else None,
+            wanted=is_wanted,
+            limit=limit,
+            with_features=with_features,
+        )
+    )
+    return Best(ranked=found, by_meaning=near is not None, error=error)
+
+
+def _replies(rows: Sequence[Row]) -> set[tuple[int, int | None]]:
+    """Return the places after questions that have a term of ours: "Rex." answers for the dog and says no word of it.
+
+    Other neighbours of a match count for the ranking and are no answers: they would fill the budget with talk.
+    """
+    return {
+        (row.session, row.place + 1) for row in rows if row.found and row.place is not None and row.marks & QUESTION
+    }
+
+
+def few_of_each(found: Iterable[_T], owner: Callable[[_T], Hashable], *, each_max: int) -> list[_T]:
+    """Return what was found, in its order, `each_max` of each owner: one that says much does not crowd out others."""
+    taken: list[_T] = []
+    of_owner: Counter[Hashable] = Counter()
+    for one in found:
+        of_owner[owner(one)] += 1
+        if of_owner[owner(one)] <= each_max:
+            taken.append(one)
+    return taken

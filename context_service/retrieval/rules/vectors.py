@@ -1,0 +1,195 @@
+"""Vectors of texts, made in the background of what was written.
+
+A write that changes a text owes its vector: a row in the outbox, in its own transaction. The worker claims rows, asks
+the embedder, and stores what it made in a transaction that locks the owner of the text and strikes the row out. The
+order of locks is the same everywhere: the owner, then its row. Work is never given up: what fails is tried again, ever
+more rarely, and the owner says why.
+
+What owns texts that change is of a room's knowing: records are, and each room that comes with more brings its
+`TextOwners`. Passages never change, and are many: they have a worker of their own (`passage_vectors`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from context_service.kernel.llm.embeddings import (
+    Embedder,
+    EmbedderFailed,
+    EmbedderMisconfigured,
+    Embedding,
+    TextRefused,
+)
+from contextkeep.errors import ContextKeepError
+from service_runtime import background
+from service_runtime.outbox import Outbox, Owed
+from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.tenants import Rounds
+
+_log = logging.getLogger("embedding")
+
+BATCH = 16  # texts of a request
+DELAY_S = 1.0  # after a first failure; then twice as long each time
+DELAY_S_MAX = 3600.0  # of one text
+PAUSE_S_MAX = 60.0  # of a worker whose endpoint does not answer
+FAILED_ATTEMPTS = 5  # so many failures make an owner FAILED; it is tried further
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeVector:
+    """A vector that was made here, and of which text."""
+
+    embedding: Embedding
+    text_sha256: bytes
+
+
+class TextOwners(Protocol):
+    """Things of one kind that have texts: what they do for their vectors. Those of one are made and stored together."""
+
+    topic: str  # of the outbox, where their ids are
+
+    async def texts(self, tenant: Tenant, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[str]]:
+        """Return the texts of those that are still there."""
+
+    async def lock(self, transaction: Transaction, owner_id: UUID) -> bool:
+        """Lock one until the transaction ends; False if it is gone."""
+
+    async def put(self, transaction: Transaction, owner_id: UUID, vectors: Sequence[MadeVector]) -> None:
+        """Store the vectors of all texts of a locked one, in their order, instead of those it has."""
+
+    async def tell(self, transaction: Transaction, owner_id: UUID, error: str, *, failed: bool) -> None:
+        """Let a locked one say what went wrong, and with `failed` that it may stay so."""
+
+
+class Worker(ABC):
+    """Makes vectors of what is owed, tenant by tenant.
+
+    Args:
+        database: Where it is owed.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._rounds = Rounds(database, self.make_some, ends_at=EmbedderFailed)
+
+    @abstractmethod
+    async def make_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Make a batch of what is due of a tenant; return of how much it was stored, and whether there may be more.
+
+        Raises:
+            EmbedderFailed: the embedder does not answer as it should. What was claimed is tried again later.
+        """
+
+    async def keep_making(self, interval_s: float) -> None:
+        """Make what is due, until cancelled; longer and longer pauses while the embedder does not answer."""
+        failures = 0
+        while True:
+            pause_s = interval_s
+            try:
+                await self.make_due()
+                failures = 0
+            except EmbedderFailed as error:
+                failures += 1
+                pause_s = max(interval_s, error.retry_after_s, min(DELAY_S * 2.0 ** min(failures, 20), PAUSE_S_MAX))
+                _log.warning("embedder failed", extra={"error": str(error), "pause_s": pause_s})
+            except ContextKeepError as error:
+                _log.warning("embedding failed", extra={"error": str(error)})
+            except Exception:
+                _log.exception("embedding failed")  # the next pass may do better
+            await asyncio.sleep(background.apart(pause_s, 0.75, 1.25))
+
+    async def make_due(self) -> int:
+        """Make what is due, a batch of each tenant in turn; return how many vectors were stored.
+
+        Raises:
+            EmbedderFailed: the embedder does not answer as it should. What was claimed is tried again later.
+            Unavailable: Postgres does not answer.
+        """
+        return await self._rounds.run()
+
+
+class VectorMaking(Worker):
+    """The worker of one kind of owners; any number of replicas may run it at once.
+
+    Args:
+        database: Where owners and outbox are.
+        owners: Whose texts.
+        embedder: What makes the vectors.
+        text_chars: So much of a text is embedded.
+    """
+
+    def __init__(self, database: Database, owners: TextOwners, embedder: Embedder, *, text_chars: int) -> None:
+        super().__init__(database)
+        self._owners = owners
+        self._embedder = embedder
+        self._outbox = Outbox("context", owners.topic)
+        self._text_chars = text_chars
+
+    async def make_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Make those of a batch of owners; return of how many they were stored, and whether there may be more."""
+        async with self._outbox.claimed(tenant, count_max=BATCH) as claimed:
+            stored = await self._make(tenant, claimed) if claimed else 0
+        return stored, len(claimed) == BATCH
+
+    async def _make(self, tenant: Tenant, claimed: Sequence[Owed]) -> int:
+        """Store the vectors of claimed work; return of how much."""
+        texts = await self._owners.texts(tenant, [owed.subject_id for owed in claimed])
+        of_each = [[text[: self._text_chars] for text in texts.get(owed.subject_id, ())] for owed in claimed]
+        try:
+            made = iter(await self._made([text for of_one in of_each for text in of_one]))
+        except EmbedderFailed as error:
+            for owed in claimed:
+                failed = isinstance(error, EmbedderMisconfigured) or owed.attempts >= FAILED_ATTEMPTS
+                delay_s = max(error.retry_after_s, min(DELAY_S * 2.0 ** min(owed.attempts, 20), DELAY_S_MAX))
+                await self._tell(tenant, owed, str(error), failed=failed, delay_s=delay_s)
+            raise
+        except TextRefused as error:
+            if len(claimed) > 1:  # whose it is, each alone will tell
+                return sum([await self._make(tenant, [owed]) for owed in claimed])
+            await self._tell(tenant, claimed[0], str(error), failed=True, delay_s=DELAY_S_MAX)
+            return 0
+        return sum(
+            [
+                await self._store(tenant, owed, [next(made) for _ in of_one])
+                for owed, of_one in zip(claimed, of_each, strict=True)
+            ]
+        )
+
+    async def _made(self, texts: Sequence[str]) -> list[MadeVector]:
+        """Return the vectors of texts, in their order, asking for a batch of them at a time."""
+        made: list[MadeVector] = []
+        for start in range(0, len(texts), BATCH):
+            batch = texts[start : start + BATCH]
+            made += [
+                MadeVector(embedding=embedding, text_sha256=hashlib.sha256(text.encode()).digest())
+                for text, embedding in zip(batch, await self._embedder.embed(batch), strict=True)
+            ]
+        return made
+
+    async def _store(self, tenant: Tenant, owed: Owed, vectors: Sequence[MadeVector]) -> bool:
+        """Store the vectors of an owner, unless it is gone or its texts have changed meanwhile."""
+
+        async def work(transaction: Transaction) -> bool:
+            there = await self._owners.lock(transaction, owed.subject_id)
+            if not await self._outbox.done(transaction, owed) or not there:
+                return False
+            await self._owners.put(transaction, owed.subject_id, vectors)
+            return True
+
+        return await tenant.transaction(work)
+
+    async def _tell(self, tenant: Tenant, owed: Owed, error: str, *, failed: bool, delay_s: float) -> None:
+        """Let the owner say what went wrong, and try again in `delay_s`."""
+
+        async def work(transaction: Transaction) -> None:
+            await self._owners.lock(transaction, owed.subject_id)
+            if await self._outbox.postpone(transaction, owed, delay_s=delay_s, error=error):
+                await self._owners.tell(transaction, owed.subject_id, error, failed=failed)
+
+        await tenant.transaction(work)

@@ -1,0 +1,614 @@
+"""The index against what it is a view of: what differs is counted, and in a rebuild written anew.
+
+A scope is gone through in pages of its sources. Each page is compared in one snapshot, or, in a rebuild, in one
+transaction that lets nobody else write to the scope; between two pages others have their turn. So writers never wait
+for long, however large a scope is, and what they write meanwhile is no difference. What is equal is not written: to
+start again costs reading only, and readers find all the time what was right before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from uuid import UUID
+
+import orjson
+
+from context_service.retrieval.pure.terms import masks
+from context_service.retrieval.store.passages import AUTHORS_MAX, Passages, Scope
+from context_service.retrieval.store.sources import Origin, OwnedScope, Source
+from contextkeep.errors import NotFound
+from service_runtime.auth import Principal
+from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+
+_SCOPES = 500  # that are listed at once
+_KEPT = 1_000  # differences that are told one by one
+_BEFORE = -(2**63)
+
+_COLUMNS = (
+    *("seq", "ordinal", "session", "said_at", "part", "place", "length_before", "marks", "kind", "role", "author"),
+    *("task_id", "source_id", "context_id", "owner_user_id", "graph_name", "agent_bundle_id", "app_id", "ancestors"),
+    *("terms", "text"),
+)
+_NAMED_COLUMNS = ", ".join(_COLUMNS)
+_IN_SCOPE = "tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s"
+
+_ROWS = f"""
+SELECT {_NAMED_COLUMNS} FROM context.passage
+WHERE {_IN_SCOPE} AND seq > %(behind)s AND (%(upto)s::bigint IS NULL OR seq <= %(upto)s) AND kind = ANY (%(kinds)s)
+"""  # noqa: S608 - constants
+_NOBODYS = f"SELECT seq, ordinal FROM context.passage WHERE {_IN_SCOPE} AND kind <> ALL (%(kinds)s)"  # noqa: S608
+# With their vectors: those were made of another text. A backfill makes them anew.
+_DELETE = f"""
+WITH vectors AS (
+    DELETE FROM context.passage_vector
+    USING unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) g (of_seq, of_ordinal)
+    WHERE {_IN_SCOPE} AND seq = of_seq AND ordinal = of_ordinal
+)
+DELETE FROM context.passage
+USING unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) g (of_seq, of_ordinal)
+WHERE {_IN_SCOPE} AND seq = of_seq AND ordinal = of_ordinal
+"""  # noqa: S608
+# Behind it: what was made of a text that is gone, or was another, while that waited.
+_DELETE_VECTORS = _DELETE.replace("context.passage\n", "context.passage_vector\n")
+_INSERT = f"""
+INSERT INTO context.passage (tenant_id, scope_id, scope_kind, {_NAMED_COLUMNS})
+SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, {_NAMED_COLUMNS}
+FROM json_to_recordset(%(passages)s::json) g (
+    seq bigint, ordinal integer, session bigint, said_at timestamptz, part integer, place integer,
+    length_before integer, marks smallint, kind text, role text, author text, task_id uuid, source_id uuid,
+    context_id uuid, owner_user_id text, graph_name text, agent_bundle_id text, app_id text, ancestors uuid[],
+    terms integer[], text text
+)
+"""  # noqa: S608
+
+# How far sessions are: what is written next stands behind it. How much they have is counted of the rows.
+_SESSIONS = f"""
+SELECT session, places, last_length FROM context.passage_session
+WHERE {_IN_SCOPE} AND session > %(behind)s AND (%(upto)s::bigint IS NULL OR session <= %(upto)s)
+"""  # noqa: S608
+_PUT_SESSIONS = """
+INSERT INTO context.passage_session AS s (
+    tenant_id, scope_id, scope_kind, context_id, session, passages, length, places, last_length, length_before_last,
+    owner_user_id, graph_name, agent_bundle_id, app_id, ancestors
+)
+SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, %(context_id)s, session, 0, 0, places, last_length, last_length,
+    owner_user_id, graph_name, agent_bundle_id, app_id, ancestors
+FROM json_to_recordset(%(sessions)s::json) g (
+    session bigint, places integer, last_length integer, owner_user_id text, graph_name text, agent_bundle_id text,
+    app_id text, ancestors uuid[]
+)
+ON CONFLICT (tenant_id, scope_id, scope_kind, session) DO UPDATE
+    SET places = excluded.places, last_length = excluded.last_length, length_before_last = excluded.last_length
+"""
+_DELETE_SESSIONS = f"DELETE FROM context.passage_session WHERE {_IN_SCOPE} AND session = ANY (%(sessions)s)"  # noqa: S608
+
+_COUNTED_SESSIONS = f"""
+WITH counted AS (
+    SELECT session, count(*) AS passages, sum(cardinality(terms)) AS length, min(owner_user_id) AS owner_user_id,
+        min(graph_name) AS graph_name, min(agent_bundle_id) AS agent_bundle_id, min(app_id) AS app_id,
+        min(ancestors) AS ancestors
+    FROM context.passage
+    WHERE {_IN_SCOPE}
+    GROUP BY session
+), different AS (
+    SELECT session, coalesce(c.passages, 0) AS passages, coalesce(c.length, 0) AS length, c.owner_user_id,
+        c.graph_name, c.agent_bundle_id, c.app_id, c.ancestors
+    FROM counted c
+        FULL JOIN (SELECT * FROM context.passage_session WHERE {_IN_SCOPE}) s USING (session)
+    WHERE (coalesce(c.passages, 0), coalesce(c.length, 0)) <> (coalesce(s.passages, 0), coalesce(s.length, 0))
+        OR (c.owner_user_id, c.graph_name, c.agent_bundle_id, c.app_id, c.ancestors)
+            <> (s.owner_user_id, s.graph_name, s.agent_bundle_id, s.app_id, s.ancestors)
+)
+"""  # noqa: S608
+_COUNT_SESSIONS = f"{_COUNTED_SESSIONS} SELECT count(*) AS different FROM different"  # noqa: S608
+_MEND_SESSIONS = f"""
+{_COUNTED_SESSIONS}, mended AS (
+    UPDATE context.passage_session s
+    SET passages = d.passages, length = d.length, owner_user_id = coalesce(d.owner_user_id, s.owner_user_id),
+        graph_name = coalesce(d.graph_name, s.graph_name),
+        agent_bundle_id = coalesce(d.agent_bundle_id, s.agent_bundle_id), app_id = coalesce(d.app_id, s.app_id),
+        ancestors = coalesce(d.ancestors, s.ancestors)
+    FROM different d
+    WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s AND s.scope_kind = %(scope_kind)s
+        AND s.session = d.session
+    RETURNING s.session
+), made AS (
+    INSERT INTO context.passage_session (
+        tenant_id, scope_id, scope_kind, context_id, session, passages, length, places, last_length,
+        length_before_last, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors
+    )
+    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, %(context_id)s, session, passages, length, 0, 0, 0,
+        owner_user_id, graph_name, agent_bundle_id, app_id, ancestors
+    FROM different
+    WHERE session NOT IN (SELECT session FROM mended)
+)
+SELECT count(*) AS different FROM different
+"""  # noqa: S608
+
+_COUNTED_TOTALS = f"""
+WITH counted AS (
+    SELECT owner_user_id, graph_name, agent_bundle_id, app_id, min(ancestors) AS ancestors, count(*) AS passages,
+        count(DISTINCT session) AS sessions, sum(cardinality(terms)) AS length, sum(length_before) AS length_before,
+        coalesce(sum(cardinality(terms)) FILTER (WHERE place > 0), 0) AS length_after, min(seq) AS first_seq,
+        max(seq) AS last_seq, coalesce(array_agg(DISTINCT author) FILTER (WHERE author <> ''), '{{}}') AS authors
+    FROM context.passage
+    WHERE {_IN_SCOPE}
+    GROUP BY owner_user_id, graph_name, agent_bundle_id, app_id
+), different AS (
+    SELECT owner_user_id, graph_name, agent_bundle_id, app_id, c.ancestors, c.passages, c.sessions, c.length,
+        c.length_before, c.length_after, c.first_seq, c.last_seq, c.authors
+    FROM counted c
+        FULL JOIN (SELECT * FROM context.passage_scope WHERE {_IN_SCOPE}) t
+            USING (owner_user_id, graph_name, agent_bundle_id, app_id)
+    WHERE (coalesce(c.passages, 0), coalesce(c.sessions, 0), coalesce(c.length, 0), coalesce(c.length_before, 0),
+            coalesce(c.length_after, 0))
+        <> (coalesce(t.passages, 0), coalesce(t.sessions, 0), coalesce(t.length, 0), coalesce(t.length_before, 0),
+            coalesce(t.length_after, 0))
+        OR c.ancestors <> t.ancestors OR c.first_seq < t.first_seq OR c.last_seq > t.last_seq
+        OR (NOT c.authors <@ t.authors AND cardinality(t.authors) < %(authors_max)s)
+)
+"""  # noqa: S608
+_COUNT_TOTALS = f"{_COUNTED_TOTALS} SELECT count(*) AS different FROM different"  # noqa: S608
+# With what was there and is gone: its first and last place, and who said something.
+_MEND_TOTALS = f"""
+{_COUNTED_TOTALS}, emptied AS (
+    DELETE FROM context.passage_scope t USING different d
+    WHERE t.tenant_id = %(tenant_id)s AND t.scope_id = %(scope_id)s AND t.scope_kind = %(scope_kind)s
+        AND d.passages IS NULL AND t.owner_user_id = d.owner_user_id AND t.graph_name = d.graph_name
+        AND t.agent_bundle_id = d.agent_bundle_id AND t.app_id = d.app_id
+), mended AS (
+    INSERT INTO context.passage_scope AS t (
+        tenant_id, scope_id, scope_kind, context_id, first_seq, last_seq, passages, sessions, length, length_before,
+        length_after, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, authors
+    )
+    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, %(context_id)s, least(first_seq, %(first_seq)s),
+        greatest(last_seq, %(last_seq)s), passages, sessions, length, length_before, length_after, owner_user_id,
+        graph_name, agent_bundle_id, app_id, ancestors,
+        (%(authors)s::text[] || ARRAY(SELECT unnest(authors) EXCEPT SELECT unnest(%(authors)s::text[])))
+            [1 : %(authors_max)s::integer]
+    FROM different
+    WHERE passages IS NOT NULL
+    ON CONFLICT (tenant_id, scope_id, scope_kind, owner_user_id, graph_name, agent_bundle_id, app_id) DO UPDATE
+        SET first_seq = excluded.first_seq, last_seq = excluded.last_seq, passages = excluded.passages,
+            sessions = excluded.sessions, length = excluded.length, length_before = excluded.length_before,
+            length_after = excluded.length_after, ancestors = excluded.ancestors, authors = excluded.authors
+)
+SELECT count(*) AS different FROM different
+"""  # noqa: S608
+
+
+# What a scope has that is another user's than its own: whoever looks at it as its owner does not see that, and could
+# write nothing in its place.
+_OTHERS = f"{_IN_SCOPE} AND owner_user_id NOT IN ('', %(owner_user_id)s)"
+_WHY_OTHERS = "an operator looks for what is not whose it should be: it counts it, or removes it, and reads nothing"
+_COUNT_OTHERS = Across(
+    sql=f"""
+        SELECT (SELECT count(*) FROM context.passage WHERE {_OTHERS}) AS passages,
+            (SELECT count(*) FROM context.passage_session WHERE {_OTHERS}) AS sessions,
+            (SELECT count(*) FROM context.passage_scope WHERE {_OTHERS}) AS totals
+    """,  # noqa: S608
+    contexts=True,
+    subjects=True,
+    why=_WHY_OTHERS,
+)
+_REMOVE_OTHERS = Across(
+    sql=f"""
+        WITH vectors AS (DELETE FROM context.passage_vector WHERE {_OTHERS}),
+            passages AS (DELETE FROM context.passage WHERE {_OTHERS} RETURNING true),
+            sessions AS (DELETE FROM context.passage_session WHERE {_OTHERS} RETURNING true),
+            totals AS (DELETE FROM context.passage_scope WHERE {_OTHERS} RETURNING true)
+        SELECT (SELECT count(*) FROM passages) AS passages, (SELECT count(*) FROM sessions) AS sessions,
+            (SELECT count(*) FROM totals) AS totals
+    """,  # noqa: S608
+    contexts=True,
+    subjects=True,
+    why=_WHY_OTHERS,
+)
+
+
+def _scopes_of(table: str) -> Across:
+    """Return the statement that lists which scopes a table has, one look-up of the primary key each."""
+    next_one = f"""
+        SELECT p.scope_id FROM {table} p
+        WHERE p.tenant_id = %(tenant_id)s AND p.scope_id > {{behind}} ORDER BY p.scope_id LIMIT 1
+    """  # noqa: S608
+    return Across(
+        sql=f"""
+            WITH RECURSIVE s AS (
+                ({next_one.format(behind="%(behind)s")})
+                UNION ALL
+                SELECT n.scope_id FROM s CROSS JOIN LATERAL ({next_one.format(behind="s.scope_id")}) n
+            )
+            SELECT o.scope_id, o.scope_kind, o.context_id
+            FROM (SELECT scope_id FROM s LIMIT %(count)s) s
+                CROSS JOIN LATERAL (
+                    SELECT DISTINCT p.scope_id, p.scope_kind, p.context_id FROM {table} p
+                    WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = s.scope_id
+                ) o
+            ORDER BY o.scope_id
+        """,  # noqa: S608
+        contexts=True,
+        subjects=True,
+        why="an operator looks for what is nobody's any more: it reads which scopes there are",
+    )
+
+
+_LISTED = tuple(_scopes_of(table) for table in ("context.passage", "context.passage_session", "context.passage_scope"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A passage of which the index says other than its source."""
+
+    kind: str  # "missing", "extra" or "different"
+    tenant_id: str
+    scope_kind: str
+    scope_id: str
+    seq: int
+    ordinal: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Verified:
+    """What was compared so far; in a rebuild, what was mended."""
+
+    to_do: int = 0  # scopes with an owner
+    scopes: int = 0  # of them, done
+    passages: int = 0  # that there should be
+    missing: int = 0
+    extra: int = 0
+    different: int = 0
+    sessions_different: int = 0  # of `passage_session`
+    totals_different: int = 0  # of `passage_scope`
+    strays: int = 0  # scopes without an owner
+    differences: list[Difference] = field(default_factory=list)  # the first
+    databases_away: tuple[str, ...] = ()  # that do not answer: what is there was not compared
+
+    @property
+    def is_equal(self) -> bool:
+        """The index is what would be written now."""
+        return not (
+            self.missing
+            or self.extra
+            or self.different
+            or self.sessions_different
+            or self.totals_different
+            or self.strays
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Session:
+    """How far a session is: what is said in it next stands behind that."""
+
+    session: int
+    audience: Mapping[str, object]
+    places: int = 0
+    last_length: int = 0
+
+    def as_written(self) -> dict[str, object]:
+        return {"session": self.session, "places": self.places, "last_length": self.last_length, **self.audience}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Walked:
+    """How far a walk through a scope is."""
+
+    behind: int = _BEFORE  # the seq that was looked at last
+    saying: _Session | None = None  # in which something was said last; it may go on
+    sessions_behind: int = _BEFORE  # the last session that was compared
+    first_seq: int | None = None  # that has, or had, passages
+    last_seq: int | None = None
+    authors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Page:
+    walked: _Walked
+    is_last: bool
+    passages: int
+    differences: Sequence[Difference]
+    sessions_different: int
+
+
+class Verifying:
+    """Compares the index with its sources, and makes it anew where it differs.
+
+    Args:
+        database: Where the index is.
+        passages: The same.
+        sources: All of them.
+    """
+
+    def __init__(self, database: Database, passages: Passages, sources: Sequence[Source]) -> None:
+        self._database = database
+        self._passages = passages
+        self._by_kind: dict[str, list[Source]] = {}
+        for source in sources:
+            self._by_kind.setdefault(source.scope_kind, []).append(source)
+
+    async def run(
+        self,
+        tenants: Sequence[Tenant],
+        *,
+        scope_id: UUID | None = None,
+        mend: bool,
+        on_progress: Callable[[Verified], None],
+    ) -> Verified:
+        """Go through the index of some tenants, or through one scope of theirs.
+
+        Args:
+            tenants: Whose.
+            scope_id: Only this one, such as the id of a context.
+            mend: Write what differs anew.
+            on_progress: Told after each scope.
+
+        Raises:
+            NotFound: there is none with the id.
+            Unavailable: Postgres does not answer, or what is to be mended is locked for too long.
+        """
+        report = Verified()
+        if scope_id is None:
+            report.to_do = sum([await sources[0].count(one) for one in tenants for sources in self._by_kind.values()])
+        on_progress(report)
+        for tenant in tenants:
+            async for owned, sources in self._owned(tenant, scope_id):
+                report.to_do = max(report.to_do, report.scopes + 1)  # others may begin some meanwhile
+                await self._scope(tenant, owned, sources, report, mend=mend)
+                on_progress(report)
+            if scope_id is None:
+                report.strays += await self._strays(tenant, mend=mend)
+        if scope_id is not None and not report.scopes:
+            raise NotFound("there is nothing with this id", scope_id=scope_id)
+        return report
+
+    async def _owned(self, tenant: Tenant, scope_id: UUID | None) -> AsyncIterator[tuple[OwnedScope, Sequence[Source]]]:
+        for sources in self._by_kind.values():
+            if scope_id is not None:
+                if found := await sources[0].scope(tenant, scope_id):
+                    yield found, sources
+                continue
+            behind = UUID(int=0)
+            while page := await sources[0].scopes(tenant, behind=behind, count=_SCOPES):
+                for owned in page:
+                    yield owned, sources
+                behind = page[-1].scope.id
+
+    async def _scope(
+        self, tenant: Tenant, owned: OwnedScope, sources: Sequence[Source], report: Verified, *, mend: bool
+    ) -> None:
+        """Compare one scope; if its owner goes meanwhile, nothing of it is a difference."""
+        scope = owned.scope
+        door = self._database.of(
+            Principal(tenant_id=tenant.tenant_id, subject="operator", user_id=owned.owner_user_id),
+            context_id=scope.context_id,
+        )
+        named = {**_named(tenant.tenant_id, scope), "owner_user_id": owned.owner_user_id}
+        (others,) = await tenant.query(_REMOVE_OTHERS if mend else _COUNT_OTHERS, named)
+        run = door.transaction if mend else door.snapshot
+        passages = sessions_different = 0
+        found: list[Difference] = []
+        counts: dict[str, int] = {"missing": 0, "extra": 0, "different": 0}
+        walked = _Walked()
+        for source in sources:
+            walked = replace(walked, behind=_BEFORE)
+            while True:
+                page = await run(partial(self._compare_page, source, scope, walked, mend=mend))
+                if page is None:
+                    return
+                walked = page.walked
+                passages += page.passages
+                sessions_different += page.sessions_different
+                for one in page.differences:
+                    counts[one.kind] += 1
+                found += page.differences[: _KEPT - len(found)]
+                if page.is_last:
+                    break
+        rest = await run(partial(self._compare_rest, sources, scope, walked, mend=mend))
+        if rest is None:
+            return
+        nobodys, sessions, totals = rest
+        report.scopes += 1
+        report.passages += passages
+        report.missing += counts["missing"]
+        report.extra += counts["extra"] + nobodys + others.passages
+        report.different += counts["different"]
+        report.sessions_different += sessions_different + sessions + others.sessions
+        report.totals_different += totals + others.totals
+        report.differences += found[: _KEPT - len(report.differences)]
+
+    async def _compare_page(
+        self, source: Source, scope: Scope, walked: _Walked, transaction: Transaction, *, mend: bool
+    ) -> _Page | None:
+        """Compare a page of a source with what the index has of it; None: the owner is gone."""
+        if mend:
+            await source.lock(transaction, scope)
+        origins = await source.origins(transaction, scope, behind=walked.behind)
+        if origins is None:
+            return None
+        named = _named(transaction.tenant_id, scope)
+        expected, after, finished = _expected(scope, origins, walked)
+        upto = origins[-1].seq if origins else None
+        parameters = {**named, "behind": walked.behind, "upto": upto, "kinds": sorted(source.kinds)}
+        rows = await transaction.query(_ROWS, parameters)
+        found = {(row.seq, row.ordinal): _as_written(row) for row in rows}
+        differences = [
+            Difference(
+                kind="extra" if key not in expected else "missing" if key not in found else "different",
+                tenant_id=str(transaction.tenant_id),
+                scope_kind=scope.kind,
+                scope_id=str(scope.id),
+                seq=key[0],
+                ordinal=key[1],
+            )
+            for key in sorted(expected.keys() | found.keys())
+            if expected.get(key) != found.get(key)
+        ]
+        if mend and differences:
+            keys = [(one.seq, one.ordinal) for one in differences]
+            places = {"seqs": [seq for seq, _ in keys], "ordinals": [ordinal for _, ordinal in keys]}
+            await transaction.query(_DELETE, {**named, **places})
+            await transaction.query(_DELETE_VECTORS, {**named, **places})
+            anew = [expected[key] for key in keys if key in expected]
+            await transaction.query(_INSERT, {**named, "passages": orjson.dumps(anew).decode()})
+        sessions_different = 0
+        if source.says:
+            if not origins and after.saying:
+                finished[after.saying.session] = after.saying
+            after = replace(after, sessions_behind=max(finished, default=walked.sessions_behind))
+            upto_session = after.sessions_behind if origins else None
+            sessions_different = await self._compare_sessions(
+                transaction, named, finished, behind=walked.sessions_behind, upto=upto_session, mend=mend
+            )
+        return _Page(
+            walked=replace(after, behind=upto if upto is not None else walked.behind),
+            is_last=not origins,
+            passages=len(expected),
+            differences=differences,
+            sessions_different=sessions_different,
+        )
+
+    async def _compare_sessions(
+        self,
+        transaction: Transaction,
+        named: Mapping[str, object],
+        finished: Mapping[int, _Session],
+        *,
+        behind: int,
+        upto: int | None,
+        mend: bool,
+    ) -> int:
+        """Compare how far sessions are, from one behind `behind` up to one."""
+        rows = await transaction.query(_SESSIONS, {**named, "behind": behind, "upto": upto})
+        found = {row.session: (row.places, row.last_length) for row in rows if row.places or row.last_length}
+        wrong = [
+            session
+            for session in finished.keys() | found.keys()
+            if session not in finished
+            or found.get(session) != (finished[session].places, finished[session].last_length)
+        ]
+        if mend and wrong:
+            await transaction.query(_DELETE_SESSIONS, {**named, "sessions": [one for one in wrong if one in found]})
+            anew = [finished[session].as_written() for session in sorted(wrong) if session in finished]
+            await transaction.query(_PUT_SESSIONS, {**named, "sessions": orjson.dumps(anew).decode()})
+        return len(wrong)
+
+    async def _compare_rest(
+        self, sources: Sequence[Source], scope: Scope, walked: _Walked, transaction: Transaction, *, mend: bool
+    ) -> tuple[int, int, int] | None:
+        """Return how many passages are of no source, and how many counts of sessions and of the scope differ."""
+        if mend:
+            await sources[0].lock(transaction, scope)
+        # Asked for nothing but whether the owner is there: what comes behind the last place is none.
+        if await sources[0].origins(transaction, scope, behind=2**63 - 1) is None:
+            return None
+        named = _named(transaction.tenant_id, scope)
+        kinds = sorted(frozenset[str]().union(*(source.kinds for source in sources)))
+        nobodys = await transaction.query(_NOBODYS, {**named, "kinds": kinds})
+        if mend and nobodys:
+            keys = {"seqs": [row.seq for row in nobodys], "ordinals": [row.ordinal for row in nobodys]}
+            await transaction.query(_DELETE, {**named, **keys})
+            await transaction.query(_DELETE_VECTORS, {**named, **keys})
+        (sessions,) = await transaction.query(_MEND_SESSIONS if mend else _COUNT_SESSIONS, named)
+        gone = {"first_seq": walked.first_seq, "last_seq": walked.last_seq, "authors": list(walked.authors)}
+        counted = {**named, "authors_max": AUTHORS_MAX}
+        (totals,) = await transaction.query(
+            _MEND_TOTALS if mend else _COUNT_TOTALS, {**counted, **gone} if mend else counted
+        )
+        return len(nobodys), sessions.different, totals.different
+
+    async def _strays(self, tenant: Tenant, *, mend: bool) -> int:
+        """Return how many scopes have no owner, and remove them."""
+        strays: set[Scope] = set()
+        for listed in _LISTED:
+            behind = UUID(int=0)
+            while rows := await tenant.query(listed, {"behind": behind, "count": _SCOPES}):
+                behind = rows[-1].scope_id
+                for kind, sources in self._by_kind.items():
+                    there = [row for row in rows if row.scope_kind == kind]
+                    owned = await sources[0].owned(tenant, [row.scope_id for row in there])
+                    strays |= {
+                        Scope(kind=kind, id=row.scope_id, context_id=row.context_id)
+                        for row in there
+                        if row.scope_id not in owned
+                    }
+        if mend:
+            for scope in strays:
+                await self._passages.drop_scope(tenant.tenant_id, scope)
+        return len(strays)
+
+
+def _expected(
+    scope: Scope, origins: Sequence[Origin], walked: _Walked
+) -> tuple[dict[tuple[int, int], dict[str, object]], _Walked, dict[int, _Session]]:
+    """Return passages as they should be, by `seq` and `ordinal`; how far the walk is; the sessions that are over."""
+    expected: dict[tuple[int, int], dict[str, object]] = {}
+    finished: dict[int, _Session] = {}
+    saying = walked.saying
+    authors = dict.fromkeys(walked.authors)
+    first_seq, last_seq = walked.first_seq, walked.last_seq
+    for origin in origins:
+        audience = {
+            "owner_user_id": origin.audience.owner_user_id,
+            "graph_name": origin.audience.graph_name,
+            "agent_bundle_id": origin.audience.agent_bundle_id,
+            "app_id": origin.audience.app_id,
+            "ancestors": [str(one) for one in origin.audience.ancestors],
+        }
+        if origin.passages:
+            first_seq = origin.seq if first_seq is None else min(first_seq, origin.seq)
+            last_seq = origin.seq if last_seq is None else max(last_seq, origin.seq)
+        for one in origin.passages:
+            if one.author and len(authors) < AUTHORS_MAX:
+                authors.setdefault(one.author)
+            place, length_before = None, 0
+            if one.is_said:
+                if saying is None or saying.session != one.session:
+                    if saying:
+                        finished[saying.session] = saying
+                    saying = _Session(session=one.session, audience=audience)
+                place, length_before = saying.places, saying.last_length
+                saying = replace(saying, places=place + 1, last_length=len(one.terms))
+            if origin.is_gone:
+                continue
+            expected[one.seq, one.ordinal] = {
+                "seq": one.seq,
+                "ordinal": one.ordinal,
+                "session": one.session,
+                "said_at": one.said_at,
+                "part": one.part,
+                "place": place,
+                "length_before": length_before,
+                "marks": one.marks,
+                "kind": one.kind,
+                "role": one.role,
+                "author": one.author,
+                "task_id": one.task_id and str(one.task_id),
+                "source_id": one.source_id and str(one.source_id),
+                "context_id": scope.context_id and str(scope.context_id),
+                **audience,
+                "terms": masks(scope.id, one.terms),
+                "text": one.text,
+            }
+    after = replace(
+        walked,
+        saying=saying,
+        first_seq=first_seq,
+        last_seq=last_seq,
+        authors=tuple(authors),
+    )
+    return expected, after, finished
+
+
+def _as_written(row: Row) -> dict[str, object]:
+    written = row._asdict()
+    for name in ("task_id", "source_id", "context_id"):
+        written[name] = written[name] and str(written[name])
+    written["ancestors"] = [str(one) for one in row.ancestors]
+    return dict(written)
+
+
+def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:
+    return {"tenant_id": tenant_id, "scope_id": scope.id, "scope_kind": scope.kind, "context_id": scope.context_id}

@@ -1,0 +1,167 @@
+"""The passages of a scope beside the vector of a question: all are compared, exactly.
+
+What is said is compared alone, and together with what was said before it. Of the two only the angle between them was
+kept, when they were made: that of both with the question follows from those of each.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from pgvector import HalfVector
+
+from context_service.retrieval.store.passage_vectors import BESIDE
+from context_service.retrieval.store.passages import Scope
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database
+
+NEAREST_MAX = 50  # passages that are candidates by their vectors alone
+
+Place = tuple[int, int]  # `seq` and `ordinal`
+
+_OF_SCOPE = """
+    v.tenant_id = %(tenant_id)s AND v.scope_id = %(scope_id)s AND v.scope_kind = %(scope_kind)s
+"""
+# A vector of another size is none to compare with.
+_COMPARED = f"{_OF_SCOPE} AND v.model = %(model)s AND public.vector_dims(v.vector) = %(dimension)s"
+_COSINE = "-(v.vector OPERATOR(public.<#>) %(vector)s::public.halfvec)"
+_TOLD = f"v.seq, v.ordinal, v.previous_seq, v.previous_ordinal, v.previous_cosine, {_COSINE} AS cosine"
+
+_WHOLE = f"SELECT {_TOLD}, true AS is_asked FROM context.passage_vector v WHERE {_COMPARED}"  # noqa: S608
+
+# Whatever a scope has is looked at once, for the nearest alone, and nothing of it is kept: what is told is looked up by
+# its `seq`, of which there may be many. That are those which are asked for, the nearest, and what was said right behind
+# these; and what was said before each of them. `coalesce` keeps an IN from being made a join: nobody may have counted
+# the rows yet, and one that goes through them again for each is the only slow one.
+_COSINES = f"""
+WITH near AS MATERIALIZED (
+    SELECT v.seq, v.ordinal
+    FROM context.passage_vector v
+    WHERE {_COMPARED} AND v.seq BETWEEN %(seq_from)s AND %(seq_to)s
+    ORDER BY {_COSINE} DESC, v.seq, v.ordinal
+    LIMIT %(count)s
+), asked AS MATERIALIZED (
+    SELECT a.seq, a.ordinal FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
+    UNION ALL
+    SELECT n.seq, n.ordinal FROM near n
+    UNION ALL
+    SELECT behind.seq, behind.ordinal
+    FROM near n
+        CROSS JOIN LATERAL (
+            SELECT v.session, v.place FROM context.passage v
+            WHERE {_OF_SCOPE} AND v.seq = n.seq AND v.ordinal = n.ordinal
+            LIMIT 1
+        ) here
+        CROSS JOIN LATERAL (
+            SELECT v.seq, v.ordinal FROM context.passage v
+            WHERE {_OF_SCOPE} AND v.session = here.session AND v.place = here.place + 1
+            LIMIT 1
+        ) behind
+), told AS MATERIALIZED (
+    SELECT {_TOLD}
+    FROM context.passage_vector v
+    WHERE {_COMPARED} AND v.seq = ANY (ARRAY(SELECT DISTINCT seq FROM asked))
+        AND coalesce((v.seq, v.ordinal) IN (SELECT seq, ordinal FROM asked), false)
+), before AS MATERIALIZED (
+    SELECT previous_seq AS seq, previous_ordinal AS ordinal FROM told
+    EXCEPT
+    SELECT seq, ordinal FROM told
+)
+SELECT t.*, true AS is_asked FROM told t
+UNION ALL
+SELECT {_TOLD}, false
+FROM context.passage_vector v
+WHERE {_COMPARED} AND v.seq = ANY (ARRAY(SELECT DISTINCT seq FROM before))
+    AND coalesce((v.seq, v.ordinal) IN (SELECT seq, ordinal FROM before), false)
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """How near passages are to a question."""
+
+    cosines: Mapping[Place, tuple[float, float]]  # alone, and with what was said before
+    nearest: frozenset[Place]  # those that are answers for that alone
+
+
+class Nearest:
+    """Compares questions with vectors of one model.
+
+    Args:
+        database: Where they are.
+        model: That made them.
+        unrelated: A passage with no greater cosine is no answer for its vector alone.
+    """
+
+    def __init__(self, database: Database, *, model: str, unrelated: float) -> None:
+        self._database = database
+        self._model = model
+        self._unrelated = unrelated
+
+    async def to(
+        self,
+        vector: Sequence[float],
+        *,
+        principal: Principal,
+        scope: Scope,
+        whole: bool,
+        places: Collection[Place],
+        seq_from: int,
+        seq_to: int,
+    ) -> Near:
+        """Return how near the passages of a scope are that the principal sees.
+
+        Args:
+            vector: The question's, of unit length.
+            principal: Who asks.
+            scope: Where.
+            whole: Tell it of all of them.
+            places: Else of these, and of the nearest.
+            seq_from: Of the nearest.
+            seq_to: Of the nearest.
+        """
+        tenant = self._database.of(principal, context_id=scope.context_id)
+        parameters = {
+            "scope_id": scope.id,
+            "scope_kind": scope.kind,
+            "model": self._model,
+            "dimension": len(vector),
+            "vector": HalfVector(list(vector)).to_text(),
+            "seqs": [seq for seq, _ in places],
+            "ordinals": [ordinal for _, ordinal in places],
+            "seq_from": seq_from,
+            "seq_to": seq_to,
+            "count": NEAREST_MAX,
+        }
+        rows = await tenant.query(_WHOLE if whole else _COSINES, parameters, named=False, ad_hoc=True)
+        alone = {(row[0], row[1]): row[5] for row in rows}
+        cosines = {
+            (seq, ordinal): (cosine, _together(cosine, alone.get((previous_seq, previous_ordinal)), between))
+            for seq, ordinal, previous_seq, previous_ordinal, between, cosine, is_asked in rows
+            if is_asked
+        }
+        nearest: set[Place] = set()
+        for which in (0, 1):
+            meant = [
+                (of[which], place)
+                for place, of in cosines.items()
+                if of[which] > self._unrelated and seq_from <= place[0] <= seq_to
+            ]
+            nearest.update(place for _, place in heapq.nlargest(NEAREST_MAX // 2, meant))
+        return Near(cosines=cosines, nearest=frozenset(nearest))
+
+
+def _together(cosine: float, previous: float | None, between: float | None) -> float:
+    """Return the cosine of a passage together with the one before it, of unit lengths.
+
+    Args:
+        cosine: Of the passage with the question.
+        previous: Of the one before; None: there is none.
+        between: Of the two.
+    """
+    if previous is None or between is None:
+        return cosine
+    return (cosine + BESIDE * previous) / math.sqrt(1 + BESIDE**2 + 2 * BESIDE * between)

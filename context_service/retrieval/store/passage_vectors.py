@@ -1,0 +1,242 @@
+"""Vectors of passages: what is owed, made, and compared with a question.
+
+A write owes by scope (`Passages.put`): one row of the outbox, however much is written, whose payload says where vectors
+may be lacking (`owed_vectors`). The worker claims scopes, reads what lacks a vector of its model there, asks for many
+short texts at once, and stores what it gets. A passage never changes, so whatever is written meanwhile, what was made
+of it is right; and one that is removed meanwhile is locked for as long as its vector is stored, so that whoever removes
+it finds the vector behind it: passages go first, then their vectors.
+
+A text that the model does not take has a row without a vector, and is not asked for again; what fails for another
+reason stays owed, and the row of the outbox says why. Vectors of another model stay until they are made anew, and are
+not compared: each statement names the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from pgvector import HalfVector
+
+from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, Embedding, TextRefused
+from context_service.retrieval.rules.vectors import DELAY_S, PAUSE_S_MAX, Worker
+from context_service.retrieval.store.vector_outbox import BEHIND, FIRST, PLACES, owing_topic
+from service_runtime.outbox import Outbox, Owed
+from service_runtime.postgres import Across, Database, Tenant
+
+SCOPES_MAX = 16  # claimed at once
+TEXTS_MAX = 64  # of a request, and of all scopes that are claimed at once
+BESIDE = 0.7  # how much what was said before counts beside a passage, where both are compared together
+
+_WHY = "nobody called for it: what was written is embedded, whoever wrote it, and every row keeps its walls"
+
+# The author's name is embedded as it is found: who said something is asked for as often as what was said.
+_LACKING = Across(
+    sql=f"""
+        SELECT o.subject_id AS scope_id, p.seq, p.ordinal, p.text
+        FROM context.outbox o
+            CROSS JOIN LATERAL (
+                SELECT p.*
+                FROM {PLACES}
+                    CROSS JOIN LATERAL (
+                        SELECT p.seq, p.ordinal, left(
+                            CASE WHEN p.author = '' THEN p.text ELSE p.author || ': ' || p.text END, %(chars)s
+                        ) AS text
+                        FROM context.passage p
+                        WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = o.subject_id
+                            AND p.scope_kind = %(scope_kind)s AND p.seq BETWEEN owed.low AND owed.high
+                            AND NOT EXISTS (
+                                SELECT FROM context.passage_vector v
+                                WHERE v.tenant_id = %(tenant_id)s AND v.scope_id = o.subject_id
+                                    AND v.scope_kind = %(scope_kind)s AND v.seq = p.seq AND v.ordinal = p.ordinal
+                                    AND v.model = %(model)s
+                            )
+                        ORDER BY p.seq, p.ordinal
+                        LIMIT %(count_max)s
+                    ) p
+                ORDER BY p.seq, p.ordinal
+                LIMIT %(count_max)s
+            ) p
+        WHERE o.tenant_id = %(tenant_id)s AND o.topic = %(topic)s AND o.subject_id = ANY (%(scope_ids)s)
+        ORDER BY o.subject_id, p.seq, p.ordinal
+    """,  # noqa: S608 - a constant
+    why=_WHY,
+    contexts=True,
+    subjects=True,
+)
+
+# Locked, a passage is not removed before its vector is there to be removed with it. What was said before it has its
+# vector here, or got it earlier.
+_STORE = Across(
+    sql="""
+        WITH given AS MATERIALIZED (
+            SELECT g.scope_id, g.seq, g.ordinal, g.error, public.l2_normalize(g.vector::public.halfvec) AS vector
+            FROM unnest(%(scope_ids)s::uuid[], %(seqs)s::bigint[], %(ordinals)s::integer[], %(errors)s::text[],
+                %(vectors)s::text[]) g (scope_id, seq, ordinal, error, vector)
+        ), there AS MATERIALIZED (
+            SELECT p.scope_id, p.context_id, p.seq, p.ordinal, p.session, p.place, p.owner_user_id, p.graph_name,
+                p.agent_bundle_id, p.app_id, p.ancestors, g.error, g.vector
+            FROM given g
+                JOIN context.passage p ON p.tenant_id = %(tenant_id)s AND p.scope_id = g.scope_id
+                    AND p.scope_kind = %(scope_kind)s AND p.seq = g.seq AND p.ordinal = g.ordinal
+            FOR KEY SHARE OF p
+        )
+        INSERT INTO context.passage_vector (
+            tenant_id, scope_id, scope_kind, context_id, seq, ordinal, previous_seq, previous_ordinal, previous_cosine,
+            owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, model, error, vector
+        )
+        SELECT %(tenant_id)s, t.scope_id, %(scope_kind)s, t.context_id, t.seq, t.ordinal, b.seq, b.ordinal,
+            -(t.vector OPERATOR(public.<#>) b.vector), t.owner_user_id, t.graph_name, t.agent_bundle_id, t.app_id,
+            t.ancestors, %(model)s, t.error, t.vector
+        FROM there t
+            LEFT JOIN LATERAL (
+                SELECT p.seq, p.ordinal, coalesce(g.vector, v.vector) AS vector
+                FROM context.passage p
+                    LEFT JOIN given g ON g.scope_id = t.scope_id AND g.seq = p.seq AND g.ordinal = p.ordinal
+                    LEFT JOIN context.passage_vector v ON v.tenant_id = %(tenant_id)s AND v.scope_id = t.scope_id
+                        AND v.scope_kind = %(scope_kind)s AND v.seq = p.seq AND v.ordinal = p.ordinal
+                        AND v.model = %(model)s
+                WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = t.scope_id AND p.scope_kind = %(scope_kind)s
+                    AND p.session = t.session AND p.place = t.place - 1 AND coalesce(g.vector, v.vector) IS NOT NULL
+                LIMIT 1
+            ) b ON true
+        ON CONFLICT (tenant_id, scope_id, scope_kind, seq, ordinal) DO UPDATE
+            SET previous_seq = excluded.previous_seq, previous_ordinal = excluded.previous_ordinal,
+                previous_cosine = excluded.previous_cosine, model = excluded.model, error = excluded.error,
+                vector = excluded.vector
+        RETURNING seq
+    """,
+    why=_WHY,
+    contexts=True,
+    subjects=True,
+)
+
+# What is before the first that lacks a vector need not be looked at again; unless something was written meanwhile.
+_ADVANCE = f"""
+UPDATE context.outbox o SET payload = {BEHIND}
+WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND {FIRST} < %(seq)s
+"""  # noqa: S608
+_DONE = "DELETE FROM context.outbox WHERE tenant_id = %(tenant_id)s AND id = %(id)s RETURNING id"
+_RELEASE = """
+UPDATE context.outbox SET due_at = now(), attempts = 0, last_error = ''
+WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s AND subject_id = %(scope_id)s
+"""
+_POSTPONE = """
+UPDATE context.outbox SET due_at = now() + %(delay)s, last_error = %(error)s
+WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s AND subject_id = ANY (%(scope_ids)s)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    scope_id: UUID
+    seq: int
+    ordinal: int
+    text: str
+
+
+class PassageVectorMaking(Worker):
+    """The worker of the scopes of one kind; any number of replicas may run it at once.
+
+    Args:
+        database: Where passages and outbox are.
+        kind: Of the scopes.
+        embedder: What makes the vectors.
+        text_chars: So much of a text is embedded.
+    """
+
+    def __init__(self, database: Database, kind: str, embedder: Embedder, *, text_chars: int) -> None:
+        super().__init__(database)
+        self._kind = kind
+        self._embedder = embedder
+        self._topic = owing_topic(kind)
+        self._outbox = Outbox("context", self._topic)
+        self._text_chars = text_chars
+
+    async def make_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Make as many as one request takes; return how many were stored, and whether there may be more."""
+        async with self._outbox.claimed(tenant, count_max=SCOPES_MAX) as claimed:
+            return await self._make(tenant, claimed) if claimed else (0, False)
+
+    async def _make(self, tenant: Tenant, claimed: Sequence[Owed]) -> tuple[int, bool]:
+        # All have a share; of scopes with little to do, the rest is not used.
+        each = max(1, TEXTS_MAX // len(claimed))
+        texts = await self._lacking(tenant, claimed, each)
+        made: list[Embedding | TextRefused] = []
+        try:
+            made = await self._made([one.text for one in texts])
+        except EmbedderFailed as error:
+            attempts = min(owed.attempts for owed in claimed)
+            delay_s = max(error.retry_after_s, min(DELAY_S * 2.0 ** min(attempts, 20), PAUSE_S_MAX))
+            await tenant.query(
+                _POSTPONE,
+                {
+                    **self._named(tenant),
+                    "scope_ids": [owed.subject_id for owed in claimed],
+                    "delay": timedelta(seconds=delay_s),
+                    "error": str(error),
+                },
+            )
+            raise
+        stored = await self._store(tenant, texts, made) if texts else 0
+        more = False
+        for owed in claimed:
+            count = sum(one.scope_id == owed.subject_id for one in texts)
+            more |= await self._go_on(tenant, owed, is_last=count < each)
+        return stored, more
+
+    async def _lacking(self, tenant: Tenant, claimed: Sequence[Owed], each: int) -> list[_Text]:
+        """Return what is to be embedded of each scope, and note from where on it is."""
+        parameters = {
+            **self._named(tenant),
+            "scope_kind": self._kind,
+            "model": self._embedder.model,
+            "scope_ids": [owed.subject_id for owed in claimed],
+            "chars": self._text_chars,
+            "count_max": each,
+        }
+        texts = [_Text(**row._asdict()) for row in await tenant.query(_LACKING, parameters)]
+        first = {one.scope_id: one.seq for one in reversed(texts)}
+        for owed in claimed:
+            if owed.subject_id in first:
+                await tenant.query(_ADVANCE, {**self._named(tenant), "id": owed.id, "seq": first[owed.subject_id]})
+        return texts
+
+    async def _made(self, texts: Sequence[str]) -> list[Embedding | TextRefused]:
+        """Return what the embedder makes of texts, in their order; who is refused in company is asked for alone."""
+        if not texts:
+            return []
+        try:
+            return list(await self._embedder.embed(texts))
+        except TextRefused as error:
+            if len(texts) == 1:
+                return [error]
+        half = len(texts) // 2
+        return [*await self._made(texts[:half]), *await self._made(texts[half:])]
+
+    async def _store(self, tenant: Tenant, texts: Sequence[_Text], made: Sequence[Embedding | TextRefused]) -> int:
+        """Store vectors and refusals of what is still there, and return how many."""
+        vectors = [None if isinstance(one, TextRefused) else HalfVector(list(one.values)).to_text() for one in made]
+        parameters = {
+            **self._named(tenant),
+            "scope_kind": self._kind,
+            "model": self._embedder.model,
+            "scope_ids": [one.scope_id for one in texts],
+            "seqs": [one.seq for one in texts],
+            "ordinals": [one.ordinal for one in texts],
+            "errors": [str(one) if isinstance(one, TextRefused) else "" for one in made],
+            "vectors": vectors,
+        }
+        return len(await tenant.query(_STORE, parameters))
+
+    async def _go_on(self, tenant: Tenant, owed: Owed, *, is_last: bool) -> bool:
+        """Strike a scope out that has no more, unless it was written to meanwhile; say whether it is still owed."""
+        if is_last and await tenant.query(_DONE, {**self._named(tenant), "id": owed.id}):
+            return False
+        await tenant.query(_RELEASE, {**self._named(tenant), "scope_id": owed.subject_id})
+        return True
+
+    def _named(self, tenant: Tenant) -> dict[str, object]:
+        return {"tenant_id": tenant.tenant_id, "topic": self._topic}

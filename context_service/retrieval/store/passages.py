@@ -1,0 +1,1032 @@
+"""The index of words: passages, and the rows that a question is ranked by.
+
+A passage is a piece of text that is found, and a scope is what is searched together. Passages are written in the
+transaction of their source, so that what was acknowledged is found, and what was undone is not. Each keeps its terms in
+their order, as numbers (`terms.mask`); a search reads rows with where in each the terms are that were asked for, and
+never a text: those are read of what is shown.
+
+Of a small scope all rows are read; of others those that have one of the terms, what was said directly after them, since
+an answer often has none of the words of its question, and what was said directly before them, if it has a term, too.
+What BM25 counts comes from these rows and from counters, which are written with the passages:
+
+======== ================================== ==================== ===================================================
+document how many                           mean length          in how many a term is
+======== ================================== ==================== ===================================================
+turn     `passages`                         `length`             the rows that have it
+previous `passages`: each, with what was    and `length_before`  the rows that have it, or the one said before them
+         said before it in its session
+window   `passages`: each, with what was    and `length_after`   the rows that have it, or one said beside them
+         said before and after it
+session  `sessions`                         `length`             the sessions of the rows that have it
+======== ================================== ==================== ===================================================
+
+All of it is exact but for what stood beside a passage that was removed, and for terms that did not find: of those there
+is an estimate. A row tells the length of its own documents, but for the window of one that no term found: what was said
+after that one may be no row.
+
+In large scopes the rarest of the terms find: what every third passage has costs more to read than it tells. How common
+a term is, is known from a sample of the scope. Of more passages than are read, those are which have most of the rarest
+terms; and if every term is so common that the newest passages have it often enough, only these are looked at.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any, NamedTuple, Protocol, TypeVar
+from uuid import UUID, uuid5
+
+from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
+from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, meant, one_slip_away
+from context_service.retrieval.pure.terms import masks, stems, words_of
+from context_service.retrieval.store.vector_outbox import OF_PASSAGES, TOGETHER, owing_topic
+from service_runtime.auth import Principal
+from service_runtime.calls import give_way, in_slices
+from service_runtime.documents import beside_the_loop
+from service_runtime.postgres import Across, Database, Tenant, TextArray, Transaction, json_rows
+
+CONTEXT = "context"  # the kind of scope whose passages are a context's
+MEMORY = "memory"  # that of a user's memories
+WIKI = "wiki"  # that of what a user's pages say
+KNOWLEDGE_BASE = "knowledge-base"  # that of the documents of one
+BRAIN = "brain"  # that of what a tenant's compiled pages say
+OF_USERS = (MEMORY, WIKI)  # the kinds of which a user has one scope, which is erased with all that is the user's
+
+READ_WHOLE = 600  # passages of a scope that is read as it is
+WORDS_FOUND_MAX = 200  # passages of a larger one that may have a word like one that it does not have
+_FINDING_TOGETHER = 16  # terms of hundreds
+SEARCHED_MAX = 1_000  # passages that the terms which find are in together, about; the rarest alone may be in more
+FOUND_MAX = 200  # of them that are rows, with what was said beside each
+COMMON_SHARE = 0.3  # of a scope's passages: a term that is more common finds none, beside rarer ones
+_AT_END_MARGIN = 2  # a sample may say too much, and a message have many passages
+AUTHORS_MAX = 100  # of a scope that are known by name
+
+ORDINALS = range(2**31)
+
+SAMPLE = 600  # passages
+SAMPLED_MIN = 3  # passages of the sample: what fewer have is rare
+RARE_SHARE = 1 / SAMPLE  # as a term counts that is rare
+SAMPLES_MAX = 256  # that are kept, of as many scopes
+SAMPLE_GROWTH = 1.25  # of a scope, until it is sampled again
+LIKES_MAX = 1_000  # rows of words that are kept, with what may be meant by them
+LIKES_S = 10.0  # for which they are, while the scope counts what it did: what was corrected in place may count the same
+VOCABULARIES_MAX = 32  # that are kept, of as many scopes; 300 kB is much for one, and 2 MB the most
+_COLLECTING = 8  # times as long as parsing: words are found in texts
+
+DROP_STEP = 2_000  # passages of a transaction
+
+# What a statement is given, libpq copies more than once, and keeps the interpreter meanwhile: twenty mebibytes kept it
+# for 50 ms.
+_PORTION_BYTES = 1024 * 1024
+_NUMBER_BYTES = 7  # of a term's number, as JSON
+_TERM_BYTES = 64  # as many are parsed in the time that a term's number takes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What is searched together."""
+
+    kind: str
+    id: UUID
+    context_id: UUID | None = None  # whose it is, if it belongs to a context
+
+    @classmethod
+    def of_context(cls, context_id: UUID) -> Scope:
+        """Return the scope of what was said in a context."""
+        return cls(kind=CONTEXT, id=context_id, context_id=context_id)
+
+    @classmethod
+    def of_user(cls, kind: str, tenant_id: UUID, user_id: str) -> Scope:
+        """Return the one scope of a kind that a user has."""
+        return cls(kind=kind, id=uuid5(tenant_id, f"{kind} of {user_id}"))
+
+
+class _HasTerms(Protocol):
+    @property
+    def terms(self) -> Sequence[str]: ...
+
+
+_Seen = tuple[UUID, str, str, Scope]  # by whom, and what
+_K = TypeVar("_K")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audience:
+    """Who may see passages: what the policies read."""
+
+    owner_user_id: str = ""
+    ancestors: tuple[UUID, ...] = ()  # of a context, itself included
+    graph_name: str = ""
+    agent_bundle_id: str = ""
+    app_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A piece of text as it is written."""
+
+    seq: int  # its source's place in the scope's order
+    ordinal: int  # within its source
+    session: int  # by a number that the scope's writer gives, such as the seq that begins it
+    text: str
+    terms: Sequence[str]  # in the order of the text
+    numbers: Sequence[int] | None = None  # what stands for them in the scope, where it is known before they are written
+    kind: str  # "text", "data", "tool_result", "artifact", …
+    said_at: datetime | None  # None: that of the row from which the writing statement takes it
+    is_said: bool = True  # has neighbours: what was said before it, and after it
+    marks: int = 0  # bits of what ranking looks for in a text
+    role: str = ""
+    author: str = ""
+    part: int = 0  # of its source
+    task_id: UUID | None = None
+    source_id: UUID | None = None  # an artifact, a record, a document
+
+
+# What a statement consists of that writes passages, among other things: `given` has them as they are handed over, by
+# `n` in their order. Behind it the statement says in `placed` the same with the `seq` and `session` where they stand,
+# and in one row of `audience` who may see them; `Passages.puts` writes them. The parameters are those of `putting`, and
+# `tenant_id`.
+GIVEN = """
+given AS (
+    SELECT g.*
+    FROM ROWS FROM (json_to_recordset(%(passages)s::json) AS (
+        seq bigint, session bigint, said_at timestamptz, ordinal integer, part integer, is_said boolean,
+        marks smallint, kind text, role text, author text, task_id uuid, source_id uuid, terms integer[], text text
+    )) WITH ORDINALITY g (
+        seq, session, said_at, ordinal, part, is_said, marks, kind, role, author, task_id, source_id, terms, text, n
+    )
+)
+"""
+_PUTTING = """
+numbered AS MATERIALIZED (
+    -- Places begin at 0 for each session here, and of what comes first it is not known yet what was said before it.
+    SELECT p.*, cardinality(p.terms) AS length,
+        CASE WHEN p.is_said THEN row_number() OVER said - 1 END AS place,
+        CASE WHEN p.is_said THEN lag(cardinality(p.terms)) OVER said ELSE 0 END AS length_before
+    FROM placed p
+    WINDOW said AS (PARTITION BY p.session, p.is_said ORDER BY p.n)
+), together AS (
+    SELECT n.session, count(*) AS passages, sum(n.length) AS length, count(n.place) AS places,
+        coalesce((array_agg(n.length ORDER BY n.n DESC) FILTER (WHERE n.is_said))[1], 0) AS last_length
+    FROM numbered n
+    GROUP BY n.session
+), sessions AS (
+    -- Locked in their order, before the scope.
+    INSERT INTO context.passage_session AS s (
+        tenant_id, scope_id, scope_kind, context_id, session, passages, length, places, last_length,
+        length_before_last, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors
+    )
+    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, a.context_id, t.session, t.passages, t.length, t.places,
+        t.last_length, 0, a.owner_user_id, a.graph_name, a.agent_bundle_id, a.app_id, a.ancestors
+    FROM together t, audience a
+    ORDER BY t.session
+    ON CONFLICT (tenant_id, scope_id, scope_kind, session) DO UPDATE
+        SET passages = s.passages + excluded.passages, length = s.length + excluded.length,
+            places = s.places + excluded.places,
+            last_length = CASE WHEN excluded.places > 0 THEN excluded.last_length ELSE s.last_length END,
+            length_before_last = s.last_length
+    RETURNING s.session, s.passages, s.places, s.length_before_last
+), put AS (
+    -- Places go on where the session was, and what comes first there has that before it which was said last.
+    INSERT INTO context.passage AS p (
+        tenant_id, scope_id, scope_kind, context_id, seq, session, said_at, ordinal, part, place, length_before, marks,
+        kind, role, author, task_id, source_id, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, terms,
+        text
+    )
+    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, a.context_id, n.seq, n.session, n.said_at, n.ordinal, n.part,
+        s.places - t.places + n.place, coalesce(n.length_before, s.length_before_last), n.marks, n.kind, n.role,
+        n.author, n.task_id, n.source_id, a.owner_user_id, a.graph_name, a.agent_bundle_id, a.app_id, a.ancestors,
+        n.terms, n.text
+    FROM numbered n
+        JOIN sessions s ON s.session = n.session
+        JOIN together t ON t.session = n.session
+        CROSS JOIN audience a
+    RETURNING p.seq, p.place, p.length_before, cardinality(p.terms) AS length
+), totals AS (
+    INSERT INTO context.passage_scope AS t (
+        tenant_id, scope_id, scope_kind, context_id, first_seq, last_seq, passages, sessions, length, length_before,
+        length_after, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, authors
+    )
+    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, a.context_id, p.first_seq, p.last_seq, p.passages,
+        (SELECT count(*) FROM sessions s JOIN together t ON t.session = s.session AND t.passages = s.passages),
+        p.length, p.length_before, p.length_after, a.owner_user_id, a.graph_name, a.agent_bundle_id, a.app_id,
+        a.ancestors, %(authors)s::text[]
+    FROM (
+        SELECT min(p.seq) AS first_seq, max(p.seq) AS last_seq, count(*) AS passages, sum(p.length) AS length,
+            sum(p.length_before) AS length_before, coalesce(sum(p.length) FILTER (WHERE p.place > 0), 0) AS length_after
+        FROM put p
+        HAVING count(*) > 0
+    ) p, audience a
+    ON CONFLICT (tenant_id, scope_id, scope_kind, owner_user_id, graph_name, agent_bundle_id, app_id) DO UPDATE
+        SET first_seq = least(t.first_seq, excluded.first_seq), last_seq = greatest(t.last_seq, excluded.last_seq),
+            passages = t.passages + excluded.passages, sessions = t.sessions + excluded.sessions,
+            length = t.length + excluded.length, length_before = t.length_before + excluded.length_before,
+            length_after = t.length_after + excluded.length_after,
+            authors = CASE
+                WHEN excluded.authors <@ t.authors THEN t.authors
+                ELSE (t.authors || ARRAY(SELECT unnest(excluded.authors) EXCEPT SELECT unnest(t.authors)))
+                    [1 : %(authors_max)s::integer]
+            END
+)
+"""
+
+# Owed once for a scope. Whoever is at it keeps it, and goes on.
+_OWED = f"""
+, owed AS (
+    INSERT INTO context.outbox AS o (tenant_id, id, topic, subject_id, payload)
+    SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, %(scope_id)s, {OF_PASSAGES}
+    FROM put p
+    HAVING count(*) > 0
+    ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE SET id = excluded.id, payload = {TOGETHER}
+)
+"""  # noqa: S608
+
+_AUDIENCE = """
+WITH audience AS (
+    SELECT %(context_id)s::uuid AS context_id, %(owner_user_id)s::text AS owner_user_id,
+        %(graph_name)s::text AS graph_name, %(agent_bundle_id)s::text AS agent_bundle_id, %(app_id)s::text AS app_id,
+        %(ancestors)s::uuid[] AS ancestors
+)
+"""
+
+# A statement behind the one that removes passages: it sees the vectors that were stored while that one waited.
+_REMOVE_VECTORS = """
+DELETE FROM context.passage_vector
+WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+    AND seq = ANY (%(seqs)s::bigint[]) AND ordinal BETWEEN %(first)s AND %(last)s
+"""
+
+_REMOVE = """
+WITH gone AS (
+    DELETE FROM context.passage
+    WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+        AND seq = ANY (%(seqs)s::bigint[]) AND ordinal BETWEEN %(first)s AND %(last)s
+    RETURNING session, place, length_before, cardinality(terms) AS length, owner_user_id, graph_name, agent_bundle_id,
+        app_id
+), sessions AS (
+    UPDATE context.passage_session s SET passages = s.passages - g.passages, length = s.length - g.length
+    FROM (SELECT session, count(*) AS passages, sum(length) AS length FROM gone GROUP BY session) g
+    WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s AND s.scope_kind = %(scope_kind)s
+        AND s.session = g.session
+    RETURNING s.passages, s.owner_user_id, s.graph_name, s.agent_bundle_id, s.app_id
+)
+UPDATE context.passage_scope t
+SET passages = t.passages - g.passages, length = t.length - g.length, length_before = t.length_before - g.length_before,
+    length_after = t.length_after - g.length_after,
+    sessions = t.sessions - (
+        SELECT count(*) FROM sessions s
+        WHERE s.passages = 0 AND (s.owner_user_id, s.graph_name, s.agent_bundle_id, s.app_id)
+            = (g.owner_user_id, g.graph_name, g.agent_bundle_id, g.app_id))
+FROM (
+    SELECT owner_user_id, graph_name, agent_bundle_id, app_id, count(*) AS passages, sum(length) AS length,
+        sum(length_before) AS length_before, coalesce(sum(length) FILTER (WHERE place > 0), 0) AS length_after
+    FROM gone
+    GROUP BY owner_user_id, graph_name, agent_bundle_id, app_id
+) g
+WHERE t.tenant_id = %(tenant_id)s AND t.scope_id = %(scope_id)s AND t.scope_kind = %(scope_kind)s
+    AND t.owner_user_id = g.owner_user_id AND t.graph_name = g.graph_name AND t.agent_bundle_id = g.agent_bundle_id
+    AND t.app_id = g.app_id
+RETURNING g.passages
+"""
+
+# Of what has its sessions for itself: nothing is counted of it any more.
+_FORGET_SESSIONS = """
+DELETE FROM context.passage_session
+WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+    AND session = ANY (%(seqs)s::bigint[]) AND passages = 0
+"""
+_FORGET_SCOPE = """
+DELETE FROM context.passage_scope
+WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s AND passages = 0
+"""
+
+_TOTALS = """
+SELECT passages, sessions, length, length_before, length_after, first_seq, last_seq, authors
+FROM context.passage_scope
+WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+"""
+
+_SCOPES_WITH = """
+SELECT scope_id FROM context.passage_scope
+WHERE tenant_id = %(tenant_id)s AND scope_id = ANY (%(ids)s::uuid[]) AND scope_kind = %(scope_kind)s
+GROUP BY scope_id
+HAVING sum(passages) > 0
+ORDER BY sum(passages) DESC, scope_id
+LIMIT %(count)s
+"""
+
+_COLUMNS = """
+    p.seq, p.ordinal, p.session, p.place, p.length_before, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
+    p.terms
+"""
+_IN_SCOPE = "p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s"
+
+_SESSION = """
+    SELECT s.session, s.length, s.places FROM context.passage_session s
+    WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s AND s.scope_kind = %(scope_kind)s
+"""
+
+
+def _as_rows(sessions: str) -> str:
+    """Return the part of a statement that reads rows of what is in `read`, each beside its session.
+
+    Which of the terms stand where is told by one number each: of terms that nobody asked for none is sent. Each is
+    looked for in the passage: going through all that a long one has takes four times as long.
+    """
+    return f"""
+SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before,
+    s.length AS session_length, s.places AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
+    ARRAY(
+        SELECT (place - 1) * {ASKED_TERMS_MAX} + array_position(%(asked)s::integer[], a.term) - 1
+        FROM unnest(%(different)s::integer[]) a (term), unnest(array_positions(p.terms, a.term)) place
+        WHERE a.term = ANY (p.terms)
+        ORDER BY place
+    )::integer[] AS found
+FROM read p {sessions}
+ORDER BY p.seq DESC, p.ordinal DESC
+"""  # noqa: S608
+
+
+_OF_FEW_SESSIONS = _as_rows(f"JOIN ({_SESSION}) s ON s.session = p.session")
+# Of a large scope each is looked up: a join that nobody has counted for reads all sessions for each row.
+_OF_MANY_SESSIONS = _as_rows(f"CROSS JOIN LATERAL ({_SESSION} AND s.session = p.session LIMIT 1) s")
+
+_WHOLE = f"""
+WITH read AS MATERIALIZED (
+    SELECT {_COLUMNS} FROM context.passage p WHERE {_IN_SCOPE} ORDER BY p.seq DESC, p.ordinal DESC LIMIT %(rows_max)s
+)
+{_OF_FEW_SESSIONS}
+"""  # noqa: S608
+
+_FOUND_BY_INDEX = f"""
+    context.passage_of_tenant p
+    WHERE p.terms && %(finding)s::integer[] AND nullif({_IN_SCOPE}, false) IS NOT NULL
+"""
+# Below row-level security no index serves the terms: they are looked for from the end of the scope on.
+_FOUND_AT_END = f"""
+    (
+        SELECT {_COLUMNS} FROM context.passage p
+        WHERE {_IN_SCOPE} AND p.seq >= %(seq_from)s AND p.terms && %(finding)s::integer[]
+        ORDER BY p.seq DESC, p.ordinal DESC
+        LIMIT %(searched_max)s
+    ) p
+"""  # noqa: S608
+
+
+# The scope is asked so that no index serves it: of a large one the primary key would be read whole, to meet the few
+# rows that the terms find.
+def _best(found: str) -> str:
+    return f"""
+    SELECT {_COLUMNS}
+    FROM {found}
+    ORDER BY (
+        SELECT sum(a.weight) FROM unnest(%(asked)s::integer[], %(weights)s::real[]) a (term, weight)
+        WHERE a.term = ANY (p.terms)
+    ) DESC, p.seq DESC, p.ordinal DESC
+    LIMIT %(rows_max)s
+"""  # noqa: S608
+
+
+def _matching(found: str) -> str:
+    return f"""
+WITH read AS MATERIALIZED ({_best(found)})
+{_OF_MANY_SESSIONS}
+"""
+
+
+# What was said beside them is looked up by its place, but for what is one of them already; what was said before them
+# only where it may have a term, and not be found by it.
+def _matching_and_beside(found: str) -> str:
+    return f"""
+WITH matched AS MATERIALIZED ({_best(found)}), behind AS MATERIALIZED (
+    SELECT m.session, m.place + 1 AS place FROM matched m WHERE m.place IS NOT NULL
+    EXCEPT
+    SELECT m.session, m.place FROM matched m
+), before AS MATERIALIZED (
+    SELECT m.session, m.place - 1 AS place FROM matched m
+    WHERE m.place IS NOT NULL AND (%(is_left_out)s OR (SELECT count(*) FROM matched) >= %(rows_max)s)
+    EXCEPT
+    SELECT m.session, m.place FROM matched m
+    EXCEPT
+    SELECT b.session, b.place FROM behind b
+), read AS MATERIALIZED (
+    SELECT {_COLUMNS} FROM matched p
+    UNION ALL
+    SELECT {_COLUMNS}
+    FROM behind b
+        CROSS JOIN LATERAL (
+            SELECT {_COLUMNS} FROM context.passage p
+            WHERE {_IN_SCOPE} AND p.session = b.session AND p.place = b.place
+            LIMIT 1
+        ) p
+    UNION ALL
+    SELECT {_COLUMNS}
+    FROM before b
+        CROSS JOIN LATERAL (
+            SELECT {_COLUMNS} FROM context.passage p
+            WHERE {_IN_SCOPE} AND p.session = b.session AND p.place = b.place
+            LIMIT 1
+        ) p
+    WHERE p.terms && %(asked)s::integer[]
+)
+{_OF_MANY_SESSIONS}
+"""  # noqa: S608
+
+
+# Only in contexts does somebody say something: in others there is nothing beside, and planning for it takes as long as
+# reading.
+_MATCHING, _MATCHING_AT_END = _matching(_FOUND_BY_INDEX), _matching(_FOUND_AT_END)
+_MATCHING_SAID, _MATCHING_SAID_AT_END = map(_matching_and_beside, (_FOUND_BY_INDEX, _FOUND_AT_END))
+
+# Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
+_AT = f"""
+WITH read AS MATERIALIZED (
+    SELECT {_COLUMNS}
+    FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
+        CROSS JOIN LATERAL (
+            SELECT {_COLUMNS} FROM context.passage p
+            WHERE {_IN_SCOPE} AND p.seq = a.seq AND p.ordinal = a.ordinal
+            LIMIT 1
+        ) p
+)
+{_OF_MANY_SESSIONS}
+"""  # noqa: S608
+
+# At random: evenly, in a conversation of two, one might be asked each time.
+_SAMPLE = """
+SELECT t.term, count(*) AS passages
+FROM (
+    SELECT %(first_seq)s::bigint + floor(random() * (%(last_seq)s::bigint - %(first_seq)s::bigint + 1))::bigint AS seq
+    FROM generate_series(1, %(sample)s)
+) one
+    CROSS JOIN LATERAL (
+        SELECT p.terms
+        FROM context.passage p
+        WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s
+            AND p.seq >= one.seq
+        ORDER BY p.seq, p.ordinal
+        LIMIT 1
+    ) p
+    CROSS JOIN LATERAL (SELECT DISTINCT unnest(p.terms)) t (term)
+GROUP BY t.term
+HAVING count(*) >= %(sampled_min)s
+"""
+
+_TEXTS = f"""
+SELECT p.seq, p.ordinal, p.text
+FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
+    CROSS JOIN LATERAL (
+        SELECT p.seq, p.ordinal, p.text FROM context.passage p
+        WHERE {_IN_SCOPE} AND p.seq = a.seq AND p.ordinal = a.ordinal
+        LIMIT 1
+    ) p
+"""  # noqa: S608
+
+_NEWEST_TEXTS = f"""
+SELECT p.text FROM context.passage p WHERE {_IN_SCOPE} AND p.seq > %(behind)s
+ORDER BY p.seq DESC, p.ordinal DESC
+LIMIT %(rows_max)s
+"""  # noqa: S608
+# Of so many terms the planner would think that every row has one, and read them all: it is not told them. And the index
+# looks, for each row that one of them finds, at each of them: so a few are asked for at a time.
+_TEXTS_WITH = f"""
+WITH f AS MATERIALIZED (
+    SELECT array_agg(a.term) AS terms
+    FROM unnest(%(finding)s::integer[]) WITH ORDINALITY a (term, n)
+    GROUP BY (a.n - 1) / {_FINDING_TOGETHER}
+), found AS MATERIALIZED (
+    SELECT DISTINCT ON (p.seq, p.ordinal) p.text
+    FROM f
+        CROSS JOIN LATERAL (
+            SELECT p.seq, p.ordinal, p.text
+            FROM context.passage_of_tenant p
+            WHERE p.terms && f.terms AND nullif({_IN_SCOPE}, false) IS NOT NULL
+            LIMIT %(rows_max)s
+        ) p
+    ORDER BY p.seq, p.ordinal
+)
+SELECT text FROM found LIMIT %(rows_max)s
+"""  # noqa: S608
+
+# Of sources that are named, whatever their terms: as rows in which nothing was asked for.
+_OF_SOURCES = f"""
+SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before, 0 AS session_length,
+    0 AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at, '{{}}'::integer[] AS found
+FROM context.passage p
+WHERE {_IN_SCOPE} AND p.seq = ANY (%(seqs)s::bigint[])
+ORDER BY p.seq DESC, p.ordinal
+LIMIT %(count)s
+"""  # noqa: S608
+
+# By where the rows are: a join with the few that a step names, planned before anybody counted the table, reads the
+# scope once for each of them.
+_WHY_DROPPED = "a scope whose owner is gone, whoever it was: its statements name the scope, and nothing comes back"
+_DROP_TOTALS = Across(
+    sql="""
+        DELETE FROM context.passage_scope
+        WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+    """,
+    why=_WHY_DROPPED,
+    contexts=True,
+    subjects=True,
+)
+
+
+# Each step goes on behind the one before: what is deleted stays in the index for a while, and would be passed again.
+def _dropping(table: str) -> Across:
+    return Across(
+        sql=f"""
+            DELETE FROM {table} WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM {table}
+                WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+                    AND seq >= %(behind)s
+                ORDER BY seq, ordinal
+                LIMIT %(step)s
+            ))
+            RETURNING seq AS behind
+        """,  # noqa: S608
+        why=_WHY_DROPPED,
+        contexts=True,
+        subjects=True,
+    )
+
+
+_DROP_PASSAGES = _dropping("context.passage")
+_DROP_VECTORS = _dropping("context.passage_vector")
+_DROP_SESSIONS = Across(
+    sql="""
+        DELETE FROM context.passage_session WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM context.passage_session
+            WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+                AND session >= %(behind)s
+            ORDER BY session
+            LIMIT %(step)s
+        ))
+        RETURNING session AS behind
+    """,
+    why=_WHY_DROPPED,
+    contexts=True,
+    subjects=True,
+)
+_DROP_OWED = "DELETE FROM context.outbox WHERE tenant_id = %s AND topic = %s AND subject_id = %s"
+_FIRST = -(2**63)  # before all of them
+
+
+class Dropped(NamedTuple):
+    """What there was of a scope."""
+
+    passages: int
+    vectors: int
+    is_all: bool = True  # nothing is left of the scope
+
+
+class Passages:
+    """The passages of all scopes.
+
+    Args:
+        database: Where they are.
+        embedded_kinds: Of scopes whose passages get vectors: writing to them owes those (`passage_vectors`).
+    """
+
+    def __init__(self, database: Database, *, embedded_kinds: Collection[str] = ()) -> None:
+        self._database = database
+        self._embedded_kinds = frozenset(embedded_kinds)
+        self._samples: OrderedDict[_Seen, _Sample] = OrderedDict()
+        self._vocabularies: OrderedDict[_Seen, _Words] = OrderedDict()
+        self._likes: OrderedDict[tuple[object, ...], _Likes] = OrderedDict()
+
+    async def put(
+        self, transaction: Transaction, scope: Scope, audience: Audience, passages: Sequence[Passage]
+    ) -> None:
+        """Write passages in the transaction of their source.
+
+        Writers of one scope wait for each other, from here to the end of their transactions; those of different ones
+        do not. Whoever writes to several scopes in one transaction does it in the order of their ids.
+
+        Args:
+            transaction: Of a door that sees the scope: of its context, and of its owner.
+            scope: Where.
+            audience: Who may see them. Those of a session have the same.
+            passages: In the order in which they were said; those of a source once, unless they were removed.
+        """
+        seen_by = {
+            "context_id": scope.context_id,
+            "owner_user_id": audience.owner_user_id,
+            "ancestors": list(audience.ancestors),
+            "graph_name": audience.graph_name,
+            "agent_bundle_id": audience.agent_bundle_id,
+            "app_id": audience.app_id,
+        }
+        for portion in portions(passages):
+            put = await beside_the_loop(putting_bytes(portion), putting, scope, portion)
+            await transaction.query(
+                f"{_AUDIENCE}, {GIVEN}, placed AS (SELECT * FROM given), {self.puts(scope.kind)} SELECT",  # noqa: S608
+                {**put, **seen_by},
+            )
+
+    def puts(self, kind: str) -> str:
+        """Return the part of a statement that writes passages to scopes of a kind, behind `GIVEN`."""
+        return f"{_PUTTING}{_OWED}" if kind in self._embedded_kinds else _PUTTING
+
+    async def remove(
+        self, transaction: Transaction, scope: Scope, seqs: Sequence[int], *, ordinals: range = ORDINALS
+    ) -> int:
+        """Remove the passages of sources, all or some of each, with their vectors; return how many there were.
+
+        What was said beside them keeps its place: nothing is said to have been next to what it was not.
+        """
+        which = {"seqs": list(seqs), "first": ordinals[0], "last": ordinals[-1]}
+        named = {**_named(transaction.tenant_id, scope), **which}
+        rows = await transaction.query(_REMOVE, named)
+        if rows:
+            await transaction.query(_REMOVE_VECTORS, named)
+        return sum(int(row.passages) for row in rows)
+
+    async def remove_documents(self, transaction: Transaction, scope: Scope, seqs: Sequence[int]) -> None:
+        """Remove the passages of sources that each are a session of their own, and all that is counted of them."""
+        await self.remove(transaction, scope, seqs)
+        named = {**_named(transaction.tenant_id, scope), "seqs": list(seqs)}
+        await transaction.query(_FORGET_SESSIONS, named)
+        await transaction.query(_FORGET_SCOPE, _named(transaction.tenant_id, scope))
+
+    async def scopes_with_passages(
+        self, principal: Principal, kind: str, ids: Sequence[UUID], *, count: int
+    ) -> list[UUID]:
+        """Return which of some scopes have passages that the caller may see, `count` at most, those with most first."""
+        tenant = self._database.of(principal)
+        parameters = {"scope_kind": kind, "ids": list(ids), "count": count}
+        return [row.scope_id for row in await tenant.query(_SCOPES_WITH, parameters)]
+
+    async def matching(self, principal: Principal, scope: Scope, terms: Sequence[str]) -> Matching:
+        """Return the rows that a question is ranked by; none of a scope that the caller may not see.
+
+        Args:
+            principal: Who asks.
+            scope: Where.
+            terms: What is asked for, the first `ASKED_TERMS_MAX` of them. A row tells by their numbers which it has.
+        """
+        totals = await self.totals(principal, scope)
+        asked = masks(scope.id, terms[:ASKED_TERMS_MAX])
+        if not asked or not totals.passages:
+            return Matching(totals=totals, rows=(), is_whole=False, estimated={})
+        if totals.passages <= READ_WHOLE:
+            rows = await self._rows(principal, scope, _WHOLE, asked, {"rows_max": READ_WHOLE})
+            return Matching(totals=totals, rows=rows, is_whole=True, estimated={})
+        shares = await self._shares(principal, scope, totals)
+        finding, left_out = _finding(asked, shares, totals.passages)
+        searched = {
+            "weights": [-math.log(shares.get(term, RARE_SHARE)) for term in asked],
+            "rows_max": FOUND_MAX,
+        }
+
+        by_index, from_end = _MATCHING, _MATCHING_AT_END
+        if scope.kind == CONTEXT:
+            by_index, from_end = _MATCHING_SAID, _MATCHING_SAID_AT_END
+
+        async def found() -> list[Row]:
+            named = {**searched, "finding": finding, "is_left_out": bool(left_out)}
+            # Of what has the same single term the newest are the best.
+            count = SEARCHED_MAX if len(finding) > 1 or left_out else FOUND_MAX
+            if at_end := _at_end(shares.get(finding[-1], 0.0), totals, count=count):
+                rows = await self._rows(principal, scope, from_end, asked, {**named, **at_end})
+                if _is_cut(rows, asked, finding):
+                    return rows
+            return await self._rows(principal, scope, by_index, asked, named)  # what was often said may not be of late
+
+        rows = await found()
+        if not rows and left_out:  # the rare ones are not there at all: nobody looks for them again
+            finding = [left_out.pop(0)]
+            rows = await found()
+        if _is_cut(rows, asked, finding):
+            left_out += finding
+        return Matching(
+            totals=totals,
+            rows=rows,
+            is_whole=False,
+            estimated={
+                number: shares.get(term, RARE_SHARE) * totals.passages
+                for number, term in enumerate(asked)
+                if term in left_out
+            },
+        )
+
+    async def at(
+        self, principal: Principal, scope: Scope, terms: Sequence[str], places: Collection[tuple[int, int]]
+    ) -> Sequence[Row]:
+        """Return the rows of passages by `seq` and `ordinal`, the newest first; terms as of `matching`."""
+        asked = masks(scope.id, terms[:ASKED_TERMS_MAX])
+        parameters = {"seqs": [seq for seq, _ in places], "ordinals": [ordinal for _, ordinal in places]}
+        return await self._rows(principal, scope, _AT, asked, parameters)
+
+    async def totals(self, principal: Principal, scope: Scope) -> Totals:
+        """Return what the passages of a scope are together that the caller may see; zeros if there are none."""
+        tenant = self._database.of(principal, context_id=scope.context_id)
+        rows = [row for row in await tenant.query(_TOTALS, _named(principal.tenant_id, scope)) if row.passages]
+        if not rows:
+            return Totals()
+        return Totals(
+            passages=sum(row.passages for row in rows),
+            sessions=sum(row.sessions for row in rows),
+            length=sum(row.length for row in rows),
+            length_before=sum(row.length_before for row in rows),
+            length_after=sum(row.length_after for row in rows),
+            first_seq=min(row.first_seq for row in rows),
+            last_seq=max(row.last_seq for row in rows),
+            authors=frozenset(author for row in rows for author in row.authors),
+        )
+
+    async def texts(
+        self, principal: Principal, scope: Scope, rows: Sequence[tuple[int, int]]
+    ) -> dict[tuple[int, int], str]:
+        """Return the texts of passages by `seq` and `ordinal`, without those that are gone."""
+        tenant = self._database.of(principal, context_id=scope.context_id)
+        parameters = {
+            **_named(principal.tenant_id, scope),
+            "seqs": [seq for seq, _ in rows],
+            "ordinals": [ordinal for _, ordinal in rows],
+        }
+        return {(row.seq, row.ordinal): row.text for row in await tenant.query(_TEXTS, parameters)}
+
+    async def vocabulary(self, principal: Principal, scope: Scope, totals: Totals) -> Vocabulary:
+        """Return the words of a scope's newest `READ_WHOLE` passages.
+
+        They are kept, and what was said since is read beside them; of a scope that lost passages they are read anew.
+
+        Args:
+            principal: Who asks.
+            scope: Where.
+            totals: Of the scope, as they are.
+        """
+        key = _seen(principal, scope)
+        known = self._vocabularies.get(key)
+        if known is None or (known.passages, known.last_seq) != (totals.passages, totals.last_seq):
+            texts = await self._newest_texts(principal, scope, behind=known.last_seq) if known else []
+            # Whatever else happened to the scope: its passages would be others than those and these.
+            if known is None or known.passages + len(texts) != totals.passages:
+                known, texts = _Words(0, 0, Vocabulary()), await self._newest_texts(principal, scope, behind=_FIRST)
+            known.vocabulary.add(await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts))
+            known.passages, known.last_seq = totals.passages, totals.last_seq
+        _keep(self._vocabularies, key, known, count_max=VOCABULARIES_MAX)
+        return known.vocabulary
+
+    async def _newest_texts(self, principal: Principal, scope: Scope, *, behind: int) -> list[str]:
+        tenant = self._database.of(principal, context_id=scope.context_id)
+        newest = {**_named(principal.tenant_id, scope), "behind": behind, "rows_max": READ_WHOLE}
+        return [row.text for row in await tenant.query(_NEWEST_TEXTS, newest)]
+
+    async def words_like(
+        self, principal: Principal, scope: Scope, words: Sequence[str], totals: Totals
+    ) -> Mapping[str, Sequence[str]]:
+        """Return what of a scope may be meant by words, of each by which something may (`slips.meant`).
+
+        They are looked for in those passages that have what one slip, or an ending, may have made one of them of:
+        hundreds of terms, which takes the index 2 to 60 ms. So it is kept for a moment.
+
+        Args:
+            principal: Who asks.
+            scope: Where.
+            words: A few, that the scope does not have.
+            totals: Of the scope, as they are.
+        """
+        key = (*_seen(principal, scope), *words)
+        known = self._likes.get(key)
+        if known is None or known.totals != totals or time.monotonic() - known.at >= LIKES_S:
+            tenant = self._database.of(principal, context_id=scope.context_id)
+            terms: set[str] = set()
+            for word in words:
+                await give_way()
+                terms.update(stems(one_slip_away(word)))
+            finding = masks(scope.id, terms)
+            with_them = {**_named(principal.tenant_id, scope), "finding": finding, "rows_max": WORDS_FOUND_MAX}
+            at = time.monotonic()
+            texts = [text for (text,) in await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)]
+            found = await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts)
+            known = _Likes(totals, at, await in_slices(meant(words, Vocabulary(found))))
+        _keep(self._likes, key, known, count_max=LIKES_MAX)
+        return known.meant
+
+    async def of_sources(self, principal: Principal, scope: Scope, seqs: Sequence[int], *, count: int) -> list[Row]:
+        """Return passages of sources by their `seq`, whatever was asked: the highest first, each in its order."""
+        tenant = self._database.of(principal, context_id=scope.context_id)
+        parameters = {**_named(principal.tenant_id, scope), "seqs": list(seqs), "count": count}
+        return [Row._make(row) for row in await tenant.query(_OF_SOURCES, parameters)]
+
+    async def drop_scope(self, tenant_id: UUID, scope: Scope, *, until: float | None = None) -> Dropped:
+        """Remove all passages of a scope that nobody writes to any more, and return what there was.
+
+        Nothing is found from the first step on, and no step holds locks for long. If it ends half-way, it goes on when
+        it is called again.
+
+        Args:
+            tenant_id: Whose.
+            scope: Which.
+            until: It ends half-way after this time of the monotonic clock; it removes something before.
+        """
+        tenant = self._database.tenant(tenant_id)
+        named = _named(tenant_id, scope)
+        await tenant.query(_DROP_TOTALS, named)
+        counts: dict[Across, int] = {}
+        # Vectors after the passages: none is made any more.
+        for statement in (_DROP_PASSAGES, _DROP_SESSIONS, _DROP_VECTORS):
+            counts[statement], is_all = await _dropped(tenant, statement, named, until)
+            if not is_all:
+                break
+        else:
+            await tenant.query(_DROP_OWED, (tenant_id, owing_topic(scope.kind), scope.id))
+        return Dropped(counts[_DROP_PASSAGES], counts.get(_DROP_VECTORS, 0), is_all)
+
+    async def _rows(
+        self,
+        principal: Principal,
+        scope: Scope,
+        statement: str,
+        asked: Sequence[int],
+        parameters: Mapping[str, object],
+    ) -> list[Row]:
+        tenant = self._database.of(principal, context_id=scope.context_id)
+        of_question = {"asked": asked, "different": list(dict.fromkeys(asked))}
+        named = {**_named(principal.tenant_id, scope), **of_question}
+        # Planned for its values: not knowing the terms, Postgres would read the scope.
+        rows = await tenant.query(statement, {**named, **parameters}, named=False, ad_hoc=True)
+        return await in_slices(_read(rows))
+
+    async def _shares(self, principal: Principal, scope: Scope, totals: Totals) -> Mapping[int, float]:
+        """Return the share of a scope's passages that the commoner terms have."""
+        key = _seen(principal, scope)
+        sample = self._samples.get(key)
+        if sample is None or not sample.passages / SAMPLE_GROWTH <= totals.passages <= sample.passages * SAMPLE_GROWTH:
+            tenant = self._database.of(principal, context_id=scope.context_id)
+            parameters = {
+                **_named(principal.tenant_id, scope),
+                "first_seq": totals.first_seq,
+                "last_seq": totals.last_seq,
+                "sample": SAMPLE,
+                "sampled_min": SAMPLED_MIN,
+            }
+            rows = await tenant.query(_SAMPLE, parameters, ad_hoc=True)
+            sample = _Sample(totals.passages, {row.term: row.passages / SAMPLE for row in rows})
+        _keep(self._samples, key, sample, count_max=SAMPLES_MAX)
+        return sample.shares
+
+
+@dataclass(slots=True)
+class _Words:
+    passages: int  # of the scope, when they were read
+    last_seq: int
+    vocabulary: Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class _Likes:
+    totals: Totals  # of the scope, when they were looked for
+    at: float
+    meant: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    passages: int  # of the scope, when it was taken
+    shares: Mapping[int, float]
+
+
+def _read(rows: Sequence[Sequence[Any]]) -> Generator[None, None, list[Row]]:
+    """Return rows as ranking reads them, in steps."""
+    read = []
+    for row in rows:
+        read.append(Row._make((*row[:-1], [divmod(one, ASKED_TERMS_MAX) for one in row[-1]])))
+        yield
+    return read
+
+
+def _seen(principal: Principal, scope: Scope) -> _Seen:
+    """Return the key of what is kept of a scope: who sees otherwise has his own."""
+    return principal.tenant_id, principal.bounds, principal.user_id, scope
+
+
+def _keep(kept: OrderedDict[_K, _T], key: _K, value: _T, *, count_max: int) -> None:
+    """Keep what was used last."""
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > count_max:
+        kept.popitem(last=False)
+
+
+def _words_of_all(texts: Sequence[str]) -> Collection[str]:
+    """Return the words of texts, some more than `WORDS_MAX` at most; those of each text sorted, so always the same."""
+    words: dict[str, None] = {}
+    for text in texts:
+        words |= dict.fromkeys(sorted(words_of(text)))
+        if len(words) >= WORDS_MAX:
+            break
+    return words
+
+
+async def _dropped(
+    tenant: Tenant, statement: Across, named: Mapping[str, object], until: float | None
+) -> tuple[int, bool]:
+    """Delete step by step; return how many rows there were, and whether none is left."""
+    count, behind = 0, _FIRST
+    while gone := await tenant.query(statement, {**named, "behind": behind, "step": DROP_STEP}):
+        count += len(gone)
+        behind = max(row.behind for row in gone)
+        if until is not None and time.monotonic() >= until:
+            return count, False
+    return count, True
+
+
+def _finding(asked: Sequence[int], shares: Mapping[int, float], passages: int) -> tuple[list[int], list[int]]:
+    """Return the rarest of the terms, one at least, and the rest, the rarer first.
+
+    Those that find are together in no more passages than are searched, and none of them is a common one beside others.
+    """
+    by_share = sorted(dict.fromkeys(asked), key=lambda one: shares.get(one, 0.0))
+    together = 0.0
+    for count, term in enumerate(by_share):
+        share = shares.get(term, RARE_SHARE)
+        together += share * passages
+        if count and (share > COMMON_SHARE or together > SEARCHED_MAX):
+            return by_share[:count], by_share[count:]
+    return by_share, []
+
+
+def _at_end(share: float, totals: Totals, *, count: int) -> Mapping[str, object]:
+    """Return where in a scope the newest begin that are searched for a term, and how many; nothing: all are.
+
+    The index gives every passage that has it; from the end on, each is looked at until enough have it.
+
+    Args:
+        share: Of the passages, that have the commonest of the terms that find.
+        totals: Of the scope.
+        count: How many are wanted.
+    """
+    if share * share * totals.passages <= count:
+        return {}
+    looked_at = _AT_END_MARGIN * count / share / totals.passages * (totals.last_seq - totals.first_seq + 1)
+    return {"seq_from": totals.last_seq - math.ceil(looked_at), "searched_max": count}
+
+
+def _is_cut(rows: Sequence[Row], asked: Sequence[int], finding: Sequence[int]) -> bool:
+    """Say whether as many passages were found as are rows, so that there may be others."""
+    if len(rows) < FOUND_MAX:
+        return False
+    finding_numbers = {number for number, term in enumerate(asked) if term in finding}
+    return sum(any(number in finding_numbers for _, number in row.found) for row in rows) >= FOUND_MAX
+
+
+def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:
+    return {"tenant_id": tenant_id, "scope_id": scope.id, "scope_kind": scope.kind}
+
+
+def portions(passages: Sequence[Passage]) -> Iterator[Sequence[Passage]]:
+    """Yield passages in their order, as many at a time as one statement writes: a mebibyte of them, or one."""
+    begin, size_bytes = 0, 0
+    for place, one in enumerate(passages):
+        more_bytes = len(one.text) + _NUMBER_BYTES * len(one.terms)
+        if size_bytes and size_bytes + more_bytes > _PORTION_BYTES:
+            yield passages[begin:place]
+            begin, size_bytes = place, 0
+        size_bytes += more_bytes
+    if passages:
+        yield passages[begin:]
+
+
+def putting_bytes(passages: Iterable[_HasTerms]) -> int:
+    """Return as how much to parse the work of `putting` counts, for `beside_the_loop`."""
+    return _TERM_BYTES * sum(len(one.terms) for one in passages)
+
+
+def putting(scope: Scope, passages: Sequence[Passage]) -> dict[str, object]:
+    """Return the parameters of `GIVEN` and `Passages.puts`, but for the tenant."""
+    return {
+        "scope_id": scope.id,
+        "scope_kind": scope.kind,
+        "topic": owing_topic(scope.kind),
+        "passages": json_rows(_given(scope, one) for one in passages),
+        "authors": TextArray(islice(dict.fromkeys(one.author for one in passages if one.author), AUTHORS_MAX)),
+        "authors_max": AUTHORS_MAX,
+    }
+
+
+def _given(scope: Scope, one: Passage) -> dict[str, object]:
+    return {
+        "seq": one.seq,
+        "ordinal": one.ordinal,
+        "session": one.session,
+        "said_at": one.said_at,
+        "part": one.part,
+        "is_said": one.is_said,
+        "marks": one.marks,
+        "kind": one.kind,
+        "role": one.role,
+        "author": one.author,
+        "task_id": one.task_id,
+        "source_id": one.source_id,
+        "terms": masks(scope.id, one.terms) if one.numbers is None else one.numbers,
+        "text": one.text,
+    }

@@ -1,0 +1,104 @@
+"""Where passages come from: what the index is compared with, and made of again.
+
+The index is a view. The writer of passages of one kind describes here, as a value, which scopes there are and what each
+has to find; `Verifying` needs no more of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from uuid import UUID, uuid5
+
+from context_service.retrieval.store.passages import Audience, Passage, Scope
+from service_runtime.postgres import Across, Row, Tenant, Transaction
+
+_FIRST = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnedScope:
+    """A scope that has an owner, such as the context whose messages are found in it."""
+
+    scope: Scope
+    owner_user_id: str  # empty: nobody's in particular
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What passages were cut out of, such as a message, and what they are cut to now."""
+
+    seq: int
+    audience: Audience
+    passages: Sequence[Passage]  # by `ordinal`
+    is_gone: bool = False  # its passages are removed; what was said next to them keeps its place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owners:
+    """The scopes of one kind that have an owner.
+
+    Each statement has the parameters `tenant_id` and `scope_of_tenant`, the id of the only scope of a tenant.
+    """
+
+    scope_of: Callable[[UUID], Scope]  # by its id
+    count: str | Across  # how many there are
+    page: str | Across  # id and user of each after `behind`, `count` of them; only the scope `only`, unless it is null
+    owned: str | Across  # ids of those of `ids` that have an owner, or one whose passages are being removed
+    lock: Callable[[Transaction, Scope], Awaitable[object]]  # lets no other transaction write to the scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What writes passages of some kinds into one kind of scope."""
+
+    scope_kind: str
+    kinds: frozenset[str]  # of its passages; no other source of this kind of scope has one of them
+    owners: Owners
+    # Rows of a scope in the order of their `seq`, after `behind`; those of one `seq` are an origin. Further parameters:
+    # `tenant_id`, `scope_id`, `scope_kind`, and those of `limits`.
+    rows: str
+    limits: Mapping[str, object]
+    origin: Callable[[Scope, Sequence[Row]], Awaitable[Origin]]
+    has_header: bool = False  # a scope with an owner gives one row at least, without a `seq` if there is nothing else
+    says: bool = False  # its passages are neighbours, and their sessions come one after another: of one source
+
+    async def count(self, tenant: Tenant) -> int:
+        """Return how many scopes of a tenant have an owner."""
+        ((count,),) = await tenant.query(self.owners.count, self._named(tenant))
+        return int(count)
+
+    async def scopes(self, tenant: Tenant, *, behind: UUID, count: int) -> list[OwnedScope]:
+        """Return scopes that have an owner, by their ids, `count` at most."""
+        named = {**self._named(tenant), "behind": behind, "only": None, "count": count}
+        return self._owned(await tenant.query(self.owners.page, named))
+
+    async def scope(self, tenant: Tenant, scope_id: UUID) -> OwnedScope | None:
+        """Return one of them; None: it has no owner."""
+        named = {**self._named(tenant), "behind": _FIRST, "only": scope_id, "count": 1}
+        return next(iter(self._owned(await tenant.query(self.owners.page, named))), None)
+
+    async def owned(self, tenant: Tenant, scope_ids: Collection[UUID]) -> set[UUID]:
+        """Return which scopes have an owner, or one that is being removed, and its passages with it."""
+        rows = await tenant.query(self.owners.owned, {**self._named(tenant), "ids": list(scope_ids)})
+        return {scope_id for (scope_id,) in rows}
+
+    async def lock(self, transaction: Transaction, scope: Scope) -> None:
+        """Let no other transaction write to a scope until this one ends."""
+        await self.owners.lock(transaction, scope)
+
+    async def origins(self, transaction: Transaction, scope: Scope, *, behind: int) -> list[Origin] | None:
+        """Return what comes after a `seq`, in its order: a page, and none at the end. None: the owner is gone."""
+        scoped = {"scope_id": scope.id, "scope_kind": scope.kind}
+        rows = await transaction.query(self.rows, {**scoped, **self.limits, "behind": behind})
+        if self.has_header and not rows:
+            return None
+        by_seq = groupby(rows, key=lambda row: row.seq)
+        return [await self.origin(scope, list(together)) for seq, together in by_seq if seq is not None]
+
+    def _named(self, tenant: Tenant) -> dict[str, object]:
+        return {"tenant_id": tenant.tenant_id, "scope_of_tenant": uuid5(tenant.tenant_id, self.scope_kind)}
+
+    def _owned(self, rows: Sequence[Row]) -> list[OwnedScope]:
+        return [OwnedScope(scope=self.owners.scope_of(scope_id), owner_user_id=user) for scope_id, user in rows]

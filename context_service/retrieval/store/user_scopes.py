@@ -1,0 +1,43 @@
+"""Sources of the index whose scopes are users': which there are, and whose."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from context_service.retrieval.store.passages import Scope
+from context_service.retrieval.store.sources import Owners
+from service_runtime.postgres import Across, Transaction
+
+
+def users_of(
+    table: str, *, scope_kind: str, things: str, lock: Callable[[Transaction, Scope], Awaitable[object]]
+) -> Owners:
+    """Return the scopes of a table with `tenant_id`, `scope_id` and `owner_user_id`.
+
+    Args:
+        table: One of ours.
+        scope_kind: Of the scopes.
+        things: In the table, for the reason.
+        lock: See `Owners`.
+    """
+    why = f"an operator compares the index of all {things} with what they say: it reads whose there are"
+
+    def of_all(sql: str) -> Across:
+        return Across(sql=sql, subjects=True, why=why)
+
+    return Owners(
+        scope_of=lambda scope_id: Scope(kind=scope_kind, id=scope_id),
+        count=of_all(f"SELECT count(DISTINCT scope_id) FROM {table} WHERE tenant_id = %(tenant_id)s"),  # noqa: S608
+        page=of_all(f"""
+            SELECT DISTINCT scope_id, owner_user_id
+            FROM {table}
+            WHERE tenant_id = %(tenant_id)s AND scope_id > %(behind)s
+                AND (%(only)s::uuid IS NULL OR scope_id = %(only)s)
+            ORDER BY scope_id
+            LIMIT %(count)s
+        """),  # noqa: S608
+        owned=of_all(f"""
+            SELECT DISTINCT scope_id FROM {table} WHERE tenant_id = %(tenant_id)s AND scope_id = ANY (%(ids)s)
+        """),  # noqa: S608
+        lock=lock,
+    )

@@ -1,1 +1,0 @@
-"""One module per proto service: parse, one call, render."""

@@ -1,0 +1,1 @@
+"""Specialists: each searches one folder of the workspace."""

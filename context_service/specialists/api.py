@@ -1,0 +1,51 @@
+"""The RPCs of `Knowledge` about specialists: parse, one call, render."""
+
+from __future__ import annotations
+
+from context_service.contexts.wire.requests import ids_of
+from context_service.kernel.wire.imported import imported_of
+from context_service.specialists.rules import Specialist, SpecialistInput, Specialists
+from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.context.v1 import specialists_pb2 as pb
+from service_runtime import calls
+from service_runtime.copying import copied
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+
+class SpecialistsServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about specialists."""
+
+    _specialists: Specialists
+
+    async def PutSpecialist(self, request: pb.PutSpecialistRequest, context: object) -> pb.PutSpecialistResponse:
+        """Write a specialist."""
+
+        def response(specialist: Specialist) -> pb.PutSpecialistResponse:
+            return pb.PutSpecialistResponse(specialist=_specialist(specialist))
+
+        said = request.specialist
+        specialist = await self._specialists.put(
+            copied(SpecialistInput, said, node_ids=ids_of("specialist.node_ids", said.node_ids)),
+            principal=calls.principal(),
+            request=request_of("PutSpecialist", request, response=response),
+        )
+        return response(specialist)
+
+    async def ListSpecialists(self, request: pb.ListSpecialistsRequest, context: object) -> pb.ListSpecialistsResponse:
+        """List specialists."""
+        page = PageRequest(size=request.page_size, token=request.page_token)
+        found, token = await self._specialists.page(page, principal=calls.principal())
+        return pb.ListSpecialistsResponse(specialists=map(_specialist, found), next_page_token=token)
+
+    async def DeleteSpecialist(
+        self, request: pb.DeleteSpecialistRequest, context: object
+    ) -> pb.DeleteSpecialistResponse:
+        """Remove a specialist."""
+        asked = request_of("DeleteSpecialist", request, response=lambda _: pb.DeleteSpecialistResponse())
+        await self._specialists.delete(request.specialist_id, principal=calls.principal(), request=asked)
+        return pb.DeleteSpecialistResponse()
+
+
+def _specialist(specialist: Specialist) -> pb.Specialist:
+    return copied(pb.Specialist, specialist, imported=imported_of(specialist.imported_json))

@@ -1,0 +1,158 @@
+"""Specialists of tenants: each searches one folder of the workspace, as its administrators say how.
+
+What a specialist may read is no matter of what is said here: it reads as whoever asks it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from context_service.kernel.catalog import Catalog, Table, check_unbound
+from contextkeep.errors import InvalidArgument, SpecialistNotFound
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.checks import check_between, check_count, check_stored, check_text
+from service_runtime.postgres import Database, Row
+from service_runtime.requests import Request, Requests
+
+SPECIALISTS_MAX = 50  # of a tenant
+ID_CHARS_MAX = 50
+INSTRUCTIONS_CHARS_MAX = 8_000
+NODES_MAX = 20
+STEPS_DEFAULT, STEPS_MAX = 4, 10
+NAME_CHARS_MAX = 200
+_ID = re.compile(r"[a-z][a-z0-9-]{0,49}")
+_PROVIDER = "sub-agent-"
+_THINGS = "specialists"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecialistInput:
+    """What an administrator says of a specialist."""
+
+    specialist_id: str
+    display_name: str = ""  # empty: the id
+    instructions: str = ""
+    node_ids: tuple[UUID, ...] = ()  # its folder; empty: it is not wired
+    steps_max: int = 0  # 0: `STEPS_DEFAULT`
+    is_default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Specialist:
+    """A specialist, as it is stored."""
+
+    specialist_id: str
+    display_name: str
+    instructions: str
+    node_ids: tuple[UUID, ...]
+    steps_max: int
+    is_default: bool
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    updated_by: str
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+
+    @property
+    def provider_id(self) -> str:
+        """By which id context query knows it."""
+        return f"{_PROVIDER}{self.specialist_id}"
+
+
+_TABLE = Table(
+    name="context.specialist",
+    key="specialist_id",
+    columns=("display_name", "instructions", "node_ids", "steps_max", "is_default"),
+)
+
+
+class Specialists:
+    """Specialists; each time for a principal.
+
+    Args:
+        database: Where they are.
+        requests: The request ids of this service.
+    """
+
+    def __init__(self, database: Database, *, requests: Requests) -> None:
+        self._catalog = Catalog(
+            database,
+            _TABLE,
+            requests=requests,
+            of_row=_specialist,
+            not_found=lambda name: SpecialistNotFound("there is no such specialist", specialist_id=name),
+            check_count=lambda count: check_stored("specialists", count, SPECIALISTS_MAX),
+        )
+
+    @property
+    def changes(self) -> int:
+        """See `Catalog`."""
+        return self._catalog.changes
+
+    async def put(self, said: SpecialistInput, *, principal: Principal, request: Request | None) -> Specialist:
+        """Write a specialist, whether there was one or not.
+
+        Raises:
+            InvalidArgument: a field is malformed.
+            LimitExceeded: a field is too large, or there are too many.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, _THINGS)
+        _check(said)
+        values = {
+            "display_name": said.display_name or said.specialist_id,
+            "instructions": said.instructions,
+            "node_ids": list(said.node_ids),
+            "steps_max": said.steps_max or STEPS_DEFAULT,
+            "is_default": said.is_default,
+        }
+        return await self._catalog.put(said.specialist_id, values, principal=principal, request=request)
+
+    async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[Specialist], str]:
+        """Return a page of specialists, by id, and the token of the next one.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        return await self._catalog.page(page, query=("ListSpecialists", principal.tenant_id), principal=principal)
+
+    async def all(self, *, principal: Principal) -> Sequence[Specialist]:
+        """Return all of a tenant, by id."""
+        return await self._catalog.first(SPECIALISTS_MAX, principal=principal)
+
+    async def delete(self, specialist_id: str, *, principal: Principal, request: Request | None) -> None:
+        """Remove a specialist.
+
+        Raises:
+            InvalidArgument: this is no id.
+            SpecialistNotFound: there is none.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal, _THINGS)
+        _check_id("specialist_id", specialist_id)
+        await self._catalog.delete(specialist_id, principal=principal, request=request)
+
+
+def _check(said: SpecialistInput) -> None:
+    _check_id("specialist.specialist_id", said.specialist_id)
+    check_text("specialist.display_name", said.display_name, chars_max=NAME_CHARS_MAX)
+    check_text("specialist.instructions", said.instructions, chars_max=INSTRUCTIONS_CHARS_MAX)
+    check_count("specialist.node_ids", len(said.node_ids), NODES_MAX)
+    check_between("specialist.steps_max", said.steps_max, 0, STEPS_MAX)
+
+
+def _check_id(field: str, specialist_id: str) -> None:
+    check_text(field, specialist_id, chars_max=ID_CHARS_MAX, required=True)
+    if not _ID.fullmatch(specialist_id):
+        raise InvalidArgument(f"{field} is not of small letters, digits and hyphens, a letter first", field=field)
+
+
+def _specialist(row: Row) -> Specialist:
+    return Specialist(**{**row._asdict(), "node_ids": tuple(row.node_ids)})

@@ -1,0 +1,116 @@
+"""The proto service `Transfer`: parse, one call, render."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+
+import orjson
+
+from context_service.transfer.rules.export import Exporting, Scope
+from context_service.transfer.rules.imports import Importing, report_of
+from context_service.transfer.store.imports import Run
+from contextkeep.context.v1 import transfer_pb2 as pb
+from contextkeep.context.v1 import transfer_pb2_grpc
+from contextkeep.errors import InvalidArgument
+from service_runtime import calls
+from service_runtime.auth import USER_ID_CHARS_MAX
+from service_runtime.checks import check_text
+from service_runtime.copying import copied
+from service_runtime.ids import parse_id
+
+_GRAPH_CHARS_MAX = 512
+_STATES = {
+    "RUNNING": pb.IMPORT_STATE_RUNNING,
+    "DONE": pb.IMPORT_STATE_DONE,
+    "GIVEN_UP": pb.IMPORT_STATE_GIVEN_UP,
+}
+
+
+class TransferServicer(transfer_pb2_grpc.TransferServicer):
+    """Translates between messages and archives."""
+
+    def __init__(self, exporting: Exporting, importing: Importing) -> None:
+        self._exporting = exporting
+        self._importing = importing
+
+    async def ExportArchive(
+        self, request: pb.ExportArchiveRequest, context: object
+    ) -> AsyncIterator[pb.ExportArchiveResponse]:
+        """Take out."""
+        messages = self._exporting.messages(calls.principal(), _scope(request.scope), request.resume_token)
+        async with aclosing(messages):
+            async for data, token in messages:
+                yield pb.ExportArchiveResponse(data=data, resume_token=token)
+
+    async def ImportArchive(
+        self, requests: AsyncIterator[pb.ImportArchiveRequest], context: object
+    ) -> pb.ImportArchiveResponse:
+        """Put in."""
+        first: pb.ImportArchiveRequest | None = await anext(aiter(requests), None)
+        if first is None or first.WhichOneof("content") != "header":
+            raise InvalidArgument("the first message is not a header", field="header")
+        header = first.header
+        if header.dry_run and (header.import_id or header.offset_bytes):
+            raise InvalidArgument("a dry run has no id, and begins at the start", field="header.dry_run")
+        if header.offset_bytes < 0:
+            raise InvalidArgument("header.offset_bytes is negative", field="header.offset_bytes")
+        import_id = None if header.dry_run else parse_id("header.import_id", header.import_id)
+        async with aclosing(_chunks(requests)) as chunks:
+            run = await self._importing.run(
+                import_id, chunks, principal=calls.principal(), offset_bytes=header.offset_bytes
+            )
+        return pb.ImportArchiveResponse(imported=_imported(run))
+
+    async def GetImport(self, request: pb.GetImportRequest, context: object) -> pb.GetImportResponse:
+        """Tell how far an import is."""
+        import_id = parse_id("import_id", request.import_id)
+        run = await self._importing.get(import_id, principal=calls.principal())
+        return pb.GetImportResponse(imported=_imported(run))
+
+
+def _scope(message: pb.ArchiveScope) -> Scope:
+    """Return what is to be taken out.
+
+    Raises:
+        InvalidArgument, LimitExceeded: nothing is said, or what no id can be.
+    """
+    kind = message.WhichOneof("of")
+    if kind == "tenant" and message.tenant:
+        return Scope(kind="tenant")
+    if kind == "context_id":
+        return Scope(kind="context", id=str(parse_id("scope.context_id", message.context_id)))
+    if kind == "user_id" and message.user_id:
+        check_text("scope.user_id", message.user_id, chars_max=USER_ID_CHARS_MAX)
+        return Scope(kind="user", id=message.user_id)
+    if kind == "graph_name" and message.graph_name:
+        check_text("scope.graph_name", message.graph_name, chars_max=_GRAPH_CHARS_MAX)
+        return Scope(kind="graph", id=message.graph_name)
+    raise InvalidArgument("say of what: the tenant, a context, a user or a graph", field="scope")
+
+
+async def _chunks(requests: AsyncIterator[pb.ImportArchiveRequest]) -> AsyncGenerator[bytes, None]:
+    async for request in requests:
+        if request.WhichOneof("content") != "data":
+            raise InvalidArgument("a message behind the first is not data", field="data")
+        yield request.data
+
+
+def _imported(run: Run) -> pb.ImportedArchive:
+    report = report_of(run)
+    return copied(
+        pb.ImportedArchive,
+        run,
+        state=_STATES["DONE" if run.import_id is None else run.state],
+        manifest_json=orjson.dumps(run.manifest).decode(),
+        rows=[
+            pb.ImportedRows(table=table, written=written, present=present, conflicts=conflicts)
+            for table, (written, present, conflicts) in sorted(report["rows"].items())
+        ],
+        conflicts=[
+            pb.ImportConflict(table=one["table"], key_json=one["key"], why=one["why"], piece=one["piece"])
+            for one in report["conflicts"]
+        ],
+        left_out=report["left_out"],
+        dry_run=run.import_id is None,
+    )

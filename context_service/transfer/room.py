@@ -1,0 +1,65 @@
+"""Composition of the room transfer: opens what only it needs, and returns its servicer and what others use."""
+
+from __future__ import annotations
+
+import contextlib
+from contextlib import AsyncExitStack
+from functools import partial
+
+from context_service.contexts.room import message_checks_of
+from context_service.kernel.ground import Ground, Room
+from context_service.knowledge_bases.store.passages import document_source
+from context_service.memories.store.passages import memory_source
+from context_service.retrieval.rules.verify import Verifying
+from context_service.retrieval.store.passages import OF_USERS, Scope
+from context_service.transfer.api import TransferServicer
+from context_service.transfer.rules.export import Exporting
+from context_service.transfer.rules.imports import Importing
+from context_service.transfer.rules.row_checks import RowChecks
+from context_service.transfer.store.followups import Owed
+from context_service.wiki.store.passages import page_source
+from context_service.working_memory.room import field_checks_of
+from context_service.working_memory.rules.blobs import BlobWriter
+from context_service.working_memory.store.tenant_limits import Limits
+from contextkeep.context.v1.transfer_pb2_grpc import add_TransferServicer_to_server
+from contextkeep.errors import NotFound
+from service_runtime import background
+from service_runtime.postgres import Tenant
+from service_runtime.server import Service
+
+
+async def open_transfer(ground: Ground, limits: Limits, stack: AsyncExitStack) -> Room[TransferServicer]:
+    """Begin to clear up behind imports with which nobody goes on."""
+    settings, database, count = ground.settings, ground.database, ground.tokens.count
+    verifying = Verifying(database, ground.passages, [memory_source(count), page_source(count), document_source(count)])
+
+    async def mend(tenant: Tenant, user_id: str) -> None:
+        door = database.tenant(tenant.tenant_id)
+        scopes = [Scope.of_user(kind, tenant.tenant_id, user_id).id for kind in OF_USERS] if user_id else [None]
+        for scope_id in scopes:
+            with contextlib.suppress(NotFound):  # the user has none of that kind
+                await verifying.run([door], scope_id=scope_id, mend=True, on_progress=lambda _: None)
+
+    importing = Importing(
+        database,
+        writer=BlobWriter(ground.storage, lease_s=settings.upload_lease_s),
+        provider=ground.storage.provider,
+        graph=ground.graph,
+        limits=limits,
+        owed=Owed(embeds_texts=ground.embedder is not None, queued_max=settings.queued_items_max),
+        mend=mend,
+        nesting_max=settings.json_nesting_max,
+        checks=RowChecks(messages=message_checks_of(settings), records=field_checks_of(settings)),
+        held=ground.held,
+    )
+    exporting = Exporting(database, ground.storage, ground.graph, held=ground.held)
+    await stack.enter_async_context(background.keeping(partial(importing.keep_clearing, settings.sweep_interval_s)))
+    service = Service(
+        full_name="contextkeep.context.v1.Transfer",
+        add=partial(
+            add_TransferServicer_to_server,
+            servicer := TransferServicer(exporting, importing),
+        ),
+        checks=[ground.schema_ready, ground.storage.check],
+    )
+    return Room(servicer, service)

@@ -1,0 +1,679 @@
+"""Taking out: the rows and files of a tenant, a context, a user or a graph, as one archive.
+
+In this order: what is the tenant's, graphs, records with their files, what is users', contexts. Rows are read in
+batches; each is one snapshot that ends before its first byte is sent, so no transaction waits for a reader, and what is
+held is one batch, and the next one while the second half of it is sent. A context is whole in a batch, if it is not
+larger. Of a larger one the header and the windows are read first, in one snapshot, and its messages up to the `seq`
+that the header says, in more.
+
+An export that broke off goes on at a place: which part, the key of the last row, the seal and the counts so far. All of
+it is in the token; nothing is kept here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+from uuid import UUID
+
+import orjson
+
+from context_service.blobs.storage import BlobStorage, StoredBlob
+from context_service.kernel.graph import EntityGraph
+from context_service.transfer import pure as archive
+from context_service.transfer.pure import BLOB_BYTES, CHUNK_BYTES, FIRST_SEAL, FORMAT, PIECE_BYTES
+from context_service.transfer.rules.read_ahead import Made, ahead
+from context_service.transfer.store import rows
+from context_service.transfer.store.rows import ALL, Columns
+from context_service.transfer.store.tables import (
+    CONTEXT,
+    CONTEXT_ROWS,
+    FIRST,
+    OF_RECORDS,
+    RECORDS,
+    TENANT,
+    TOLD,
+    USERS,
+    Table,
+)
+from contextkeep.errors import Aborted, ContextNotFound, InvalidPageToken, PermissionDenied
+from contextkeep.version import __version__
+from service_runtime import background
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+from service_runtime.held_bytes import Held, HeldBytes
+from service_runtime.ids import new_id
+from service_runtime.pages import decode_token, encode_token
+from service_runtime.postgres import Across, Database, Tenant, Transaction
+
+ScopeKind = Literal["tenant", "context", "user", "graph"]
+
+BATCH_BYTES = 4 * 1024 * 1024  # of rows, in one snapshot
+AHEAD_BYTES = 2 * 1024 * 1024  # are made while others are sent
+_FIRST_BYTES = 32 * 1024 * 1024  # of a context's header and windows
+_EXPORT_BYTES = 3 * AHEAD_BYTES  # are held of any export, with what is being sent and made
+_BATCH_COPIES = 2  # of its rows: as Postgres sent them, and as texts
+_GROUP_BYTES = 8 * 1024 * 1024  # of files, until an export can be gone on with
+_SENT_MAX = 100_000  # files that are known to be in the archive
+_MESSAGE_BYTES = CHUNK_BYTES // 4  # until what is there is sent
+
+# By the clock that stamps erasures: an import compares both.
+_BEGUN = "SELECT max(version) AS version, now() AS begun_at FROM context.migration"
+# With those that were forked from it, whatever they are below it.
+_TREE = Across(
+    sql="""
+        SELECT b.context_id FROM context.context c JOIN context.context b
+            ON b.tenant_id = c.tenant_id AND b.ancestors[1] = c.ancestors[1] AND c.context_id = ANY (b.ancestors)
+        WHERE c.tenant_id = %s AND c.context_id = %s AND c.deleted_at IS NULL AND b.deleted_at IS NULL
+        ORDER BY b.context_id
+    """,
+    contexts=True,
+    subjects=True,
+    why=ALL.why,
+)
+_FILES = """
+SELECT r.id, b.sha256, b.size_bytes, b.damaged_at IS NOT NULL AS is_damaged
+FROM context.wm_record r JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
+WHERE r.tenant_id = %s AND r.id = ANY (%s)
+"""
+_FILE = """
+SELECT b.provider, b.key, b.size_bytes, b.crc32c
+FROM context.wm_record r JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
+WHERE r.tenant_id = %s AND r.id = %s
+"""
+# What a pack, a fold or an edit changes of windows: two readings that give the same have seen the same windows.
+_WINDOWS_NOW = """
+SELECT md5(coalesce(string_agg(w::text, ',' ORDER BY window_id), '')) AS state
+FROM (
+    SELECT window_id, updated_at, reached_seq, epoch, entry_count, block_count, packed_at, checkpoint_count
+    FROM context.context_window WHERE tenant_id = %s AND context_id = %s
+) w
+"""
+
+_RECORDS_OF = """
+t.context_id = ANY (%(context_ids)s::uuid[]) OR t.id IN (
+    SELECT m.record_id FROM context.message_record m
+    WHERE m.tenant_id = %(tenant_id)s AND m.context_id = ANY (%(context_ids)s::uuid[])
+)
+"""
+_CONTEXTS_OF_USER = """
+SELECT c.context_id FROM context.context c WHERE c.tenant_id = %(tenant_id)s AND c.owner_user_id = %(user_id)s
+"""
+# Which rows, by the kind of what is exported. What nobody owns in particular goes with the contexts that point at it.
+_RECORDS_WHERE = {
+    "tenant": "true",
+    "context": f"({_RECORDS_OF})",
+    "user": f"""
+        (t.owner_user_id = %(user_id)s OR (t.owner_user_id = '' AND (t.context_id IN ({_CONTEXTS_OF_USER}) OR t.id IN (
+            SELECT m.record_id FROM context.message_record m
+            WHERE m.tenant_id = %(tenant_id)s AND m.owner_user_id = %(user_id)s
+        ))))
+    """,  # noqa: S608 - constants
+    "graph": "t.graph_name = %(graph_name)s",
+}
+_CONTEXTS_WHERE = {
+    "tenant": "t.deleted_at IS NULL",
+    "context": "t.deleted_at IS NULL AND t.context_id = ANY (%(context_ids)s::uuid[])",
+    "user": "t.deleted_at IS NULL AND t.owner_user_id = %(user_id)s",
+}
+_USERS_WHERE = {"tenant": "true", "user": "t.owner_user_id = %(user_id)s"}
+
+# The parts of an archive, in their order.
+_PARTS: dict[str, tuple[str, ...]] = {
+    "tenant": ("tenant", "graphs", "records", "users", "contexts"),
+    "context": ("records", "contexts"),
+    "user": ("records", "users", "contexts"),
+    "graph": ("graphs", "records"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What is exported."""
+
+    kind: ScopeKind
+    id: str = ""  # of the context or user, or the name of the graph
+
+
+@dataclass(slots=True, kw_only=True)
+class _Place:
+    """How far an export is."""
+
+    number: int = 0  # of the next piece
+    seal: bytes = FIRST_SEAL
+    part: int = 0  # of `_PARTS`
+    at: list[Any] = field(default_factory=list)  # within the part; empty: at its begin
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def piece(self, kind: archive.Kind, data: bytes, **says: object) -> bytes:
+        """Return the next piece."""
+        made, self.seal = archive.sealed(self.seal, {"piece": self.number, "kind": kind, **says}, data)
+        self.number += 1
+        return made
+
+    def rows(self, table: str, lines: Sequence[str], **says: object) -> bytes:
+        """Return the next pieces: of these rows, as many in each as a piece may have."""
+        self.count(table, len(lines))
+        made: list[bytes] = []
+        together: list[bytes] = []
+        together_bytes = 0
+        for line in lines:
+            row = line.encode() + b"\n"
+            if together and together_bytes + len(row) > PIECE_BYTES:
+                made.append(self.piece("rows", b"".join(together), table=table, rows=len(together), **says))
+                together, together_bytes = [], 0
+            together.append(row)
+            together_bytes += len(row)
+        made.append(self.piece("rows", b"".join(together), table=table, rows=len(together), **says))
+        return b"".join(made)
+
+    def count(self, what: str, more: int) -> None:
+        """Count rows, files and bytes."""
+        self.counts[what] = self.counts.get(what, 0) + more
+
+
+_Made = tuple[bytes, bool]  # some of an archive, and whether an export can go on behind it
+
+
+class Exporting:
+    """Makes archives, for administrators.
+
+    Args:
+        database: Where rows are.
+        storage: Where files are.
+        graph: Where graphs are.
+        held: Is charged for what a reader has not taken yet.
+    """
+
+    def __init__(self, database: Database, storage: BlobStorage, graph: EntityGraph, *, held: HeldBytes) -> None:
+        self._database = database
+        self._held = held
+        self._storage = storage
+        self._graph = graph
+
+    async def messages(
+        self, principal: Principal, scope: Scope, resume_token: str
+    ) -> AsyncGenerator[tuple[bytes, str], None]:
+        """Yield the bytes of an archive, a mebibyte at most, and where to go on behind them, if that is possible.
+
+        Raises:
+            PermissionDenied: the principal is bound.
+            ContextNotFound: there is none.
+            InvalidPageToken: the token is of another export.
+            Aborted: a large window changed meanwhile.
+            BlobCorrupted, Unavailable: see `BlobStorage.read`.
+            HeldBytesExceeded: too much is held for the caller.
+        """
+        check_unbound(principal)
+        with self._held.charged(principal, _EXPORT_BYTES):
+            async with aclosing(self._messages(principal, scope, resume_token)) as messages:
+                async for message in messages:
+                    yield message
+
+    async def _messages(
+        self, principal: Principal, scope: Scope, resume_token: str
+    ) -> AsyncGenerator[tuple[bytes, str], None]:
+        binding = ("ExportArchive", principal.tenant_id, scope.kind, scope.id)
+        place = _decode(binding, resume_token, _PARTS[scope.kind])
+        held, token = bytearray(), ""
+        made = ahead(self._with_tokens(self._made(principal, scope, place), binding, place), bytes_max=AHEAD_BYTES)
+        async with aclosing(made):
+            async for data, token in made:
+                held += data
+                while len(held) > CHUNK_BYTES:
+                    yield bytes(held[:CHUNK_BYTES]), ""
+                    del held[:CHUNK_BYTES]
+                if token and len(held) >= _MESSAGE_BYTES:
+                    yield bytes(held), token
+                    held.clear()
+        if held:
+            yield bytes(held), token
+
+    async def _with_tokens(
+        self, made: AsyncGenerator[_Made, None], binding: tuple[object, ...], place: _Place
+    ) -> AsyncGenerator[Made, None]:
+        """Yield what is made, with the place behind it: when it is sent, more is made."""
+        async with aclosing(made):
+            async for data, goes_on in made:
+                yield Made(data, _encode(binding, place) if goes_on else "")
+
+    async def _made(self, principal: Principal, scope: Scope, place: _Place) -> AsyncGenerator[_Made, None]:
+        tenant = self._database.of(principal)
+        known = await rows.columns(tenant)
+        parameters = await self._parameters(tenant, scope)
+        if place.number == 0:
+            yield await self._manifest(tenant, scope, place), True
+        parts = _PARTS[scope.kind]
+        while place.part < len(parts):
+            name = parts[place.part]
+            if name == "tenant":
+                part = self._tables(tenant, known, TENANT, "true", parameters, place)
+            elif name == "graphs":
+                part = self._graphs(scope, place)
+            elif name == "records":
+                part = self._records(tenant, known, _RECORDS_WHERE[scope.kind], parameters, place)
+            elif name == "users":
+                part = self._tables(tenant, known, USERS, _USERS_WHERE[scope.kind], parameters, place)
+            else:
+                where = _CONTEXTS_WHERE[scope.kind]
+                part = self._contexts(tenant, known, where, parameters, place, self._held.for_caller(principal))
+            async with aclosing(part):
+                async for made in part:
+                    yield made
+            place.part, place.at = place.part + 1, []
+        if place.part == len(parts):
+            counts = dict(sorted(place.counts.items()))
+            said = {"finished_at": _text(datetime.now(UTC)), "counts": counts, "left_out": TOLD}
+            place.part += 1
+            yield place.piece("end", orjson.dumps(said) + b"\n"), True
+
+    async def _parameters(self, tenant: Tenant, scope: Scope) -> dict[str, Any]:
+        """Return what says which rows are meant.
+
+        Raises:
+            ContextNotFound: there is none.
+        """
+        if scope.kind == "context":
+            found = await tenant.query(_TREE, (tenant.tenant_id, scope.id))
+            if not found:
+                raise ContextNotFound("there is no such context", context_id=scope.id)
+            return {"context_ids": [row.context_id for row in found]}
+        return {"user": {"user_id": scope.id}, "graph": {"graph_name": scope.id}}.get(scope.kind, {})
+
+    async def _manifest(self, tenant: Tenant, scope: Scope, place: _Place) -> bytes:
+        (row,) = await tenant.query(_BEGUN)
+        said = {
+            "format": FORMAT,
+            "archive_id": str(new_id()),
+            "release": __version__,
+            "schema": {"context": row.version},
+            "scope": {"kind": scope.kind, "id": scope.id},
+            "begun_at": _text(row.begun_at),
+        }
+        return place.piece("manifest", orjson.dumps(said) + b"\n")
+
+    async def _tables(
+        self,
+        tenant: Tenant,
+        known: Columns,
+        tables: Sequence[Table],
+        where: str,
+        parameters: Mapping[str, Any],
+        place: _Place,
+    ) -> AsyncGenerator[_Made, None]:
+        """Yield tables, one behind the other; at: which, and the key of the last row."""
+        number, behind = place.at or (0, [])
+        rows_max = 50
+        while number < len(tables):
+            table = tables[number]
+
+            async def read(
+                transaction: Transaction,
+                table: Table = table,
+                behind: list[str] = behind,
+                rows_max: int = rows_max,
+            ) -> rows.Page:
+                return await rows.page(
+                    transaction,
+                    table,
+                    known,
+                    where=where,
+                    parameters=parameters,
+                    behind=behind,
+                    rows_max=rows_max,
+                )
+
+            page = await tenant.snapshot(read, across=ALL)
+            made = place.rows(table.name, page.lines) if page.lines else b""
+            if page.is_last:
+                number, behind, rows_max = number + 1, [], 50
+            else:
+                behind, rows_max = page.keys[-1], rows.next_rows_max(page)
+            place.at = [number, behind]
+            if made:
+                yield made, True
+
+    async def _graphs(self, scope: Scope, place: _Place) -> AsyncGenerator[_Made, None]:
+        """Yield graphs by name; at: which, and where in it."""
+        begin, token = place.at or ("", "")
+        names = [scope.id] if scope.kind == "graph" else sorted(await self._graph.names())
+        for name in names:
+            if name < begin:
+                continue
+            async with aclosing(self._graph.lines(name, token if name == begin else "")) as pages:
+                async for page in pages:
+                    for kind, count in page.counts.items():
+                        place.count(f"graph.{kind}", count)
+                    place.at = [name, page.resume_token]
+                    yield place.piece("graph", page.lines, graph=name), True
+            token = ""
+
+    async def _records(
+        self, tenant: Tenant, known: Columns, where: str, parameters: Mapping[str, Any], place: _Place
+    ) -> AsyncGenerator[_Made, None]:
+        """Yield records, each behind its file; at: the key of the last one."""
+        behind: list[str] = place.at
+        rows_max, is_last = 50, False
+        sent: set[bytes] = set()
+        while not is_last:
+
+            async def read(
+                transaction: Transaction, behind: list[str] = behind, rows_max: int = rows_max
+            ) -> tuple[rows.Page, dict[str, Any]]:
+                page = await rows.page(
+                    transaction,
+                    RECORDS,
+                    known,
+                    where=where,
+                    parameters=parameters,
+                    behind=behind,
+                    rows_max=rows_max,
+                )
+                ids = [UUID(key[0]) for key in page.keys]
+                files = await transaction.query(_FILES, (transaction.tenant_id, ids))
+                return page, {str(row.id): row for row in files}
+
+            page, files = await tenant.snapshot(read, across=ALL)
+            is_last = page.is_last
+            group: list[str] = []
+            plain: list[str] = []
+            group_bytes = 0
+            for line, (record_id,) in zip(page.lines, page.keys, strict=True):
+                file = files.get(record_id)
+                if file is None:
+                    plain.append(line)
+                    group.append(record_id)
+                    continue
+                if file.is_damaged:
+                    place.count("damaged", 1)
+                    continue
+                said = {"sha256": bytes(file.sha256).hex(), "size": file.size_bytes}
+                if file.sha256 not in sent:
+                    async with aclosing(self._file(tenant, record_id, said, place)) as made:
+                        async for some in made:
+                            yield some, False
+                    if len(sent) >= _SENT_MAX:
+                        sent.clear()  # what comes again is not written again
+                    sent.add(file.sha256)
+                    group_bytes += file.size_bytes
+                yield place.rows(RECORDS.name, [line], blob=said), False
+                group.append(record_id)
+                if group_bytes >= _GROUP_BYTES:
+                    async for made_rest in self._end_group(tenant, known, plain, group, place):
+                        yield made_rest, False
+                    place.at = [record_id]
+                    yield b"", True
+                    group, plain, group_bytes = [], [], 0
+            async for made_rest in self._end_group(tenant, known, plain, group, place):
+                yield made_rest, False
+            if page.keys:
+                behind, rows_max = page.keys[-1], rows.next_rows_max(page)
+                place.at = behind
+                yield b"", True
+
+    async def _end_group(
+        self, tenant: Tenant, known: Columns, plain: list[str], record_ids: list[str], place: _Place
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield records that have no file, and what belongs to all of a group."""
+        if plain:
+            yield place.rows(RECORDS.name, plain)
+        ids = {"record_ids": [UUID(one) for one in record_ids]}
+        for table in OF_RECORDS if record_ids else ():
+            whose = "record_id" if table.name == "action" else "owner_id"
+            where = f"t.{whose} = ANY (%(record_ids)s::uuid[])"
+            if table.name == "embedding":
+                where += " AND t.owner_kind = 'record'"
+            behind: list[str] = []
+            is_last = False
+            while not is_last:
+
+                async def read(
+                    transaction: Transaction, table: Table = table, where: str = where, behind: list[str] = behind
+                ) -> rows.Page:
+                    return await rows.page(
+                        transaction, table, known, where=where, parameters=ids, behind=behind, rows_max=500
+                    )
+
+                page = await tenant.snapshot(read, across=ALL)
+                if page.lines:
+                    yield place.rows(table.name, page.lines)
+                    behind = page.keys[-1]
+                is_last = page.is_last
+
+    async def _file(
+        self, tenant: Tenant, record_id: str, said: Mapping[str, Any], place: _Place
+    ) -> AsyncGenerator[bytes, None]:
+        found = await tenant.query(_FILE, (tenant.tenant_id, record_id))
+        if not found:
+            raise Aborted("a record was removed while it was read; go on from the resume token", record_id=record_id)
+        (row,) = found
+        stored = copied(StoredBlob, row, crc32c=bytes(row.crc32c or b""))
+        place.count("blob", 1)
+        place.count("blob_bytes", row.size_bytes)
+        at = 0
+        async with aclosing(self._storage.read(stored, start_bytes=0, end_bytes=row.size_bytes)) as chunks:
+            async for chunk in chunks:
+                assert len(chunk) <= BLOB_BYTES
+                yield place.piece("blob", chunk, sha256=said["sha256"], size=said["size"], at=at)
+                at += len(chunk)
+        if not at:
+            yield place.piece("blob", b"", sha256=said["sha256"], size=0, at=0)
+
+    async def _contexts(
+        self, tenant: Tenant, known: Columns, where: str, parameters: Mapping[str, Any], place: _Place, held: Held
+    ) -> AsyncGenerator[_Made, None]:
+        """Yield contexts, by id; at: see `_Reading`."""
+        at = place.at or ["", -1, [], 0, ""]
+        reading = _Reading(known=known, where=where, parameters=parameters, at=at, held=held)
+
+        def read() -> asyncio.Task[list[_Raw]]:
+            # Tried again after a lost connection, it begins where the batch began.
+            return asyncio.create_task(tenant.snapshot(reading.batch, across=ALL))
+
+        following: asyncio.Task[list[_Raw]] | None = read()
+        try:
+            while following is not None:
+                made = deque(await following)
+                held.set(reading.size_bytes * _BATCH_COPIES)  # the batch before is sent
+                at, goes_on, following = list(reading.at), not reading.is_within_first, None
+                is_last, half = reading.is_last, max(len(made) // 2, 1)
+                while made:
+                    # The next batch is read while the second half of this one is sent.
+                    if following is None and not is_last and len(made) <= half:
+                        following = read()
+                    kind, table, lines, says = made.popleft()
+                    if kind == "rows":
+                        yield place.rows(table, lines, **says), False
+                    else:
+                        data = "\n".join([*lines, ""]).encode() if lines else b""
+                        if kind == "context":
+                            place.count("context", 1)
+                        yield place.piece(kind, data, **says), False
+                place.at = at
+                yield b"", goes_on
+        finally:
+            if following is not None:
+                await background.ended(following)
+            held.release()
+
+
+_Raw = tuple[archive.Kind, str, list[str], dict[str, object]]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reading:
+    """Contexts that are read, one behind the other, batch by batch."""
+
+    known: Columns
+    where: str
+    parameters: Mapping[str, Any]
+    # The context; how many of its tables are done, -1: it is not begun, or done with; the key of the last row; the
+    # header's `last_seq`; and what its windows were when they were read.
+    at: list[Any]
+    held: Held
+    is_last: bool = False
+    size_bytes: int = 0  # of the batch that was read last
+
+    @property
+    def is_within_first(self) -> bool:
+        """Whether it is among what shall be of one moment: an export cannot be gone on with there."""
+        done: int = self.at[1]
+        return 0 <= done < len(FIRST)
+
+    async def batch(self, transaction: Transaction) -> list[_Raw]:
+        """Read the next rows, in one snapshot.
+
+        Raises:
+            Aborted: the windows of a context that is larger than a batch have changed.
+        """
+        made: list[_Raw] = []
+        context_id, done, behind, last_seq, windows = self.at
+        size_bytes = 0
+        rows_max = 50
+        is_last = False
+        if self.is_within_first and await self._windows_now(transaction, context_id) != windows:
+            raise Aborted(
+                "a large window changed while it was read; go on from the resume token", context_id=context_id
+            )
+        while size_bytes < (_FIRST_BYTES if 0 <= done < len(FIRST) else BATCH_BYTES):
+            if done < 0:
+                page = await rows.page(
+                    transaction,
+                    CONTEXT,
+                    self.known,
+                    where=self.where,
+                    parameters=self.parameters,
+                    behind=[context_id] if context_id else [],
+                    rows_max=1,
+                )
+                if not page.lines:
+                    is_last = True
+                    break
+                ((context_id,),) = page.keys
+                made.append(("context", "context", page.lines, {"table": "context", "context": context_id}))
+                size_bytes += len(page.lines[0])
+                last_seq = orjson.loads(page.lines[0])["last_seq"]
+                done, behind, rows_max = 0, [], 50
+                windows = await self._windows_now(transaction, context_id)
+            elif done == len(CONTEXT_ROWS):
+                made.append(("context_end", "", [], {"context": context_id}))
+                done, behind = -1, []
+            else:
+                table = CONTEXT_ROWS[done]
+                page = await rows.page(
+                    transaction,
+                    table,
+                    self.known,
+                    where=_where_of(table),
+                    parameters={"context_id": context_id, "last_seq": last_seq},
+                    behind=behind,
+                    rows_max=rows_max,
+                )
+                if page.lines:
+                    made.append(("rows", table.name, page.lines, {"context": context_id}))
+                    page_bytes = sum(map(len, page.lines))
+                    self.held.add(page_bytes * _BATCH_COPIES)
+                    size_bytes += page_bytes
+                if page.is_last:
+                    done, behind, rows_max = done + 1, [], 50
+                else:
+                    behind, rows_max = page.keys[-1], rows.next_rows_max(page)
+        self.at, self.is_last = [context_id, done, behind, last_seq, windows], is_last
+        self.size_bytes = size_bytes
+        return made
+
+    async def _windows_now(self, transaction: Transaction, context_id: str) -> str:
+        (row,) = await transaction.query(_WINDOWS_NOW, (transaction.tenant_id, context_id))
+        state: str = row.state
+        return state
+
+
+def _text(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _where_of(table: Table) -> str:
+    if table.name.startswith("passage"):
+        bound = " AND t.seq <= %(last_seq)s" if table.name in ("passage", "passage_vector") else ""
+        return f"t.scope_id = %(context_id)s::uuid AND t.scope_kind = 'context'{bound}"
+    bound = " AND t.seq <= %(last_seq)s" if table.name in ("message", "message_record") else ""
+    return f"t.context_id = %(context_id)s::uuid{bound}"
+
+
+def check_unbound(principal: Principal) -> None:
+    """Refuse who sees only a part of the tenant.
+
+    Raises:
+        PermissionDenied: the key is bound.
+    """
+    if principal.bounds:
+        raise PermissionDenied("the key is bound: it could take out, or compare, only a part")
+
+
+def _encode(binding: tuple[object, ...], place: _Place) -> str:
+    return encode_token(binding, [place.number, place.seal.hex(), place.part, place.at, place.counts])
+
+
+def _decode(binding: tuple[object, ...], token: str, parts: Sequence[str]) -> _Place:
+    """Return where an export goes on.
+
+    Raises:
+        InvalidPageToken: the token is malformed, or of another export.
+    """
+    said = decode_token(binding, token, parts=5, field="resume_token")
+    if said is None:
+        return _Place()
+    number, seal, part, at, counts = said
+    try:
+        place = _Place(number=number, seal=bytes.fromhex(seal), part=part, at=at, counts=counts)
+        if not _is_number(number) or not _is_number(part) or not all(map(_is_number, counts.values())):
+            raise ValueError("no place")
+        if at:
+            _check_at(parts[part], at)
+    except (ValueError, TypeError, AttributeError, IndexError):
+        raise InvalidPageToken("resume_token is malformed", field="resume_token") from None
+    return place
+
+
+def _check_at(part: str, at: list[Any]) -> None:
+    """Refuse a place within a part that no export came to.
+
+    Raises:
+        ValueError, TypeError, IndexError: it is malformed.
+    """
+    behind: Any = []
+    if part in ("tenant", "users"):
+        number, behind = at
+        tables = TENANT if part == "tenant" else USERS
+        if (
+            not _is_number(number)
+            or number > len(tables)
+            or (behind and len(behind) != len(tables[number].rest_of_key))
+        ):
+            raise ValueError("no table")
+    elif part == "graphs":
+        name, behind_page = at
+        behind = [name, behind_page]
+    elif part == "records":
+        (record_id,) = behind = at
+        UUID(record_id)
+    else:
+        context_id, done, behind, last_seq, windows = at
+        if context_id:
+            UUID(context_id)
+        table_key = CONTEXT_ROWS[done].rest_of_key if 0 <= done < len(CONTEXT_ROWS) else ()
+        if type(done) is not int or not -1 <= done <= len(CONTEXT_ROWS) or (behind and len(behind) != len(table_key)):
+            raise ValueError("no table")
+        if not _is_number(last_seq) or not isinstance(windows, str):
+            raise ValueError("no header")
+    if not isinstance(behind, list) or not all(isinstance(one, str) and "\0" not in one for one in behind):
+        raise ValueError("no key")
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**63

@@ -1,0 +1,157 @@
+"""Files of an archive on their way in: one is put on disk while what comes behind it is read.
+
+It has a row with a lease from before its first byte, as every upload, and counts once its record is committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from context_service.blobs.storage import Declared
+from context_service.transfer.pure import Piece
+from context_service.working_memory.rules.blobs import BlobWriter, WrittenBlob
+from context_service.working_memory.store import blobs
+from contextkeep.errors import ContextKeepError
+from service_runtime import background
+from service_runtime.postgres import Tenant
+
+_SHA256_CHARS = 64
+
+
+class IncomingFile:
+    """A file that is being read from an archive and stored, in a task of its own.
+
+    Args:
+        first: Its first piece.
+        coming: What comes behind it; nobody else reads it until `read` returns.
+        writer: Stores it.
+        provider: Where.
+        tenant: Whose.
+        size_bytes_max: As large may it be.
+    """
+
+    def __init__(
+        self,
+        first: Piece,
+        coming: AsyncGenerator[Piece, None],
+        *,
+        writer: BlobWriter,
+        provider: str,
+        tenant: Tenant,
+        size_bytes_max: int,
+    ) -> None:
+        self.sha256, self.size_bytes = file_said(first)
+        self.is_here = False  # the same content is: nothing is written
+        self._last = first
+        self._was_read = asyncio.Event()
+        self._is_kept = asyncio.Event()
+        self._durable: asyncio.Future[WrittenBlob] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._store(first, coming, writer, provider, tenant, size_bytes_max))
+
+    async def read(self) -> None:
+        """Wait until its last byte was read, be it on disk or not.
+
+        Raises:
+            ArchiveRefused: it breaks off.
+            Whatever kept it from being stored so far.
+        """
+        await self._was_read.wait()
+        if self._task.done():
+            await self._task
+
+    async def written(self) -> WrittenBlob:
+        """Wait until it is durable, and return what it is.
+
+        Raises:
+            ArchiveRefused: its bytes are not those that it says.
+            StorageFull, Unavailable, UploadExpired: as of any upload.
+        """
+        await asyncio.wait((self._durable, self._task), return_when=asyncio.FIRST_COMPLETED)
+        if not self._durable.done():
+            await self._task
+        return self._durable.result()
+
+    async def keep(self) -> None:
+        """Let it be: its record is committed."""
+        self._is_kept.set()
+        await self._task
+
+    async def drop(self) -> None:
+        """Leave nothing of it, unless it is kept; harmless at any time."""
+        await background.ended(self._task)
+
+    async def _store(
+        self,
+        first: Piece,
+        coming: AsyncGenerator[Piece, None],
+        writer: BlobWriter,
+        provider: str,
+        tenant: Tenant,
+        size_bytes_max: int,
+    ) -> None:
+        declared = Declared(size_bytes=self.size_bytes, sha256=self.sha256)
+        try:
+            async with aclosing(self._bytes(first, coming)) as chunks:
+                if await blobs.hold_content(tenant, provider=provider, sha256=self.sha256, size_bytes=self.size_bytes):
+                    self.is_here = True
+                    async for _ in chunks:
+                        pass
+                    return
+                async with writer.written(tenant, chunks, declared=declared, size_bytes_max=size_bytes_max) as written:
+                    self._durable.set_result(written)
+                    await self._is_kept.wait()
+        except ContextKeepError as error:
+            if error.reason in ("SIZE_MISMATCH", "CHECKSUM_MISMATCH"):
+                raise self._last.refused(error.message) from error
+            raise
+        finally:
+            self._was_read.set()
+
+    async def _bytes(self, first: Piece, coming: AsyncGenerator[Piece, None]) -> AsyncGenerator[bytes, None]:
+        async with aclosing(pieces_of(first, coming)) as pieces:
+            async for piece in pieces:
+                self._last = piece
+                yield piece.data
+        self._was_read.set()
+
+
+def file_said(piece: Piece) -> tuple[bytes, int]:
+    """Return the SHA-256 and the size of the file that a piece is of.
+
+    Raises:
+        ArchiveRefused: it does not say them.
+    """
+    sha256, size = piece.says.get("sha256"), piece.says.get("size")
+    if isinstance(piece.says.get("blob"), dict):
+        sha256, size = piece.says["blob"].get("sha256"), piece.says["blob"].get("size")
+    if not isinstance(sha256, str) or len(sha256) != _SHA256_CHARS or type(size) is not int or size < 0:
+        raise piece.refused("it does not say which file it is of")
+    try:
+        return bytes.fromhex(sha256), size
+    except ValueError:
+        raise piece.refused("it does not say which file it is of") from None
+
+
+async def pieces_of(first: Piece, coming: AsyncGenerator[Piece, None]) -> AsyncGenerator[Piece, None]:
+    """Yield the pieces of a file, from its first to its last.
+
+    Raises:
+        ArchiveRefused: another piece comes in between.
+    """
+    said = file_said(first)
+    at, piece = 0, first
+    while True:
+        if piece.kind != "blob" or file_said(piece) != said or piece.says.get("at") != at:
+            raise piece.refused("the file breaks off")
+        at += len(piece.data)
+        yield piece
+        if at >= said[1]:
+            return
+        following = await anext(coming, None)
+        if following is None:
+            raise piece.refused("the file breaks off")
+        if not following.data:
+            raise following.refused("the file breaks off")
+        piece = following

@@ -1,0 +1,972 @@
+"""Putting in: an archive, piece by piece, into the tenant of whoever calls.
+
+Pieces are taken together until they are a mebibyte, or files of eight; their rows, and how far the import is by them,
+are one transaction. So a cut costs no more than two of those, or one file: what comes next is read and checked while
+Postgres writes, and files go to disk while others come. What is there and equal is present, what is there and other a
+conflict.
+
+A context is there for nobody before its header is, and that is written behind all else of it. One that is there already
+is compared and left alone, whole: a row more in its log would be one too many. The rows of a context do not say whose
+they are, or which context they are of: the header does, for all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from context_service.kernel.graph import EntityGraph
+from context_service.retrieval.store.passages import MEMORY, Scope
+from context_service.transfer import pure as archive
+from context_service.transfer.pure import FORMAT, Piece
+from context_service.transfer.rules.export import check_unbound
+from context_service.transfer.rules.files import IncomingFile, file_said, pieces_of
+from context_service.transfer.rules.row_checks import RowChecks
+from context_service.transfer.store import imports, rows
+from context_service.transfer.store.followups import Owed
+from context_service.transfer.store.imports import ContextHeld, Run
+from context_service.transfer.store.rows import ALL, Column, Columns
+from context_service.transfer.store.tables import (
+    CARRIED,
+    CONTEXT,
+    CONTEXT_ROWS,
+    FIRST,
+    RECORDS,
+    RECORDS_WITH_FILE,
+    Table,
+)
+from context_service.wiki.model import compared, names_of
+from context_service.wiki.store.pages import Owner, scope_of
+from context_service.working_memory.rules.blobs import BlobWriter, upload_expired
+from context_service.working_memory.store import blobs
+from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
+from contextkeep.errors import (
+    ArchiveRefused,
+    ContextKeepError,
+    ImportMoved,
+    ImportNotFound,
+    InvalidArgument,
+    LimitExceeded,
+)
+from service_runtime import background
+from service_runtime.auth import Principal
+from service_runtime.calls import raise_if_cancelled
+from service_runtime.documents import CONTAINERS_MAX, beside_the_loop, check_containers, parse_json
+from service_runtime.erased import hash_of
+from service_runtime.held_bytes import Held, HeldBytes
+from service_runtime.places import Shares
+from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.tenants import Rounds
+from service_runtime.turns import Turn, Turns
+
+_log = logging.getLogger("transfer")
+
+TOGETHER_BYTES = 1024 * 1024  # of pieces that are one transaction
+_TOGETHER = 100
+FILES_TOGETHER_BYTES = 8 * 1024 * 1024
+_FILES_TOGETHER = 16
+_LARGE_BYTES = archive.PIECE_BYTES  # a larger piece is read when nothing else is held
+_COPIES = 2  # of pieces that wait for their transaction
+# Of a larger one: as it came, its row, which takes four times as much with one sign outside of the usual ones, and what
+# is sent to Postgres.
+_LARGE_COPIES = 10
+WRITING = 2  # imports that write at the same time: what a transaction makes of a mebibyte of rows takes up to 40
+_WRITING_SHARES = Shares(of_tenant=0.5, of_key=0.5)
+_CONTAINERS_MAX = 4 * CONTAINERS_MAX  # lists and objects of one of our own documents
+CONFLICTS_TOLD = 100
+_OF_CONTEXT = frozenset(table.name for table in CONTEXT_ROWS)
+_UNCHECKED = frozenset(table.name for table in FIRST)  # their documents are ours, and large
+
+Mend = Callable[[Tenant, str], Awaitable[None]]  # makes the index anew of what is users' and of knowledge bases
+
+
+class Importing:
+    """Writes archives, for administrators.
+
+    Args:
+        database: Where rows go.
+        writer: Writes files.
+        provider: Where they go.
+        graph: Where graphs go.
+        limits: Of the tenants.
+        owed: What is owed behind what is written.
+        mend: Lets what is users' be found by words: all, or one user's.
+        nesting_max: Of a document.
+        held: Is charged for pieces that are not written yet.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        writer: BlobWriter,
+        provider: str,
+        graph: EntityGraph,
+        limits: Limits,
+        owed: Owed,
+        mend: Mend,
+        nesting_max: int,
+        checks: RowChecks,
+        held: HeldBytes,
+    ) -> None:
+        self._database = database
+        self._held = held
+        self._turns = Turns(WRITING, _WRITING_SHARES)
+        self._writer = writer
+        self._provider = provider
+        self._graph = graph
+        self._limits = limits
+        self._owed = owed
+        self._mend = mend
+        self._nesting_max = nesting_max
+        self._checks = checks
+
+    async def get(self, import_id: UUID, *, principal: Principal) -> Run:
+        """Return an import, as far as it is.
+
+        Raises:
+            ImportNotFound: there is none.
+            PermissionDenied: the principal is bound.
+        """
+        check_unbound(principal)
+        run = await imports.read(self._database.of(principal), import_id)
+        if run is None:
+            raise ImportNotFound("there is no such import", import_id=import_id)
+        return run
+
+    async def run(
+        self, import_id: UUID | None, chunks: AsyncGenerator[bytes, None], *, principal: Principal, offset_bytes: int
+    ) -> Run:
+        """Write an archive, or the rest of one, and return what it came to.
+
+        Args:
+            import_id: By which it is gone on with. None: nothing is written, and all of it checked and compared.
+            chunks: The bytes, cut anywhere.
+            principal: Whose tenant.
+            offset_bytes: Where in the archive they begin.
+
+        Raises:
+            PermissionDenied: the principal is bound.
+            ImportMoved: the import is at another byte.
+            ArchiveRefused: a piece is malformed, or holds what cannot be stored.
+            LimitExceeded, BlobTooLarge, StorageFull: as of any write. After `queued_items` it may go on where it is.
+            HeldBytesExceeded: too much is held for the caller, or a row is larger than may be.
+        """
+        check_unbound(principal)
+        with self._held.for_caller(principal) as held:
+            return await self._run(import_id, chunks, held, principal=principal, offset_bytes=offset_bytes)
+
+    async def _run(
+        self,
+        import_id: UUID | None,
+        chunks: AsyncGenerator[bytes, None],
+        held: Held,
+        *,
+        principal: Principal,
+        offset_bytes: int,
+    ) -> Run:
+        tenant = self._database.of(principal)
+        run = Run(import_id=None)
+        if import_id is not None:
+            await imports.start(tenant, import_id, imported_by=principal.subject)
+            run = await imports.read(tenant, import_id) or run
+        if run.state != "RUNNING" or run.offset_bytes != offset_bytes:
+            raise _moved(run)
+        work = _Import(
+            run,
+            tenant,
+            await rows.columns(tenant),
+            await self._limits.of(principal),
+            imported_by=principal.subject,
+            provider=self._provider,
+            owed=self._owed,
+            nesting_max=self._nesting_max,
+            checks=self._checks,
+            held=held,
+            turn=lambda: Turn(self._turns, principal),
+            take_over=lambda context_id: imports.take_over(self._database, tenant.tenant_id, context_id),
+        )
+        coming = archive.pieces(chunks, number=run.pieces, seal=run.seal, offset_bytes=run.offset_bytes, room=work.room)
+        async with aclosing(coming):
+            try:
+                await self._take(work, coming)
+            except ContextKeepError:
+                await work.write()  # what came whole before it
+                raise
+            finally:
+                await work.close()
+        if not work.run.report.get("ended"):
+            raise_if_cancelled()
+            raise ArchiveRefused(
+                f"the archive breaks off behind piece {work.run.pieces - 1}: go on at byte {work.run.offset_bytes}",
+                piece=work.run.pieces,
+                offset_bytes=work.run.offset_bytes,
+            )
+        if import_id is not None:
+            scope = work.run.manifest["scope"]
+            if scope["kind"] in ("tenant", "user"):
+                await self._mend(tenant, scope["id"] if scope["kind"] == "user" else "")
+            if "definition" in work.run.report["rows"]:  # as when one is approved: its pages are compiled from there on
+                await self._graph.start_changes()
+            await work.finish()
+        return work.run
+
+    async def _take(self, work: _Import, coming: AsyncGenerator[Piece, None]) -> None:
+        async for piece in coming:
+            if work.run.report.get("ended") or work.has_end:
+                raise piece.refused("there is something behind the end")
+            if piece.kind == "blob":
+                await self._file(work, piece, coming)
+            elif piece.kind == "graph":
+                await work.write()
+                await self._lines(work, piece)
+            else:
+                await work.add(piece)
+        await work.write()
+
+    async def _lines(self, work: _Import, piece: Piece) -> None:
+        """Write lines of a graph: the Entity Service knows what it has already."""
+        name = piece.says.get("graph")
+        if not isinstance(name, str) or work.run.open_context is not None or not work.run.manifest:
+            raise piece.refused("lines of a graph have no place here")
+        counts: dict[str, tuple[int, int]] = {}
+        if work.run.import_id is not None:
+            try:
+                counts = await self._graph.put_lines(name, piece.data)
+            except (InvalidArgument, LimitExceeded) as error:
+                raise piece.refused(error.message) from error
+        await work.add(piece, counts)
+
+    async def _file(self, work: _Import, first: Piece, coming: AsyncGenerator[Piece, None]) -> None:
+        """Take a file, and the records that come behind it, for one transaction: as an upload does."""
+        _, size_bytes = file_said(first)
+        if work.is_in_context or not work.has_manifest:
+            raise first.refused("a file has no place here")
+        work.limits.check_blob(size_bytes)
+        if work.run.import_id is None:  # nothing is to be written
+            async with aclosing(pieces_of(first, coming)) as those:
+                async for _ in those:
+                    pass
+            return
+        file = await work.begin_file(
+            size_bytes,
+            lambda: IncomingFile(
+                first,
+                coming,
+                writer=self._writer,
+                provider=self._provider,
+                tenant=work.tenant,
+                size_bytes_max=work.limits.blob_bytes_max,
+            ),
+        )
+        await file.read()
+        if file.is_here:
+            return
+        piece = await anext(coming, None)
+        if piece is None or piece.kind != "rows" or piece.says.get("table") != RECORDS.name:
+            raise (piece or first).refused("behind a file comes its record, and there is none")
+        if file_said(piece) != (file.sha256, file.size_bytes):
+            raise piece.refused("the record is of another file than the one before it")
+        await work.add(piece, file=file)
+
+    async def keep_clearing(self, interval_s: float) -> None:
+        """Give up imports with which nobody goes on, until cancelled."""
+        while True:
+            await asyncio.sleep(background.apart(interval_s, 0.5, 1.0))
+            try:
+                if cleared := await Rounds(self._database, self._clear).run():
+                    _log.info("unfinished contexts of imports removed", extra={"contexts": cleared})
+            except ContextKeepError as error:
+                _log.warning("clearing failed", extra={"error": str(error)})
+            except Exception:
+                _log.exception("clearing failed")  # the next pass may do better
+
+    async def _clear(self, tenant: Tenant) -> tuple[int, bool]:
+        return await imports.clear(self._database, tenant.tenant_id)
+
+
+def _moved(run: Run) -> ImportMoved:
+    why = "the import is at another byte" if run.state == "RUNNING" else "the import has ended"
+    return ImportMoved(
+        f"{why}: see GetImport", offset_bytes=run.offset_bytes, state=run.state, import_id=run.import_id or ""
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    """A piece that waits for its transaction."""
+
+    piece: Piece
+    counts: Mapping[str, tuple[int, int]]  # of the lines of a graph
+    file: IncomingFile | None  # of the records
+
+
+class _Import:
+    """An import under way: pieces that wait for their transaction, and how far it is.
+
+    Args:
+        run: How far it is.
+        tenant: Whose.
+        known: The columns of the tables.
+        limits: Of the tenant.
+        imported_by: The subject of whoever imports.
+        provider: Where files are.
+        owed: What is owed behind what is written.
+        nesting_max: Of a document.
+        held: Is charged for pieces until they are written.
+        turn: Makes the turn that a transaction waits for.
+        take_over: Gives up what other imports have begun of a context.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        tenant: Tenant,
+        known: Columns,
+        limits: TenantLimits,
+        *,
+        imported_by: str,
+        provider: str,
+        owed: Owed,
+        nesting_max: int,
+        checks: RowChecks,
+        held: Held,
+        turn: Callable[[], Turn],
+        take_over: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self.run = run  # as far as it is written
+        self.tenant = tenant
+        self.limits = limits
+        self.has_manifest = bool(run.manifest)  # these three: as far as it is read
+        self.is_in_context = run.open_context is not None
+        self.has_end = False
+        self._known = known
+        self._source = rows.Source(str(run.import_id or ""), imported_by)
+        self._provider = provider
+        self._owed = owed
+        self._nesting_max = nesting_max
+        self._checks = checks
+        self._held = held
+        self._incoming_bytes = 0  # charged for the piece that came last, unless it waits
+        self._waiting_bytes = 0  # charged for those that wait
+        self._writing_bytes = 0  # and for those whose transaction is under way
+        self._turn = turn
+        self._take_over = take_over
+        self._waiting: list[_Waiting] = []
+        self._writing: asyncio.Task[None] | None = None  # what waited before
+        self._files: set[IncomingFile] = set()  # that are not kept yet
+        self._erasures: list[tuple[UUID, bytes]] | None = None  # of subjects, since the archive was begun
+        self._erased: dict[str, bool] = {}  # by owners
+
+    async def room(self, size_bytes: int) -> None:
+        """Wait until a piece of that size may be read, and charge for it; see `write`.
+
+        Raises:
+            HeldBytesExceeded: it is past a limit.
+        """
+        is_large = size_bytes > _LARGE_BYTES
+        if is_large:
+            await self.write()
+        self._incoming_bytes = size_bytes * (_LARGE_COPIES if is_large else _COPIES)
+        self._charge()
+
+    def _charge(self) -> None:
+        self._held.set(self._incoming_bytes + self._waiting_bytes + self._writing_bytes)
+
+    async def begin_file(self, size_bytes: int, begin: Callable[[], IncomingFile]) -> IncomingFile:
+        """Begin a file, behind those that wait if it is not too large to wait with them; see `write`."""
+        files = [one.file.size_bytes for one in self._waiting if one.file]
+        if self._waiting and sum(files) + size_bytes > FILES_TOGETHER_BYTES:
+            await self._hand_over()
+        file = begin()
+        self._files.add(file)
+        return file
+
+    async def add(
+        self,
+        piece: Piece,
+        counts: Mapping[str, tuple[int, int]] | None = None,
+        *,
+        file: IncomingFile | None = None,
+    ) -> None:
+        """Take a piece, and begin to write those that wait when they are enough; see `write`.
+
+        Args:
+            piece: Which.
+            counts: Of the lines of a graph.
+            file: Of the records.
+        """
+        if piece.kind == "manifest":
+            self.has_manifest = True
+        elif piece.kind in ("context", "context_end"):
+            self.is_in_context = piece.kind == "context"
+        self.has_end = piece.kind == "end"
+        self._waiting_bytes += self._incoming_bytes
+        self._incoming_bytes = 0
+        self._waiting.append(_Waiting(piece=piece, counts=counts or {}, file=file))
+        files = [one.file.size_bytes for one in self._waiting if one.file]
+        if (
+            len(self._waiting) >= _TOGETHER
+            or len(files) >= _FILES_TOGETHER
+            or sum(files) >= FILES_TOGETHER_BYTES
+            or sum(len(one.piece.data) for one in self._waiting) >= TOGETHER_BYTES
+        ):
+            await self._hand_over()
+
+    async def write(self) -> None:
+        """Write all pieces that wait; if one is refused, those before it.
+
+        Raises:
+            ArchiveRefused, LimitExceeded: of the first that is refused.
+            StorageFull, Unavailable, UploadExpired: of a file.
+        """
+        await self._hand_over()
+        await self._settled()
+
+    async def close(self) -> None:
+        """Leave nothing under way."""
+        if self._writing is not None:
+            await background.ended(self._writing)
+        for file in self._files:
+            await file.drop()
+
+    async def _hand_over(self) -> None:
+        """Begin to write what waits, in one transaction behind the one before."""
+        await self._settled()
+        waiting, self._waiting = self._waiting, []
+        self._writing_bytes, self._waiting_bytes = self._waiting_bytes, 0
+        if waiting:
+            self._writing = asyncio.create_task(self._write(waiting))
+
+    async def _settled(self) -> None:
+        """Wait for the transaction that is under way; if it fails, nothing that waits is written."""
+        writing, self._writing = self._writing, None
+        if writing is None:
+            return
+        try:
+            await writing
+        except BaseException:
+            self._waiting, self._waiting_bytes = [], 0
+            raise
+        finally:
+            self._writing_bytes = 0
+            self._charge()
+
+    async def _write(self, waiting: Sequence[_Waiting]) -> None:
+        count, failure = len(waiting), None
+        for place, one in enumerate(waiting):
+            try:
+                if one.file is not None:
+                    await one.file.written()
+            except ContextKeepError as error:
+                count, failure = place, error
+                break
+        refused: list[int] = []
+
+        async def work(transaction: Transaction, count: int) -> Run:
+            run = copy.deepcopy(self.run)
+            live_ids: list[UUID] = []
+            for place, one in enumerate(waiting[:count]):
+                try:
+                    if one.file is not None:
+                        live_ids.append(await self._publish(transaction, one.file))
+                        _count(run, "blob", written=1)
+                    await self._apply(transaction, run, one.piece, one.counts)
+                except (ArchiveRefused, LimitExceeded):
+                    refused.append(place)
+                    raise
+            if live_ids:
+                await blobs.release(transaction, live_ids, grace_s=0)  # unless a record points to it by now
+            await self._save(transaction, run)
+            return run
+
+        async def written(count: int) -> None:
+            while count:
+                try:
+                    self.run = await blobs.publishing(
+                        self.tenant, lambda transaction: work(transaction, count), across=ALL
+                    )
+                except ContextHeld as error:
+                    await self._take_over(error.metadata["context_id"])
+                else:
+                    break
+            for file in [one.file for one in waiting[:count] if one.file]:
+                await file.keep()
+                self._files.discard(file)
+
+        async with self._turn() as turn:
+            await turn.take()
+            try:
+                await written(count)
+            except (ArchiveRefused, LimitExceeded):
+                await written(refused[-1] if refused else 0)
+                raise
+        if failure is not None:
+            raise failure
+
+    async def _publish(self, transaction: Transaction, file: IncomingFile) -> UUID:
+        """Make a file live, and return the id of its blob.
+
+        Raises:
+            UploadExpired: the sweeper has taken the file.
+        """
+        written = await file.written()
+        live_id = await blobs.publish(transaction, written.id, provider=written.provider, digest=written.digest)
+        if live_id is None:
+            raise upload_expired()
+        return live_id
+
+    async def finish(self) -> None:
+        """Say that all is done."""
+
+        async def work(transaction: Transaction) -> Run:
+            manifest = self.run.manifest
+            if manifest["scope"]["kind"] == "user":  # who it was is nothing to keep
+                manifest = {**manifest, "scope": {"kind": "user", "id": ""}}
+            run = replace(self.run, state="DONE", manifest=manifest)
+            await self._save(transaction, run, pieces_before=self.run.pieces)
+            return run
+
+        self.run = await self._transaction(work)
+
+    async def _transaction(self, work: Callable[[Transaction], Awaitable[Any]]) -> Any:
+        return await self.tenant.transaction(work, across=ALL)
+
+    async def _save(self, transaction: Transaction, run: Run, *, pieces_before: int | None = None) -> None:
+        if run.import_id is None:
+            return
+        before = self.run.pieces if pieces_before is None else pieces_before
+        if not await imports.save(transaction, run, pieces_before=before):
+            raise _moved(run)
+
+    async def _apply(
+        self, transaction: Transaction, run: Run, piece: Piece, counts: Mapping[str, tuple[int, int]]
+    ) -> None:
+        """Do what a piece says.
+
+        Raises:
+            ArchiveRefused: it cannot be done.
+        """
+        try:
+            if piece.number == 0 or piece.kind == "manifest":
+                _manifest(run, piece)
+            elif piece.kind == "rows":
+                await self._rows(transaction, run, piece)
+            elif piece.kind == "context":
+                await self._begin_context(transaction, run, piece)
+            elif piece.kind == "context_end":
+                await self._end_context(transaction, run, piece)
+            elif piece.kind == "graph":
+                for kind, (written, existed) in counts.items():
+                    _count(run, f"graph.{kind}", written=written, present=existed)
+            elif piece.kind == "end":
+                if run.open_context is not None:
+                    raise piece.refused(f"context {run.context_id} breaks off")
+                run.report["left_out"] = _left_out(piece)
+                run.report["ended"] = True
+        except psycopg.IntegrityError as error:
+            raise piece.refused(
+                f"a value breaks the rule {error.diag.constraint_name or error.diag.column_name or 'of a column'}"
+            ) from error
+        except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex) as error:
+            raise piece.refused("a value cannot be stored") from error
+        except InvalidArgument as error:
+            if isinstance(error, ArchiveRefused):
+                raise
+            raise piece.refused(error.message) from error
+        run.pieces, run.offset_bytes, run.seal = piece.number + 1, piece.end_bytes, piece.seal
+
+    async def _rows(self, transaction: Transaction, run: Run, piece: Piece) -> None:
+        table = CARRIED.get(str(piece.says.get("table")))
+        if table is None or table is CONTEXT:
+            raise piece.refused("no such table can be imported")
+        is_of_context = table.name in _OF_CONTEXT
+        if is_of_context != (run.open_context is not None):
+            raise piece.refused("rows of a context stand between its header and its end, and no others do")
+        if is_of_context and piece.says.get("context") != run.context_id:
+            raise piece.refused("rows of another context than the one whose header came")
+        if run.is_there == "erased":
+            return
+        names, parsed = await beside_the_loop(len(piece.data), self._parsed, piece, table)
+        if not is_of_context and "owner_user_id" in names:
+            parsed = await self._of_nobody_erased(transaction, run, piece, table, parsed)
+            if not parsed:
+                return
+        given: dict[str, Any] = _given(run) if is_of_context else {}
+        if table is RECORDS and "blob" in piece.says:
+            table = RECORDS_WITH_FILE
+            sha256, size_bytes = file_said(piece)
+            given = {"sha256": sha256, "size_bytes": size_bytes, "provider": self._provider, "blob_id": None}
+            if run.import_id is not None:
+                given["blob_id"] = await blobs.hold_content(
+                    transaction, provider=self._provider, sha256=sha256, size_bytes=size_bytes
+                )
+                if given["blob_id"] is None:
+                    raise piece.refused("its file did not come, and is not here")
+        only = run.import_id is None or run.is_there == "there"
+        if table.name == RECORDS.name:
+            await self._room(transaction, parsed, given)
+        if run.import_id is None and is_of_context and not run.is_there:  # nothing of it can be there
+            _count(run, table.name, written=len(parsed))
+            return
+        if not only:
+            await self._owed.prepare(transaction, table, parsed)
+        if table.name == "wiki_page":
+            names = [*names, "scope_id"]
+            for row in parsed:
+                row["scope_id"] = str(scope_of(transaction.tenant_id, row["owner_user_id"]).id)
+        if table.numbered:
+            numbers = [_number(piece, row) for row in parsed]
+            if not only:
+                await rows.number_after(transaction, table, numbers)
+        put = await rows.put(
+            transaction,
+            table,
+            self._known,
+            names,
+            orjson.dumps(parsed),
+            count=len(parsed),
+            given=given,
+            source=self._source,
+            compare_only=only,
+        )
+        if table.is_renumbered and not only:
+            put = await self._numbered_anew(transaction, run, piece, table, names, parsed, given, put)
+        if run.is_there == "there":  # of a context that is there, no row is written: one that lacks is another one
+            conflicts = [*put.conflicts, *[(0, "different")] * put.written]
+            put = rows.Put(written=0, present=put.present, conflicts=conflicts)
+        _count(run, table.name, written=put.written, present=put.present)
+        for place, why in put.conflicts:
+            _conflict(run, piece, table, parsed[place - 1] if place else {"context_id": run.context_id}, why)
+        if not only:
+            await self._owed.behind(transaction, table, parsed)
+            if table.name == "memory":
+                await self._count_memories(transaction, parsed)
+            elif table.name == "wiki_page":
+                await self._name_pages(transaction, run, piece, parsed)
+
+    async def _of_nobody_erased(
+        self, transaction: Transaction, run: Run, piece: Piece, table: Table, parsed: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """Return the rows but those of subjects that were erased here since: they do not come back."""
+        kept = []
+        for row in parsed:
+            if await self._is_erased(transaction, run, row["owner_user_id"]):
+                _conflict(run, piece, table, row, "erased")
+            else:
+                kept.append(row)
+        return kept
+
+    async def _is_erased(self, transaction: Transaction, run: Run, owner: object) -> bool:
+        """Say whether a subject was erased here behind the beginning of the archive."""
+        if not isinstance(owner, str) or not owner:
+            return False
+        if self._erasures is None:
+            self._erasures = await imports.erased_since(transaction, _begun_at(run))
+        if owner not in self._erased:
+            self._erased[owner] = any(hash_of(erasure_id, owner) == sha256 for erasure_id, sha256 in self._erasures)
+        return self._erased[owner]
+
+    async def _numbered_anew(
+        self,
+        transaction: Transaction,
+        run: Run,
+        piece: Piece,
+        table: Table,
+        names: list[str],
+        parsed: list[dict[str, Any]],
+        given: Mapping[str, Any],
+        put: rows.Put,
+    ) -> rows.Put:
+        """Write rows with the tenant's next numbers whose own another row has, or which is too high to keep."""
+        taken = [place for place, why in put.conflicts if why == "taken"]
+        if not taken:
+            return put
+        again = [{name: value for name, value in parsed[place - 1].items() if name != "seq"} for place in taken]
+        anew = await rows.put(
+            transaction,
+            table,
+            self._known,
+            [name for name in names if name != "seq"],
+            orjson.dumps(again),
+            count=len(again),
+            given=given,
+            source=self._source,
+        )
+        still = {taken[place - 1] for place, _ in anew.conflicts}
+        for place in taken:
+            if place not in still:
+                _tell(run, piece, table, parsed[place - 1], "renumbered")
+        conflicts = [(place, why) for place, why in put.conflicts if why != "taken" or place in still]
+        return rows.Put(written=put.written + anew.written, present=put.present, conflicts=conflicts)
+
+    def _parsed(self, piece: Piece, table: Table) -> tuple[list[str], list[dict[str, Any]]]:
+        """Return what each row says, and the rows.
+
+        Raises:
+            ArchiveRefused: a row is malformed, or says what no row of the table does.
+        """
+        allowed = {one.name: one for one in rows.carried(table, self._known)}
+        documents = [one for one in allowed.values() if one.is_document]
+        found: list[dict[str, Any]] = []
+        names: list[str] = []
+        for number, line in enumerate(archive.lines_of(piece), 1):
+            if line.count(b"[") + line.count(b"{") > CONTAINERS_MAX:  # a row itself has a few, its documents are texts
+                check_containers(f"line {number}", line.decode(errors="replace"))
+            try:
+                row = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                raise piece.refused("it is not JSON", line=number) from None
+            if not isinstance(row, dict):
+                raise piece.refused("it is no object", line=number)
+            if not names:
+                names = list(row)
+                self._check_names(piece, table, allowed, names)
+            elif row.keys() != set(names):
+                raise piece.refused("it has other members than the first", line=number)
+            for one in documents:
+                self._check_document(piece, table, one, row.get(one.name), number)
+            try:
+                self._checks.check(table.name, row)
+            except (InvalidArgument, LimitExceeded) as error:
+                raise piece.refused(error.message, line=number) from error
+            found.append(row)
+        if not found:
+            raise piece.refused("it has no rows")
+        return names, found
+
+    def _check_names(self, piece: Piece, table: Table, allowed: Mapping[str, Column], names: list[str]) -> None:
+        for name in names:
+            if name not in allowed:
+                raise piece.refused(f"no row of the table may say {name[:100]!r}", line=1)
+        lacking = [name for name in (*table.rest_of_key, *(["seq"] if table.numbered else [])) if name not in names]
+        if lacking:
+            raise piece.refused(f"its rows do not say {lacking[0]!r}", line=1)
+
+    def _check_document(self, piece: Piece, table: Table, one: Column, text: object, line: int) -> None:
+        if text is None:
+            return
+        if not isinstance(text, str):
+            raise piece.refused(f"{one.name} is no text of a document", line=line)
+        try:
+            if table.name in _UNCHECKED:
+                check_containers(one.name, text, containers_max=_CONTAINERS_MAX)
+                orjson.loads(text)
+            else:
+                said = parse_json(one.name, text, size_bytes_max=archive.PIECE_BYTES_MAX, nesting_max=self._nesting_max)
+                if check := table.forms.get(one.name):
+                    check(said)
+        except (ValueError, InvalidArgument, LimitExceeded) as error:  # of orjson, too
+            raise piece.refused(f"{one.name} is no document: {error}", line=line) from None
+
+    async def _begin_context(self, transaction: Transaction, run: Run, piece: Piece) -> None:
+        if run.open_context is not None:
+            raise piece.refused(f"context {run.context_id} breaks off")
+        said = dict(piece.says, rows=1)
+        names, (header,) = await beside_the_loop(len(piece.data), self._parsed, replace(piece, says=said), CONTEXT)
+        _check_header(piece, header)
+        if header["context_id"] != piece.says.get("context"):
+            raise piece.refused("it is the header of another context than it says")
+        run.open_context = header
+        run.is_there = await imports.there(transaction, header["context_id"])
+        if not run.is_there and await self._is_erased(transaction, run, header["owner_user_id"]):
+            run.is_there = "erased"
+        if not run.is_there:
+            if run.import_id is None:
+                _count(run, CONTEXT.name, written=1)
+            return
+        if run.is_there == "erased":
+            _conflict(run, piece, CONTEXT, header, "erased")
+            return
+        put = await rows.put(
+            transaction,
+            CONTEXT,
+            self._known,
+            names,
+            orjson.dumps([header]),
+            count=1,
+            given={},
+            source=self._source,
+            compare_only=True,
+        )
+        _count(run, CONTEXT.name, present=put.present)
+        for _, why in put.conflicts:
+            _conflict(run, piece, CONTEXT, header, why)
+
+    async def _end_context(self, transaction: Transaction, run: Run, piece: Piece) -> None:
+        if run.open_context is None or piece.says.get("context") != run.context_id:
+            raise piece.refused("it ends a context that has no header")
+        header, is_there = run.open_context, run.is_there
+        run.open_context, run.is_there = None, ""
+        if is_there or run.import_id is None:
+            return
+        context_id = header["context_id"]
+        first_seq, last_seq = await imports.reached(transaction, context_id)
+        if not last_seq <= header["last_seq"] <= rows.NUMBER_MAX:
+            raise piece.refused("its messages go further than its header says")
+        if first_seq < 1:
+            raise piece.refused(f"a message has the seq {first_seq}; the first one is 1")
+        put = await self._header(transaction, header)
+        if put.conflicts and header.get("only_id") is not None:  # the id elsewhere is another context's here
+            _conflict(run, piece, CONTEXT, header, "taken")
+            put = await self._header(transaction, {**header, "only_system": None, "only_id": None})
+        if not put.written:
+            raise ImportMoved("the context was made meanwhile; begin the import again", context_id=context_id)
+        await imports.agree(transaction, context_id)
+        _count(run, CONTEXT.name, written=1)
+
+    async def _header(self, transaction: Transaction, header: dict[str, Any]) -> rows.Put:
+        one = orjson.dumps([header])
+        return await rows.put(
+            transaction, CONTEXT, self._known, list(header), one, count=1, given={}, source=self._source
+        )
+
+    async def _room(self, transaction: Transaction, records: list[dict[str, Any]], given: Mapping[str, Any]) -> None:
+        """Refuse records for which the tenant has no room; those that are here already take none.
+
+        Raises:
+            LimitExceeded: it has not that much left; or a content is larger than it may be.
+        """
+        ids = [str(row["id"]) for row in records]
+        here = await self._owed.here(transaction, ids)
+        new = [row for row in records if row["id"] not in here]
+        size_bytes = 0
+        for row in new:
+            content = row.get("content") or row.get("content_text") or ""
+            if not isinstance(content, str):
+                continue
+            if "size_bytes" not in given:
+                self.limits.check_content("content", content)
+            size_bytes += given.get("size_bytes", len(content.encode()))
+        if new:
+            await self.limits.take_room(transaction, records=len(new), size_bytes=size_bytes)
+
+    async def _count_memories(self, transaction: Transaction, memories: list[dict[str, Any]]) -> None:
+        users = sorted({str(row["owner_user_id"]) for row in memories})
+        scopes = [Scope.of_user(MEMORY, transaction.tenant_id, user).id for user in users]
+        await self._owed.count_memories(transaction, users, scopes)
+
+    async def _name_pages(self, transaction: Transaction, run: Run, piece: Piece, pages: list[dict[str, Any]]) -> None:
+        """Give pages the names by which they are found: slugs and aliases, as this tenant knows them."""
+        for page in await self._owed.pages(transaction, [str(row["page_id"]) for row in pages]):
+            owner = Owner(
+                tenant_id=transaction.tenant_id,
+                user_id=page.owner_user_id,
+                app_id=page.app_id,
+                agent_bundle_id=page.agent_bundle_id,
+            )
+            ids = [owner.name_id(name) for name in names_of(compared(page.slug), page.aliases)]
+            if not await self._owed.name_page(transaction, page, ids):
+                _conflict(run, piece, CARRIED["wiki_page"], {"page_id": str(page.page_id)}, "taken")
+
+
+def _manifest(run: Run, piece: Piece) -> None:
+    """Read what an archive says of itself.
+
+    Raises:
+        ArchiveRefused: it is none that can be read here.
+    """
+    if piece.number or piece.kind != "manifest":
+        raise piece.refused("an archive begins with its manifest, and has one")
+    try:
+        said = orjson.loads(piece.data)
+        scope = said["scope"]
+        is_known = said["format"] == FORMAT
+        if scope["kind"] not in ("tenant", "context", "user", "graph") or not isinstance(scope["id"], str):
+            raise ValueError("no scope")
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        raise piece.refused("the manifest is malformed") from None
+    if not is_known:
+        raise piece.refused(f"the archive has another format than {FORMAT}: a newer release wrote it")
+    if len(piece.data) > archive.LINE_BYTES_MAX:
+        raise piece.refused("the manifest is too large")
+    run.manifest = said
+    run.report = {"rows": {}, "conflicts": [], "left_out": []}
+
+
+def _begun_at(run: Run) -> datetime | None:
+    """Return when an archive was begun; None: it does not say so."""
+    try:
+        begun_at = datetime.fromisoformat(run.manifest["begun_at"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return begun_at if begun_at.tzinfo else None
+
+
+def _check_header(piece: Piece, header: Mapping[str, Any]) -> None:
+    """Refuse a header that does not say what all rows of its context get from it.
+
+    Raises:
+        ArchiveRefused: it is malformed.
+    """
+    texts = ("owner_user_id", "app_id", "agent_bundle_id")
+    ancestors = header.get("ancestors")
+    try:
+        ids = [str(UUID(one)) for one in ancestors] if isinstance(ancestors, list) else []
+        is_whole = ids[-1:] == [header["context_id"]] and all(isinstance(header.get(one), str) for one in texts)
+    except (ValueError, AttributeError, TypeError):
+        is_whole = False
+    if not is_whole or type(header.get("last_seq")) is not int:
+        raise piece.refused("the header of a context is malformed")
+
+
+def _given(run: Run) -> dict[str, Any]:
+    assert run.open_context is not None, "rows of a context have its header"
+    header = run.open_context
+    return {
+        "context_id": header["context_id"],
+        "ancestors": [UUID(one) for one in header["ancestors"]],
+        **{name: header[name] for name in ("owner_user_id", "app_id", "agent_bundle_id")},
+    }
+
+
+def _left_out(piece: Piece) -> list[str]:
+    try:
+        said = orjson.loads(piece.data)["left_out"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise piece.refused("the end is malformed") from None
+    if not isinstance(said, list) or len(said) > CONFLICTS_TOLD or not all(isinstance(one, str) for one in said):
+        raise piece.refused("the end is malformed")
+    return [one[:500] for one in said]
+
+
+def _number(piece: Piece, row: Mapping[str, Any]) -> int:
+    seq = row["seq"]
+    if type(seq) is not int or not 0 < seq <= rows.NUMBER_MAX:
+        raise piece.refused(f"seq must be a whole number from 1 to {rows.NUMBER_MAX:,}")
+    return int(seq)
+
+
+def _count(run: Run, table: str, *, written: int = 0, present: int = 0, conflicts: int = 0) -> None:
+    counts = run.report["rows"].setdefault(table, [0, 0, 0])
+    for place, more in enumerate((written, present, conflicts)):
+        counts[place] += more
+
+
+def _conflict(run: Run, piece: Piece, table: Table, row: Mapping[str, Any], why: str) -> None:
+    _count(run, table.name, conflicts=1)
+    _tell(run, piece, table, row, why)
+
+
+def _tell(run: Run, piece: Piece, table: Table, row: Mapping[str, Any], why: str) -> None:
+    if len(run.report["conflicts"]) < CONFLICTS_TOLD:
+        key = {name: row[name] for name in (*table.key, "context_id") if name in row}
+        if run.context_id:
+            key["context_id"] = run.context_id
+        told = {"table": table.name, "key": orjson.dumps(key).decode()[:1000], "why": why, "piece": piece.number}
+        run.report["conflicts"].append(told)
+
+
+def report_of(run: Run) -> Mapping[str, Any]:
+    """Return the report of an import that may not have begun."""
+    return {"rows": {}, "conflicts": [], "left_out": [], **run.report}

@@ -1,0 +1,250 @@
+"""The SQL of imports: how far each is, what it met, and the header of a context, which is written last."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from context_service.transfer.store.tables import CONTEXT_ROWS
+from contextkeep.errors import Aborted
+from service_runtime.copying import copied
+from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+
+GIVEN_UP = timedelta(days=7)  # without a word
+KEPT = timedelta(days=30)
+_STEP_ROWS = 1_000
+CLEAR_S = 1.0  # that a tenant's are cleared before it is the next tenant's turn
+
+_COLUMNS = """
+    import_id, state, offset_bytes, pieces, seal, manifest, report, created_at, updated_at, open_context_id,
+    open_context::text AS open_context
+"""
+_START = """
+INSERT INTO context.import (tenant_id, import_id, imported_by) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
+"""
+_READ = f"SELECT {_COLUMNS} FROM context.import WHERE tenant_id = %s AND import_id = %s"  # noqa: S608 - a constant
+_SAVE = """
+UPDATE context.import SET state = %(state)s, offset_bytes = %(offset_bytes)s, pieces = %(pieces)s, seal = %(seal)s,
+    manifest = %(manifest)s::jsonb, report = %(report)s::jsonb, open_context_id = %(open_context_id)s,
+    open_context = %(open_context)s::json, updated_at = now()
+WHERE tenant_id = %(tenant_id)s AND import_id = %(import_id)s AND pieces = %(pieces_before)s AND state = 'RUNNING'
+RETURNING updated_at
+"""
+_FORGET = "DELETE FROM context.import WHERE tenant_id = %s AND updated_at < now() - %s AND open_context_id IS NULL"
+# Whoever saves the row meanwhile goes on; and who gives it up holds it until it is marked.
+_GIVE_UP = """
+UPDATE context.import SET state = 'GIVEN_UP'
+WHERE tenant_id = %s AND state = 'RUNNING' AND updated_at < now() - %s
+"""
+# The newest import of a context goes on: what another one has begun of it is nobody's.
+_TAKE_OVER = """
+UPDATE context.import SET state = 'GIVEN_UP'
+WHERE tenant_id = %s AND open_context_id = %s AND state = 'RUNNING'
+"""
+_LEFT_OPEN = """
+SELECT import_id, open_context_id FROM context.import
+WHERE tenant_id = %s AND state = 'GIVEN_UP' AND open_context_id IS NOT NULL
+"""
+_CLOSE = """
+UPDATE context.import SET open_context_id = NULL, open_context = NULL
+WHERE tenant_id = %s AND import_id = %s AND state = 'GIVEN_UP'
+"""
+
+_THERE = """
+SELECT
+    EXISTS (SELECT FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s) AS is_there,
+    EXISTS (SELECT FROM context.erasure WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s) AS is_erased
+"""
+# Of subjects; an older archive does not bring them back. Whoever came again behind an erasure is in a newer one.
+_ERASED_SINCE = """
+SELECT erasure_id, subject_sha256 FROM context.subject_erasure
+WHERE tenant_id = %s AND created_at > coalesce(%s::timestamptz, '-infinity')
+"""
+_REACHED = """
+SELECT coalesce(min(seq), 1) AS first, coalesce(max(seq), 0) AS last
+FROM context.message
+WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
+"""
+# What changed while a large context was read may have later numbers than its header knew; the next one comes behind.
+_AGREE = """
+UPDATE context.context c
+SET task_count = (
+        SELECT count(*) FROM context.task t WHERE t.tenant_id = c.tenant_id AND t.context_id = c.context_id
+    ),
+    last_change = greatest(
+        c.last_change, c.header_change,
+        (SELECT max(t.change) FROM context.task t WHERE t.tenant_id = c.tenant_id AND t.context_id = c.context_id),
+        (SELECT max(a.change) FROM context.artifact a WHERE a.tenant_id = c.tenant_id AND a.context_id = c.context_id),
+        (
+            SELECT max(m.retracted_change) FROM context.message m
+            WHERE m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.retracted_change IS NOT NULL
+        )
+    )
+WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s
+"""
+
+
+class ContextHeld(Aborted):
+    """Another import has begun to write the same context."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """An import, as far as it is."""
+
+    import_id: UUID | None  # None: it writes nothing
+    state: str = "RUNNING"  # "DONE", "GIVEN_UP"
+    offset_bytes: int = 0
+    pieces: int = 0
+    seal: bytes = b""
+    manifest: dict[str, Any] = field(default_factory=dict)
+    report: dict[str, Any] = field(default_factory=dict)
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    open_context: dict[str, Any] | None = None  # the header of the context that is being read
+    is_there: str = ""  # of that: "" it is not; "there", "erased": nothing of it is written
+
+    @property
+    def context_id(self) -> str:
+        """The context that is being read."""
+        return str(self.open_context["context_id"]) if self.open_context else ""
+
+
+async def start(tenant: Tenant, import_id: UUID, *, imported_by: str) -> None:
+    """Begin an import, unless it is begun."""
+    await tenant.query(_START, (tenant.tenant_id, import_id, imported_by))
+
+
+async def read(tenant: Tenant, import_id: UUID) -> Run | None:
+    """Return an import; None: there is none."""
+    for row in await tenant.query(_READ, (tenant.tenant_id, import_id)):
+        return _run(row)
+    return None
+
+
+def _run(row: Row) -> Run:
+    said = orjson.loads(row.open_context) if row.open_context else None
+    return copied(
+        Run,
+        row,
+        seal=bytes(row.seal),
+        open_context=said["header"] if said else None,
+        is_there=said["is_there"] if said else "",
+    )
+
+
+async def save(transaction: Transaction, run: Run, *, pieces_before: int) -> bool:
+    """Write down how far an import is; False: somebody else has gone on with it.
+
+    Raises:
+        ContextHeld: another import has begun to write the same context.
+    """
+    # One that is only compared is nobody's; any number may do so.
+    writes = run.open_context is not None and not run.is_there
+    opened = {"header": run.open_context, "is_there": run.is_there} if run.open_context else None
+    named = {
+        "import_id": run.import_id,
+        "state": run.state,
+        "offset_bytes": run.offset_bytes,
+        "pieces": run.pieces,
+        "seal": run.seal,
+        "manifest": orjson.dumps(run.manifest).decode(),
+        "report": orjson.dumps(run.report).decode(),
+        "open_context_id": run.context_id if writes else None,
+        "open_context": orjson.dumps(opened).decode() if opened else None,
+        "pieces_before": pieces_before,
+    }
+    try:
+        return bool(await transaction.query(_SAVE, named))
+    except psycopg.errors.UniqueViolation:
+        raise ContextHeld("another import is writing the same context", context_id=run.context_id) from None
+
+
+async def there(transaction: Transaction, context_id: str) -> str:
+    """Return whether a context is there ("there"), was removed here ("erased"), or neither (empty)."""
+    named = {"context_id": context_id}
+    (row,) = await transaction.query(_THERE, named)
+    return "erased" if row.is_erased else "there" if row.is_there else ""
+
+
+async def erased_since(transaction: Transaction, begun_at: datetime | None) -> list[tuple[UUID, bytes]]:
+    """Return the erasures of subjects since a time, by their ids and hashes; None: all."""
+    found = await transaction.query(_ERASED_SINCE, (transaction.tenant_id, begun_at))
+    return [(row.erasure_id, bytes(row.subject_sha256)) for row in found]
+
+
+async def reached(transaction: Transaction, context_id: str) -> tuple[int, int]:
+    """Return the first and the last `seq` of the messages that are written of a context; 1 and 0 if there is none."""
+    (row,) = await transaction.query(_REACHED, {"context_id": context_id})
+    return row.first, row.last
+
+
+async def agree(transaction: Transaction, context_id: str) -> None:
+    """Let the header of a context that was just written say what its rows do."""
+    await transaction.query(_AGREE, {"context_id": context_id})
+
+
+def _removing(table: str, whose: str) -> Across:
+    return Across(
+        sql=f"""
+            DELETE FROM context.{table} WHERE ctid = ANY (ARRAY(
+                SELECT t.ctid FROM context.{table} t
+                WHERE t.tenant_id = %(tenant_id)s AND t.{whose} = %(context_id)s AND NOT EXISTS (
+                    SELECT FROM context.context c WHERE c.tenant_id = t.tenant_id AND c.context_id = %(context_id)s
+                )
+                LIMIT %(rows)s
+            ))
+            RETURNING true
+        """,  # noqa: S608 - names of the catalogue
+        contexts=True,
+        subjects=True,
+        why="nobody called for it: what an import left of a context that never was is nobody's",
+    )
+
+
+_REMOVE = [_removing(table.name, "scope_id" if "scope_id" in table.given else "context_id") for table in CONTEXT_ROWS]
+
+
+async def take_over(database: Database, tenant_id: UUID, context_id: str) -> None:
+    """Give up whatever import has begun to write a context, and remove what it wrote of it."""
+    tenant = database.tenant(tenant_id)
+    await tenant.query(_TAKE_OVER, (tenant_id, context_id))
+    await _clear_up(tenant)
+
+
+async def clear(database: Database, tenant_id: UUID, *, for_s: float = CLEAR_S) -> tuple[int, bool]:
+    """Give imports up with which nobody goes on, remove what they left of contexts, and forget old ones.
+
+    Args:
+        database: Where they are.
+        tenant_id: Whose.
+        for_s: No rows are removed after this time.
+
+    Returns:
+        How many unfinished contexts were removed, and whether there are more.
+    """
+    tenant = database.tenant(tenant_id)
+    await tenant.query(_GIVE_UP, (tenant_id, GIVEN_UP))
+    cleared, is_all = await _clear_up(tenant, until=time.monotonic() + for_s)
+    await tenant.query(_FORGET, (tenant_id, KEPT))
+    return cleared, not is_all
+
+
+async def _clear_up(tenant: Tenant, *, until: float | None = None) -> tuple[int, bool]:
+    """Remove what imports left of contexts; return how many are gone, and whether all are."""
+    cleared = 0
+    for row in await tenant.query(_LEFT_OPEN, (tenant.tenant_id,)):
+        named = {"context_id": row.open_context_id, "rows": _STEP_ROWS}
+        for statement in _REMOVE:
+            while await tenant.query(statement, named):
+                if until is not None and time.monotonic() >= until:
+                    return cleared, False
+        await tenant.query(_CLOSE, (tenant.tenant_id, row.import_id))
+        cleared += 1
+    return cleared, True

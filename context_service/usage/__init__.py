@@ -1,0 +1,1 @@
+"""Usage of windows: bills, costs, statistics, and how steps ended."""

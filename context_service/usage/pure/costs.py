@@ -1,0 +1,133 @@
+"""What packs cost, as a vendor's cache of the prompt has it. Values in, values out.
+
+Of each pack the cache holds what the one before had in front, and takes the rest anew: a step of d tokens behind T
+costs `read T + write d`; a fold to A tokens, K of which stay in front, `read K + write (A - K)`. There is one pack
+behind each step, and the cache stays warm: the model of `bench/long_run`, whose prices are 0.1 and 1.25 of a
+token that no cache is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from context_service.usage.pure.prices import DEFAULT, Prices
+
+MILLION = 1_000_000
+
+
+class Cost(NamedTuple):
+    """Tokens of prompts: those that a cache had, and those that were written to it."""
+
+    read: int = 0
+    written: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return self.read + self.written
+
+    @property
+    def base_tokens(self) -> float:
+        """What they cost, in tokens that no cache is asked for."""
+        return self.read * DEFAULT.cache_read + self.written * DEFAULT.cache_write
+
+    def priced(self, prices: Prices) -> float:
+        """Return what they cost at prices of a million tokens."""
+        return (self.read * prices.cache_read + self.written * prices.cache_write) / MILLION
+
+    def plus(self, other: Cost, times: int = 1) -> Cost:
+        """Return both together, the other one so many times."""
+        return Cost(self.read + times * other.read, self.written + times * other.written)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How a prompt grows and shrinks, in tokens.
+
+    Attributes:
+        tokens: That it has now.
+        step: By which each step makes it longer; above 0.
+        high: Over which it shrinks.
+        folded: That it has then.
+        kept: Of those, what stays in front as it was.
+    """
+
+    tokens: int
+    step: int
+    high: int
+    folded: int
+    kept: int
+
+    @property
+    def fold(self) -> Cost:
+        """What the pack behind a fold costs."""
+        kept = min(self.kept, self.folded)
+        return Cost(kept, self.folded - kept)
+
+
+class Ahead(NamedTuple):
+    """What steps will cost, and how often the prompt shrinks meanwhile."""
+
+    cost: Cost
+    folds: int
+
+
+def ahead(steps: int, shape: Shape) -> Ahead:
+    """Return what the next steps cost: by sums, so that 100,000 take no longer than one."""
+    first = min(max((shape.high - shape.tokens) // shape.step, 0), steps)
+    cost, left = _grown(shape.tokens, shape.step, first), steps - first
+    between = max((shape.high - shape.folded) // shape.step, 0)
+    folds = -(-left // (between + 1))
+    if folds:
+        cycle = shape.fold.plus(_grown(shape.folded, shape.step, between))
+        rest = left - (folds - 1) * (between + 1) - 1
+        cost = cost.plus(cycle, folds - 1).plus(shape.fold).plus(_grown(shape.folded, shape.step, rest))
+    return Ahead(cost, folds)
+
+
+def _grown(tokens: int, step: int, count: int) -> Cost:
+    """Return what so many packs cost that only grow."""
+    return Cost(count * tokens + step * count * (count - 1) // 2, count * step)
+
+
+class Break(NamedTuple):
+    """A break of a prefix: behind which step; tokens before, behind, and in front of it; and steps it takes back."""
+
+    reason: str
+    step: int
+    before: int
+    after: int
+    kept: int
+    left_out: int = 0
+
+
+def until_now(breaks: Sequence[Break], *, steps: int, tokens: int) -> Cost:
+    """Return what the packs of a window have cost, if there was one behind each step.
+
+    Args:
+        breaks: The oldest first.
+        steps: That it has now.
+        tokens: Of what it shows now.
+    """
+    total, last = Cost(), Cost()
+    step, shown = 0, 0
+    for one in breaks:
+        grown, last = _between(step, shown, one.step, one.before, last)
+        kept = min(one.kept, one.after, last.tokens)
+        total, last = total.plus(grown).plus(last, -1), Cost(kept, one.after - kept)
+        total = total.plus(last)  # the pack behind the break, and not the one that would have been
+        step, shown = one.step - one.left_out, one.after
+    grown, _ = _between(step, shown, steps, tokens, last)
+    return total.plus(grown)
+
+
+def _between(step: int, shown: int, step_to: int, shown_to: int, last: Cost) -> tuple[Cost, Cost]:
+    """Return what packs cost between two breaks, each a step longer than the one before; and the last of them."""
+    count, grown = step_to - step, max(shown_to - shown, 0)
+    if count <= 0:
+        return Cost(), last
+    each = grown / count
+    read = round(count * shown + each * count * (count - 1) / 2)
+    return Cost(read, grown), Cost(round(shown + grown - each), round(each))

@@ -1,0 +1,226 @@
+"""Outcomes: how steps ended, as whoever knows says it: for what a fold keeps and, if asked, for what is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+from uuid import UUID, uuid5
+
+from context_service.contexts.store.log import Log
+from context_service.kernel.order import Order
+from context_service.packing.rules.pack import Packs
+from context_service.usage.pure.endings import Ending
+from context_service.usage.store.endings import EndingRows
+from context_service.windows.store.windows import Window, WindowRows, no_window
+from contextkeep.errors import InvalidArgument, PermissionDenied, WindowClosed
+from service_runtime.auth import Principal
+from service_runtime.checks import check_between, check_text
+from service_runtime.ids import new_id
+from service_runtime.optimistic import Moved, until_written
+from service_runtime.postgres import Transaction
+from service_runtime.requests import Request, Requests
+
+LESSON_CHARS_MAX = 8_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How steps ended.
+
+    Attributes:
+        step_from: The first one; 0: the last, alone.
+        step_to: The last one; 0: the last that the window has.
+        is_success: Whether they did what they were for.
+        quality: How well, from 0 to 1; None: as `is_success` has it.
+        lesson: What was learned, to be remembered; empty: nothing is.
+    """
+
+    step_from: int
+    step_to: int
+    is_success: bool
+    quality: float | None = None
+    lesson: str = ""
+
+    @property
+    def score(self) -> float:
+        """What a fold makes of it: nothing of what failed, however well."""
+        return (1.0 if self.quality is None else self.quality) if self.is_success else 0.0
+
+
+class Lesson(NamedTuple):
+    """What was learned in a window, and where."""
+
+    text: str
+    goal: str
+    is_success: bool
+    quality: float | None
+    context_id: UUID
+    app_id: str
+    agent_bundle_id: str
+
+
+class Lessons(Protocol):
+    """Where lessons are remembered."""
+
+    async def remember(self, lesson: Lesson, *, principal: Principal, request: Request | None) -> UUID:
+        """Keep a lesson for the user of a principal, once for a request, and return the id of the memory."""
+        ...
+
+
+class Recorded(NamedTuple):
+    """Of which steps it is, and what is remembered of them."""
+
+    step_from: int
+    step_to: int
+    memory_id: UUID | None
+
+
+class Outcomes:
+    """Keeps them; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        endings: How their steps ended.
+        log: Their contexts.
+        requests: The request ids of this service.
+        order: Who writes a window: of a process one at a time.
+        packs: Read their logs.
+        lessons: Where lessons are remembered.
+    """
+
+    def __init__(
+        self,
+        rows: WindowRows,
+        endings: EndingRows,
+        *,
+        log: Log,
+        requests: Requests,
+        order: Order,
+        packs: Packs,
+        lessons: Lessons,
+    ) -> None:
+        self._rows = rows
+        self._endings = endings
+        self._log = log
+        self._requests = requests
+        self._order = order
+        self._packs = packs
+        self._lessons = lessons
+
+    async def record(
+        self, window_id: UUID, outcome: Outcome, *, principal: Principal, request: Request | None
+    ) -> Recorded:
+        """Keep how steps of a window ended, which has read its log then.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            WindowBehind: there was no time to read all of the log; what was read stays.
+            InvalidArgument, LimitExceeded: the window has no such steps; a number cannot be.
+            SubjectRequired, PermissionDenied: nobody is named who should remember, or the key may not.
+            RequestIdReused, Aborted: see the contract.
+        """
+        _check(outcome, principal)
+        principal = principal.without_admin()
+        begun = None
+        if request and outcome.lesson:  # a call that was killed before it came to the lesson, perhaps
+            begun = await self._requests.answered(self._log.of(principal, new_id()), request)
+        if begun:
+            window = await self._rows.find(window_id, principal=principal)
+            recorded = _begun_before(begun)
+        else:
+            window, recorded = await self._recorded(window_id, outcome, principal, request)
+        if not outcome.lesson:
+            return recorded
+        recorded = recorded._replace(memory_id=await self._remembered(window, outcome, principal, request))
+        if request:
+            await self._requests.complete(self._log.of(principal, window.context_id), request, recorded)
+        return recorded
+
+    async def _recorded(
+        self, window_id: UUID, outcome: Outcome, principal: Principal, request: Request | None
+    ) -> tuple[Window, Recorded]:
+        async def recorded() -> tuple[Window, Recorded]:
+            window = await self._packs.read(window_id, principal=principal)
+            step_to = outcome.step_to or window.step_count
+            step_from = outcome.step_from or step_to
+            if not 1 <= step_from <= step_to <= window.step_count:
+                raise InvalidArgument(f"the window has steps 1 to {window.step_count}", field="step_to")
+            ending = Ending(step_from, step_to, outcome.score)
+            return window, await self._written(window, ending, principal, request, is_whole=not outcome.lesson)
+
+        async with self._order.turn((principal.tenant_id, window_id)):
+            return await until_written(recorded, what="the window")
+
+    async def _written(
+        self, window: Window, said: Ending, principal: Principal, request: Request | None, *, is_whole: bool
+    ) -> Recorded:
+        """Write how steps ended, and return the answer.
+
+        Raises:
+            Moved: the window has another epoch meanwhile, and its steps may be others.
+        """
+
+        async def work(transaction: Transaction) -> Recorded:
+            locked = await self._rows.lock(transaction, window.context_id, window.window_id)
+            if locked is None:
+                raise no_window(window.window_id)
+            if locked.closed_at:
+                raise WindowClosed("the window is closed", window_id=window.window_id)
+            if locked.epoch != window.epoch:
+                raise Moved
+            known = await self._endings.read_in(transaction, locked)
+            await self._endings.write(transaction, locked, known.with_one(said))
+            return Recorded(said.step_from, said.step_to, None)
+
+        write = self._requests.once(
+            request,
+            work,
+            about_id=window.context_id,
+            values=lambda recorded: {"step_from": recorded.step_from, "step_to": recorded.step_to},
+            is_whole=is_whole,
+            repeated=_begun_before,
+        )
+        return await self._log.of(principal, window.context_id).transaction(write)
+
+    async def _remembered(
+        self, window: Window, outcome: Outcome, principal: Principal, request: Request | None
+    ) -> UUID:
+        """Have a lesson remembered, once for a request, also if a kill came between."""
+        context = await self._log.read(window.context_id, principal=principal)
+        if context is None:
+            raise no_window(window.window_id)
+        lesson = Lesson(
+            outcome.lesson,
+            window.goal,
+            outcome.is_success,
+            outcome.quality,
+            window.context_id,
+            context.app_id,
+            context.agent_bundle_id,
+        )
+        own = None
+        if request:
+            own = Request(
+                request_id=uuid5(request.request_id, "lesson"), rpc=request.rpc, fingerprint=request.fingerprint
+            )
+        return await self._lessons.remember(lesson, principal=principal, request=own)
+
+
+def _begun_before(answer: Mapping[str, int]) -> Recorded:
+    return Recorded(answer["step_from"], answer["step_to"], None)
+
+
+def _check(outcome: Outcome, principal: Principal) -> None:
+    for name in ("step_from", "step_to"):
+        if getattr(outcome, name) < 0:
+            raise InvalidArgument(f"{name} is negative", field=name)
+    if outcome.quality is not None:
+        check_between("quality", outcome.quality, 0, 1)
+    check_text("lesson", outcome.lesson, chars_max=LESSON_CHARS_MAX)
+    if outcome.lesson:
+        if not outcome.lesson.strip():
+            raise InvalidArgument("lesson is blank", field="lesson")
+        principal.acting_for_somebody("")  # it will be a memory, which is always a user's
+        if principal.context_id:
+            raise PermissionDenied("the key is bound to a context: what is remembered reaches further")

@@ -1,0 +1,198 @@
+"""What a window shows of its log, what it cost, and what it will cost: numbers, made of what is kept anyway.
+
+Nothing is counted while a window is packed. What its packs had in common follows from its steps and its breaks, as if
+there had been one pack behind each step; what they really had in common is what was billed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from context_service.folding.pure.folds import Limits
+from context_service.kernel.tokens import Calibration
+from context_service.packing.rules.pack import Zones, zones_by
+from context_service.usage.pure.costs import Ahead, Break, Cost, Shape, ahead, until_now
+from context_service.usage.pure.prices import Prices
+from context_service.usage.store.statistics import Level, StatisticsRows
+from context_service.usage.store.usage import Usage, UsageRows
+from context_service.windows.store.windows import Window, WindowRows
+from service_runtime.auth import Principal
+from service_runtime.checks import check_between
+from service_runtime.documents import beside_the_loop
+
+STEPS_MAX, STEP_TOKENS_MAX = 100_000, 10_000_000
+LEVELS = ("digests", "segments", "masked", "verbatim")  # the deepest first
+_BREAK_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelStatistics:
+    """What a zone shows of the log: of so many steps and tokens of it, so many tokens."""
+
+    zone: str
+    steps: int
+    log_tokens: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowStatistics:
+    """A window in numbers.
+
+    Attributes:
+        zones: Tokens of what it shows.
+        log_tokens: Of all messages that it has read, as their context counts them.
+        breaks: Of its prefix, by reason.
+        predicted: What its packs cost, if there was one behind each step.
+        usage: What was billed.
+        calibration: What bills taught about counts.
+    """
+
+    window: Window
+    zones: Zones
+    log_tokens: int
+    levels: Sequence[LevelStatistics]
+    breaks: Mapping[str, int]
+    predicted: Cost
+    usage: Usage
+    calibration: Calibration
+
+    @property
+    def savings(self) -> float:
+        """Share of the log, with what stands in front, that need not be sent."""
+        raw = self.zones.system + self.zones.pins + self.log_tokens
+        return max(1 - self.zones.all / raw, 0.0) if raw else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a window's next packs cost, as counted.
+
+    Attributes:
+        warm: The next pack, with a step behind what the vendor's cache holds.
+        cold: The same, of which the cache holds nothing.
+        fold: The pack behind a fold.
+        ahead: So many steps, with folds as they come.
+        sliding: The same of a window that leaves out the older half whenever it is full.
+        step_tokens: Of a step.
+        factor: What is billed for a token that is counted.
+        prices: Of a million tokens.
+    """
+
+    warm: Cost
+    cold: Cost
+    fold: Cost
+    ahead: Ahead
+    sliding: Ahead
+    step_tokens: int
+    factor: float
+    prices: Prices
+
+
+class Statistics:
+    """Answers what windows are, in numbers; each call acts for its principal.
+
+    Args:
+        windows: The windows.
+        rows: What they have.
+        usage: What was billed.
+    """
+
+    def __init__(self, windows: WindowRows, rows: StatisticsRows, usage: UsageRows) -> None:
+        self._windows = windows
+        self._rows = rows
+        self._usage = usage
+
+    async def of(self, window_id: UUID, *, principal: Principal) -> WindowStatistics:
+        """Return a window in numbers.
+
+        Raises:
+            WindowNotFound: there is no such window.
+        """
+        principal = principal.without_admin()
+        window = await self._windows.find(window_id, principal=principal)
+        levels = await self._rows.levels(window, principal=principal)
+        log_tokens, of_levels = await self._rows.log_tokens(window, levels, principal=principal)
+        breaks = await self._rows.breaks(window, principal=principal)
+        zones = _zones(window, levels)
+        predicted = await beside_the_loop(
+            _BREAK_BYTES * len(breaks), until_now, breaks, steps=window.step_count, tokens=zones.all
+        )
+        return WindowStatistics(
+            window=window,
+            zones=zones,
+            log_tokens=log_tokens,
+            levels=[
+                LevelStatistics(zone=zone, steps=one.steps, log_tokens=of_levels[zone], tokens=one.tokens)
+                for zone in LEVELS
+                if (one := levels.get(zone))
+            ],
+            breaks=Counter(one.reason for one in breaks),
+            predicted=predicted,
+            usage=await self._usage.billed(window, principal=principal),
+            calibration=await self._usage.calibration(window, principal=principal),
+        )
+
+    async def estimate(self, window_id: UUID, steps: int, step_tokens: int, *, principal: Principal) -> Estimate:
+        """Return what a window's next packs cost.
+
+        Args:
+            window_id: Which.
+            steps: How many are ahead.
+            step_tokens: Of one; 0: like the last ones.
+            principal: Who asks.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            InvalidArgument: a number cannot be.
+        """
+        for name, value, most in (("steps", steps, STEPS_MAX), ("step_tokens", step_tokens, STEP_TOKENS_MAX)):
+            check_between(name, value, 0, most)
+        principal = principal.without_admin()
+        window = await self._windows.find(window_id, principal=principal)
+        levels = await self._rows.levels(window, principal=principal)
+        breaks = await self._rows.breaks(window, principal=principal)
+        calibration = await self._usage.calibration(window, principal=principal)
+        shape = _shape(window, levels, breaks, step_tokens)
+        half = Shape(
+            tokens=min(shape.tokens, window.counted_limit),
+            step=shape.step,
+            high=window.counted_limit,
+            folded=window.counted_limit // 2,
+            kept=window.head_tokens,
+        )
+        return Estimate(
+            warm=Cost(shape.tokens, shape.step),
+            cold=Cost(0, shape.tokens + shape.step),
+            fold=shape.fold,
+            ahead=ahead(steps, shape),
+            sliding=ahead(steps, half),
+            step_tokens=shape.step,
+            factor=calibration.typical,
+            prices=window.config.prices,
+        )
+
+
+def _zones(window: Window, levels: Mapping[str, Level]) -> Zones:
+    return zones_by(window, {zone: one.tokens for zone, one in levels.items()})
+
+
+def _shape(window: Window, levels: Mapping[str, Level], breaks: Sequence[Break], step_tokens: int) -> Shape:
+    """Return how a window grows and shrinks: as it did, and where it did not yet, as its marks have it."""
+    limits = Limits.of(window.counted_limit, window.config)
+    verbatim = levels.get("verbatim", Level(zone="verbatim"))
+    appended = sum(levels[zone].tokens for zone in ("recalled", "note") if zone in levels)
+    mean = (verbatim.tokens + appended) // verbatim.steps if verbatim.steps else 0
+    front = window.head_tokens + window.pins_tokens
+    folds = [one for one in breaks if one.after < one.before]
+    folded, kept = (folds[-1].after, folds[-1].kept) if folds else (limits.low, front)
+    return Shape(
+        tokens=_zones(window, levels).all,
+        step=max(step_tokens or mean, 1),
+        high=max(limits.high, 1),
+        folded=max(min(folded, limits.high), 1),
+        kept=kept,
+    )

@@ -1,0 +1,113 @@
+"""What vendors billed for packs: it is kept with the window, and teaches how counts meet bills."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from uuid import UUID
+
+from context_service.contexts.store.log import Log
+from context_service.kernel.tokens import is_believed
+from context_service.usage.store.usage import Usage, UsageRows
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import WindowRows, no_window
+from contextkeep.errors import InvalidArgument
+from service_runtime.auth import Principal
+from service_runtime.checks import check_between
+from service_runtime.postgres import Transaction
+from service_runtime.requests import Request, Requests
+
+TOKENS_MAX = 100_000_000  # of a bill
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What is known behind a bill.
+
+    Attributes:
+        token_factor: By which the window's budget is kept from now on.
+        typical_factor: What tokens that were counted are billed at in half of the calls.
+        is_clamped: The bill was beyond what is believed.
+    """
+
+    token_factor: float
+    typical_factor: float
+    is_clamped: bool
+
+
+class Billing:
+    """Keeps what vendors billed; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        usage: What was billed for them.
+        log: Their contexts.
+        requests: The request ids of this service.
+        telemetry: Counts.
+    """
+
+    def __init__(
+        self, rows: WindowRows, usage: UsageRows, *, log: Log, requests: Requests, telemetry: Telemetry
+    ) -> None:
+        self._telemetry = telemetry
+        self._rows = rows
+        self._usage = usage
+        self._log = log
+        self._requests = requests
+
+    async def record(
+        self, window_id: UUID, epoch: int | None, billed: Usage, *, principal: Principal, request: Request | None
+    ) -> Learned:
+        """Keep what was billed for a pack, and learn of it.
+
+        Args:
+            window_id: Of which window it was.
+            epoch: And of which epoch. None: that which it has now.
+            billed: For one call of the model.
+            principal: Who was billed.
+            request: What makes it happen once.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            InvalidArgument, RequestIdReused: see the contract.
+        """
+        _check(billed)
+        principal = principal.without_admin()
+        context_id = await self._rows.context_of(window_id, principal=principal)
+
+        async def work(transaction: Transaction) -> Learned:
+            window = await self._rows.lock(transaction, context_id, window_id)
+            if window is None:
+                raise no_window(window_id)
+            of_epoch = window.epoch if epoch is None else epoch
+            if not 0 <= of_epoch <= window.epoch:
+                raise InvalidArgument(f"the window has had no such epoch: it is at {window.epoch}", field="epoch")
+            await self._usage.add(transaction, window, of_epoch, billed)
+            counted = billed.pack_tokens
+            known = await self._usage.learn(
+                transaction,
+                window,
+                counted=counted,
+                billed=billed.input_tokens,
+                is_own=principal.context_id is not None,
+            )
+            return Learned(
+                token_factor=known.factor,
+                typical_factor=known.typical,
+                is_clamped=bool(counted) and not is_believed(counted=counted, billed=billed.input_tokens),
+            )
+
+        write = self._requests.once(request, work, about_id=context_id, values=asdict)
+        learned = await self._log.of(principal, context_id).transaction(write)
+        self._telemetry.billed(billed)
+        return learned
+
+
+def _check(billed: Usage) -> None:
+    for name in ("pack_tokens", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens"):
+        least = 1 if name == "input_tokens" else 0
+        check_between(name, getattr(billed, name), least, TOKENS_MAX)
+    if billed.cached_tokens + billed.cache_write_tokens > billed.input_tokens:
+        raise InvalidArgument(
+            "input_tokens is less than cached_tokens and cache_write_tokens: it is all of the prompt",
+            field="input_tokens",
+        )

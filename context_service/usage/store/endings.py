@@ -1,0 +1,43 @@
+"""The SQL of how steps ended. Writers hold the window's lock; readers act for their principal."""
+
+from __future__ import annotations
+
+from context_service.contexts.store.log import Log
+from context_service.usage.pure.endings import Endings, loaded, stored
+from context_service.windows.store.windows import Window
+from service_runtime.auth import Principal
+from service_runtime.postgres import Tenant, Transaction
+
+_READ = "SELECT outcomes FROM context.context_window WHERE tenant_id = %s AND window_id = %s"
+_WRITE = "UPDATE context.context_window SET outcomes = %s WHERE tenant_id = %s AND window_id = %s"
+
+
+class EndingRows:
+    """How the steps of windows ended.
+
+    Args:
+        log: The contexts.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    async def read(self, window: Window, *, principal: Principal) -> Endings:
+        """Return what is known of a window's steps."""
+        return await self.read_in(self._log.of(principal, window.context_id), window)
+
+    async def read_in(self, door: Tenant | Transaction, window: Window) -> Endings:
+        """Return the same, as a transaction sees it."""
+        rows = await door.query(_READ, (door.tenant_id, window.window_id))
+        return loaded(rows[0].outcomes) if rows else Endings()
+
+    async def write(self, transaction: Transaction, window: Window, endings: Endings) -> None:
+        """Write what is known of the steps of a window that is locked."""
+        await transaction.query(_WRITE, (stored(endings), transaction.tenant_id, window.window_id))
+
+    async def forget(self, transaction: Transaction, window: Window, *, step_to: int) -> None:
+        """Forget what was said of the steps behind one, of a window that is locked: others take their place."""
+        known = await self.read_in(transaction, window)
+        kept = known.up_to(step_to)
+        if kept != known:
+            await self.write(transaction, window, kept)

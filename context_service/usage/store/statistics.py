@@ -1,0 +1,123 @@
+"""The SQL of what a window has, in numbers: sums of what it shows, of its log and of its breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from context_service.contexts.store.log import Log
+from context_service.folding.pure.summaries import SEGMENT
+from context_service.usage.pure.costs import Break
+from context_service.windows.store.windows import Window
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+from service_runtime.documents import beside_the_loop
+
+BREAKS_MAX = 5_000  # that are looked at, the newest
+_ROW_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """What a zone of a window shows.
+
+    Attributes:
+        zone: Of `digests`, `segments`, `masked`, `verbatim`, `recalled` and `note`.
+        steps: That it stands for.
+        tokens: As they are seen.
+        seq_from: Of the log that it stands for, to `seq_to`; 0: of none.
+    """
+
+    zone: str
+    steps: int = 0
+    tokens: int = 0
+    seq_from: int = 0
+    seq_to: int = 0
+
+
+_LEVELS = f"""
+SELECT zone, sum(steps)::bigint AS steps, sum(tokens)::bigint AS tokens, coalesce(min(seq_from), 0) AS seq_from,
+    coalesce(max(seq_to), 0) AS seq_to
+FROM (
+    SELECT CASE WHEN level = {SEGMENT} THEN 'segments' ELSE 'digests' END AS zone, step_to - step_from + 1 AS steps,
+        tokens, seq_from, seq_to
+    FROM context.window_summary
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
+    UNION ALL
+    SELECT CASE WHEN kind <> 'step' THEN kind WHEN is_masked THEN 'masked' ELSE 'verbatim' END,
+        (kind = 'step')::integer, tokens, nullif(seq_from, 0), nullif(seq_to, 0)
+    FROM context.window_block
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
+) seen
+GROUP BY zone
+"""  # noqa: S608 - a constant
+# In the order of the ranges.
+_LOG_TOKENS = """
+SELECT coalesce(sum(m.tokens), 0)::bigint AS tokens
+FROM unnest(%(seqs_from)s::bigint[], %(seqs_to)s::bigint[]) WITH ORDINALITY AS r (seq_from, seq_to, n)
+LEFT JOIN context.message m ON m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s
+    AND m.seq BETWEEN r.seq_from AND r.seq_to AND m.retracted_at IS NULL
+    AND NOT m.seq <@ %(left_out)s::int8multirange
+GROUP BY r.n
+ORDER BY r.n
+"""
+_BREAKS = f"""
+SELECT reason, step, tokens_before, tokens_after, coalesce((receipt ->> 'tokens_kept')::integer, 0) AS tokens_kept,
+    coalesce((receipt ->> 'steps_left_out')::integer, 0) AS steps_left_out
+FROM context.window_fold
+WHERE tenant_id = %s AND window_id = %s
+ORDER BY epoch DESC
+LIMIT {BREAKS_MAX}
+"""  # noqa: S608
+
+
+class StatisticsRows:
+    """What windows have, in numbers.
+
+    Args:
+        log: Their contexts.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    async def levels(self, window: Window, *, principal: Principal) -> dict[str, Level]:
+        """Return what each zone of a window shows; of one that shows nothing there is none."""
+        door = self._log.of(principal, window.context_id)
+        rows = await door.query(_LEVELS, {"window_id": window.window_id})
+        return {row.zone: copied(Level, row) for row in rows}
+
+    async def log_tokens(
+        self, window: Window, levels: Mapping[str, Level], *, principal: Principal
+    ) -> tuple[int, dict[str, int]]:
+        """Return the tokens of all of a window's log that it has read, and of what each zone stands for."""
+        door = self._log.of(principal, window.context_id)
+        of_log = {zone: one for zone, one in levels.items() if one.seq_to}
+        ranges = {
+            "seqs_from": [0, *(one.seq_from for one in of_log.values())],
+            "seqs_to": [window.reached_seq, *(one.seq_to for one in of_log.values())],
+        }
+        named = {"context_id": window.context_id, "left_out": window.left_out.stored}
+        rows = await door.query(_LOG_TOKENS, named | ranges)
+        all_of_it, *each = [row.tokens for row in rows]
+        return all_of_it, dict(zip(of_log, each, strict=True))
+
+    async def breaks(self, window: Window, *, principal: Principal) -> Sequence[Break]:
+        """Return the breaks of a window's prefix, the oldest first."""
+        door = self._log.of(principal, window.context_id)
+        rows = await door.query(_BREAKS, (door.tenant_id, window.window_id))
+
+        def made() -> list[Break]:
+            return [
+                Break(
+                    reason=row.reason,
+                    step=row.step,
+                    before=row.tokens_before,
+                    after=row.tokens_after,
+                    kept=row.tokens_kept,
+                    left_out=row.steps_left_out,
+                )
+                for row in reversed(rows)
+            ]
+
+        return await beside_the_loop(_ROW_BYTES * len(rows), made)

@@ -1,0 +1,162 @@
+"""The SQL of what vendors billed: with the windows that it was billed for, and what it teaches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from context_service.kernel.tokens import Calibration
+from context_service.windows.store.windows import Window, WindowInput, model_sha
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database, Row, Transaction
+
+CALIBRATIONS_MAX = 1_000  # of a tenant: of models and profiles; then the one that was not used for longest goes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What was billed for calls of a model, in tokens.
+
+    Attributes:
+        calls: Of how many.
+        pack_tokens: What was counted of their packs; 0: nobody said.
+        input_tokens: Of the whole prompts, with the next two.
+        cached_tokens: Of those, what was read from a vendor's cache.
+        cache_write_tokens: And what was written to it.
+        output_tokens: Of the answers.
+    """
+
+    calls: int = 0
+    pack_tokens: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+
+
+_ADD = """
+INSERT INTO context.window_usage AS u (
+    tenant_id, context_id, window_id, ancestors, epoch, calls, pack_tokens, input_tokens, cached_tokens,
+    cache_write_tokens, output_tokens, owner_user_id, app_id, agent_bundle_id
+)
+SELECT tenant_id, context_id, window_id, ancestors, %(epoch)s, 1, %(pack_tokens)s, %(input_tokens)s, %(cached_tokens)s,
+    %(cache_write_tokens)s, %(output_tokens)s, owner_user_id, app_id, agent_bundle_id
+FROM context.context_window
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+ON CONFLICT (tenant_id, window_id, epoch) DO UPDATE
+    SET calls = u.calls + 1, pack_tokens = u.pack_tokens + excluded.pack_tokens,
+        input_tokens = u.input_tokens + excluded.input_tokens, cached_tokens = u.cached_tokens + excluded.cached_tokens,
+        cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
+        output_tokens = u.output_tokens + excluded.output_tokens
+"""
+_TAKE_FACTOR = """
+UPDATE context.context_window SET token_factor = %s WHERE tenant_id = %s AND window_id = %s
+"""
+_OWN = "SELECT bill_ratios AS ratios FROM context.context_window WHERE tenant_id = %s AND window_id = %s"
+_LEARN_OWN = "UPDATE context.context_window SET bill_ratios = %s WHERE tenant_id = %s AND window_id = %s"
+# A write, though nothing is other than it was: whoever learns locks what is known.
+_LOCK_CALIBRATION = """
+INSERT INTO context.token_calibration AS c (tenant_id, model_sha, profile)
+VALUES (%s, %s, %s)
+ON CONFLICT (tenant_id, model_sha, profile) DO UPDATE SET updated_at = now()
+RETURNING c.ratios
+"""
+_LEARN = """
+UPDATE context.token_calibration SET ratios = %s, factor = %s
+WHERE tenant_id = %s AND model_sha = %s AND profile = %s
+"""
+_FORGET_OLDEST = f"""
+DELETE FROM context.token_calibration
+WHERE tenant_id = %s AND (model_sha, profile) IN (
+    SELECT model_sha, profile FROM context.token_calibration
+    WHERE tenant_id = %s
+    ORDER BY updated_at DESC, model_sha, profile
+    OFFSET {CALIBRATIONS_MAX}
+    FOR UPDATE SKIP LOCKED
+)
+"""  # noqa: S608 - a constant
+_CALIBRATION = """
+SELECT ratios FROM context.token_calibration WHERE tenant_id = %s AND model_sha = %s AND profile = %s
+"""
+
+
+_BILLED = """
+SELECT coalesce(sum(calls), 0)::bigint AS calls, coalesce(sum(pack_tokens), 0)::bigint AS pack_tokens,
+    coalesce(sum(input_tokens), 0)::bigint AS input_tokens, coalesce(sum(cached_tokens), 0)::bigint AS cached_tokens,
+    coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
+    coalesce(sum(output_tokens), 0)::bigint AS output_tokens
+FROM context.window_usage
+WHERE tenant_id = %s AND window_id = %s
+"""
+
+
+class UsageRows:
+    """What vendors billed, of windows, and what it teaches of a tenant's models and profiles.
+
+    Args:
+        database: Where it is.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, transaction: Transaction, window: Window, epoch: int, billed: Usage) -> None:
+        """Add a bill to those of an epoch of a window that is locked."""
+        said = asdict(billed)
+        del said["calls"]
+        named = {"window_id": window.window_id, "epoch": epoch}
+        await transaction.query(_ADD, {**named, **said})
+
+    async def learn(
+        self, transaction: Transaction, window: Window, *, counted: int, billed: int, is_own: bool
+    ) -> Calibration:
+        """Learn of a bill for a pack of a window that is locked, and return what is known then.
+
+        Args:
+            transaction: That holds the lock.
+            window: Of which the pack was.
+            counted: Its tokens; 0: nobody knows, and nothing is learned.
+            billed: As the vendor counts them.
+            is_own: A key of its context says so, which reaches no other: it teaches this window alone.
+        """
+        of_window, key = (transaction.tenant_id, window.window_id), (transaction.tenant_id, *_key(window))
+        if not counted:
+            return _calibration(await transaction.query(_OWN if is_own else _CALIBRATION, of_window if is_own else key))
+        if is_own:
+            known = _calibration(await transaction.query(_OWN, of_window)).after(counted=counted, billed=billed)
+            await transaction.query(_LEARN_OWN, (list(known.ratios), *of_window))
+        else:
+            before = _calibration(await transaction.query(_LOCK_CALIBRATION, key))
+            if not before.ratios:
+                await transaction.query(_FORGET_OLDEST, (transaction.tenant_id, transaction.tenant_id))
+            known = before.after(counted=counted, billed=billed)
+            await transaction.query(_LEARN, (list(known.ratios), known.factor, *key))
+        await transaction.query(_TAKE_FACTOR, (known.factor, *of_window))
+        return known
+
+    async def billed(self, window: Window, *, principal: Principal) -> Usage:
+        """Return what was billed for a window, of all its epochs."""
+        door = self._database.of(principal, context_id=window.context_id)
+        (row,) = await door.query(_BILLED, (door.tenant_id, window.window_id))
+        return Usage(**row._asdict())
+
+    async def calibration(self, window: Window, *, principal: Principal) -> Calibration:
+        """Return what bills taught about a window's counts; who is bound to its context, those of the window."""
+        if principal.context_id:
+            door = self._database.of(principal, context_id=window.context_id)
+            return _calibration(await door.query(_OWN, (door.tenant_id, window.window_id)))
+        door = self._database.of(principal)
+        return _calibration(await door.query(_CALIBRATION, (door.tenant_id, *_key(window))))
+
+    async def factor(self, window: Window, *, principal: Principal) -> float:
+        """Return by what a window's budget is to be kept from its next fold on."""
+        known = await self.calibration(window, principal=principal)
+        return known.factor if known.ratios else window.token_factor
+
+
+def _key(window: WindowInput) -> tuple[bytes, str]:
+    return model_sha(window.model), window.profile
+
+
+def _calibration(rows: Sequence[Row]) -> Calibration:
+    return Calibration(ratios=tuple(rows[0].ratios)) if rows else Calibration()

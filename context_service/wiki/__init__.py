@@ -1,0 +1,1 @@
+"""Wiki: pages of a user, put whole, version by version."""

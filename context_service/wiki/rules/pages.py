@@ -1,0 +1,253 @@
+"""The rules of wiki pages: put whole, version by version; each is a user's own.
+
+A page that is put again as it is gets no new version: it is said to hold still. Who says which version he has read
+(`expected_version`) writes over no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from context_service.kernel.order import Order
+from context_service.kernel.tokens import TokenCounter
+from context_service.retrieval.pure import sections
+from context_service.wiki.model import (
+    PAGES_MAX,
+    SECTIONS_MAX,
+    SLUG_CHARS_MAX,
+    Page,
+    PageInput,
+    PageName,
+    PageVersion,
+    check_page,
+    names_of,
+    slug_of,
+)
+from context_service.wiki.store.pages import Cut, Newest, Owner, PageRows, cut_of, scope_of
+from contextkeep.errors import InvalidArgument, InvalidPageToken, PageNameTaken, PageNotFound, VersionConflict
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.checks import check_count, check_stored, check_text, utf8_bytes
+from service_runtime.documents import beside_the_loop
+from service_runtime.ids import new_id
+from service_runtime.postgres import Database, Transaction
+from service_runtime.requests import Request, Requests
+
+VERSION_MAX = 2**31 - 1
+_CUTTING = 16  # times as long as parsing takes, as of messages
+
+
+class Pages:
+    """Writes and reads pages; each call acts for its principal, who is somebody.
+
+    Args:
+        database: Where they are.
+        rows: Their SQL.
+        requests: The request ids of this service.
+        tokens: Counts those of what is cut.
+    """
+
+    def __init__(self, database: Database, rows: PageRows, *, requests: Requests, tokens: TokenCounter) -> None:
+        self._database = database
+        self._rows = rows
+        self._requests = requests
+        self._tokens = tokens
+        self._order = Order()
+
+    async def put(
+        self, said: PageInput, *, expected_version: int | None, principal: Principal, request: Request | None
+    ) -> Page:
+        """Write a page, or its next version, and return it without what it says.
+
+        Args:
+            said: The whole page.
+            expected_version: What the writer has read; 0: there is none yet. None: whatever there is.
+            principal: Who writes.
+            request: Makes it happen once.
+
+        Raises:
+            PageNameTaken: its slug or an alias leads to another page.
+            VersionConflict: there is another version.
+            PageNotFound: there is none, and one is expected.
+            MemoryNotFound: it cites one that is not there.
+            InvalidArgument, LimitExceeded, PermissionDenied, RequestIdReused: see the contract.
+        """
+        check_page(said)
+        _check_version("expected_version", expected_version or 0)
+        said = replace(
+            said,
+            slug=said.slug or slug_of(said.title),
+            memory_ids=list(dict.fromkeys(said.memory_ids)),
+            app_id=said.app_id or principal.app_default,
+            agent_bundle_id=said.agent_bundle_id or principal.agent_bundle_id,
+        )
+        principal.check_bounds(graph_name="", agent_bundle_id=said.agent_bundle_id, app_id=said.app_id)
+        owner = Owner(
+            tenant_id=principal.tenant_id,
+            user_id=principal.user_id,
+            app_id=said.app_id,
+            agent_bundle_id=said.agent_bundle_id,
+        )
+        scope_id = scope_of(principal.tenant_id, principal.user_id).id
+        cut = await beside_the_loop(_CUTTING * utf8_bytes(said.markdown), self._cut, said, scope_id)
+
+        async def work(transaction: Transaction) -> Page:
+            await self._rows.lock(transaction, principal.user_id)
+            before = await self._before(transaction, owner, said)
+            _check_expected(expected_version, before)
+            if before and before.sha256 == said.sha256:
+                await self._rows.still_holds(transaction, owner, before.page_id, said)
+                page_id, version = before.page_id, before.version
+            else:
+                if not before:
+                    check_stored("pages", await self._rows.count(transaction, principal.user_id) + 1, PAGES_MAX)
+                page_id = before.page_id if before else new_id()
+                version = await self._rows.put(
+                    transaction, owner, page_id, said, cut, before=before, created_by=principal.subject
+                )
+            name = PageName(page_id=page_id, slug="")
+            page = await self._rows.read(transaction, name, version=version, principal=principal)
+            assert page is not None, "it was written just now"
+            return page
+
+        async with self._order.turn(scope_id):
+            return await self._database.of(principal).transaction(self._requests.once(request, work, about_id=scope_id))
+
+    async def _before(self, transaction: Transaction, owner: Owner, said: PageInput) -> Newest | None:
+        """Return the newest version of the page that is written; None: there is no such page yet.
+
+        Raises:
+            PageNameTaken: one of its names leads to another page.
+        """
+        named = await self._rows.named(transaction, owner, names_of(said.slug, said.aliases))
+        found = named.get(said.slug)
+        mine = found.page_id if found and found.slug == said.slug else None
+        for name, other in named.items():
+            if other.page_id != mine:
+                raise PageNameTaken(f"{name!r} leads to the page {other.slug!r}", slug=other.slug)
+        return await self._rows.newest(transaction, mine) if mine else None
+
+    def _cut(self, said: PageInput, scope_id: UUID) -> Cut:
+        parts: list[sections.Section] = []
+        for part in sections.sections(said.markdown):
+            parts.append(part)
+            check_count("page.sections", len(parts), SECTIONS_MAX)
+        return cut_of(said.title, said.aliases, parts, count=self._tokens.count, scope_id=scope_id)
+
+    async def read(self, name: PageName, *, version: int, principal: Principal) -> Page:
+        """Return a version of a page, 0 the newest.
+
+        Raises:
+            PageNotFound: there is no such page, or it has not this version, or not any more.
+            InvalidArgument: it is not said which.
+        """
+        name.check()
+        _check_version("version", version)
+        found = await self._rows.read(self._database.of(principal), name, version=version, principal=principal)
+        if found is None:
+            raise not_found()
+        return found
+
+    async def page(
+        self, page: pages.PageRequest, *, prefix: str, memory_id: UUID | None, principal: Principal
+    ) -> tuple[list[Page], str]:
+        """Return some of a user's pages by slug, without what they say.
+
+        Args:
+            page: Which page of the list.
+            prefix: With which their slugs begin.
+            memory_id: Only those whose newest version cites it. None: all.
+            principal: Who asks.
+
+        Raises:
+            InvalidArgument, InvalidPageToken, LimitExceeded: see the contract.
+        """
+        check_text("slug_prefix", prefix, chars_max=SLUG_CHARS_MAX)
+        query = ("ListPages", principal.tenant_id, principal.user_id, prefix, str(memory_id or ""))
+        key = pages.decode_token(query, page.token, parts=2)
+        count = pages.page_size(page.size)
+        found = await self._rows.pages(
+            principal, prefix=prefix, memory_id=memory_id, after=_place(key) if key else None, count=count + 1
+        )
+        return pages.cut(query, found, count, key=lambda page: (page.slug, page.page_id))
+
+    async def versions(
+        self, name: PageName, page: pages.PageRequest, *, principal: Principal
+    ) -> tuple[Sequence[PageVersion], str]:
+        """Return the versions of a page that are kept, the newest first.
+
+        Raises:
+            PageNotFound: there is no such page.
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        name.check()
+        query = (
+            "ListPageVersions",
+            principal.tenant_id,
+            principal.user_id,
+            str(name.page_id or ""),
+            name.slug,
+            name.app_id,
+            name.agent_bundle_id,
+        )
+        before = pages.decode_number(query, page.token, number_max=VERSION_MAX) or 0
+        count = pages.page_size(page.size)
+        page_id, found = await self._rows.versions(name, before=before, count=count + 1, principal=principal)
+        if page_id is None and not before:
+            raise not_found()
+        return pages.cut(query, found, count, key=lambda page: (page.version,))
+
+    async def delete(
+        self, name: PageName, *, expected_version: int | None, principal: Principal, request: Request | None
+    ) -> None:
+        """Remove a page with all its versions.
+
+        Raises:
+            PageNotFound: there is no such page.
+            VersionConflict: there is another version than the one that is expected.
+            InvalidArgument, RequestIdReused: see the contract.
+        """
+        name.check()
+        _check_version("expected_version", expected_version or 0)
+
+        async def work(transaction: Transaction) -> None:
+            await self._rows.lock(transaction, principal.user_id)
+            page = await self._rows.meant(transaction, name, principal)
+            if page is None:
+                raise not_found()
+            _check_expected(expected_version, page)
+            await self._rows.delete(transaction, page, principal.user_id)
+
+        scope_id = scope_of(principal.tenant_id, principal.user_id).id
+        async with self._order.turn(scope_id):
+            await self._database.of(principal).transaction(self._requests.once(request, work, about_id=scope_id))
+
+
+def not_found() -> PageNotFound:
+    """Return the one error of a page that is not there, is another's, or has not this version."""
+    return PageNotFound("there is no such page, or not this version of it")
+
+
+def _check_expected(expected_version: int | None, before: Newest | None) -> None:
+    if expected_version and before is None:
+        raise not_found()
+    version = before.version if before else 0
+    if expected_version is not None and expected_version != version:
+        raise VersionConflict(f"the page is at version {version}", version=version)
+
+
+def _check_version(field: str, version: int) -> None:
+    if not 0 <= version <= VERSION_MAX:
+        raise InvalidArgument(f"{field} is negative", field=field)
+
+
+def _place(key: Sequence[object]) -> tuple[str, UUID]:
+    slug, page_id = key
+    try:
+        if type(slug) is str and len(slug) <= SLUG_CHARS_MAX and "\0" not in slug and type(page_id) is str:
+            return slug, UUID(page_id)
+    except ValueError:
+        pass
+    raise InvalidPageToken("page_token is malformed", field="page_token")

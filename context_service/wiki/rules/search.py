@@ -1,0 +1,209 @@
+"""Pages that have something to say to a question: the best passages of a user's pages, each with its page.
+
+The names are looked at behind the passages: a page that was replaced between the two is left out, for its passages are
+those of a version that is none any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+import orjson
+
+from context_service.retrieval.pure.rows import Row as MatchedRow
+from context_service.retrieval.rules.meaning import Meaning
+from context_service.retrieval.rules.search import best, few_of_each
+from context_service.retrieval.store.passages import WIKI, Passages
+from context_service.wiki.model import Page, PageName
+from context_service.wiki.store.pages import CITED, PageRows, scope_of, stale_of
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+from service_runtime.postgres import Database, Row
+
+PASSAGES_MAX = 2  # of one page
+CITING_MAX = 5  # pages that memories bring
+
+_COLUMNS = """
+    p.page_id, p.slug, v.title, v.version, v.headings[e.part + 1] AS heading, e.ordinal, e.text, v.created_at, p.as_of,
+    p.fresh_until, p.fresh_until < now() AS is_past, f.gone, f.changed, f.superseded
+"""
+# Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
+_SHOWN = f"""
+SELECT n.n, {_COLUMNS}
+FROM json_to_recordset(%(found)s::json) n (n integer, seq bigint, ordinal integer)
+    CROSS JOIN LATERAL (
+        SELECT e.seq, e.ordinal, e.part, e.text, e.source_id FROM context.passage e
+        WHERE e.tenant_id = %(tenant_id)s AND e.scope_id = %(scope_id)s AND e.scope_kind = '{WIKI}' AND e.seq = n.seq
+            AND e.ordinal = n.ordinal
+        LIMIT 1
+    ) e
+    CROSS JOIN LATERAL (
+        SELECT p.* FROM context.wiki_page p
+        WHERE p.tenant_id = %(tenant_id)s AND p.page_id = e.source_id AND p.owner_user_id = %(user_id)s
+        LIMIT 1
+    ) p
+    JOIN context.wiki_page_version v ON v.tenant_id = p.tenant_id AND v.page_id = p.page_id AND v.version = p.version
+        AND v.seq = e.seq
+    {CITED}
+ORDER BY n.n
+"""  # noqa: S608 - constants
+# Of the pages that cite memories, those that cite most of them first.
+_CITING = """
+SELECT v.seq, array_agg(c.memory_id ORDER BY c.memory_id) AS memory_ids
+FROM context.wiki_citation c
+    JOIN context.wiki_page p ON p.tenant_id = c.tenant_id AND p.page_id = c.page_id
+    JOIN context.wiki_page_version v ON v.tenant_id = p.tenant_id AND v.page_id = p.page_id AND v.version = p.version
+WHERE c.tenant_id = %(tenant_id)s AND c.memory_id = ANY (%(memory_ids)s::uuid[]) AND p.owner_user_id = %(user_id)s
+GROUP BY v.seq
+ORDER BY count(*) DESC, v.seq DESC
+LIMIT %(count)s
+"""
+
+
+class _Taken(NamedTuple):
+    """A passage that was found."""
+
+    seq: int
+    ordinal: int
+    score: float
+    cosine: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidByPage:
+    """What a page says to a question."""
+
+    page_id: UUID
+    slug: str
+    title: str
+    version: int
+    heading: str  # with those above it; empty: it stands before the first one
+    ordinal: int
+    text: str
+    written_at: datetime
+    as_of: datetime
+    fresh_until: datetime | None
+    stale: Sequence[str]  # why the page is out of date
+    score: float
+    cosine: float | None = None  # of its vector with the question's; None: one of them there is not
+    cites: Sequence[UUID] = ()  # of memories that were asked about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedOfPages:
+    """What was found, the best first."""
+
+    pages: Sequence[SaidByPage]
+    by_meaning: bool
+
+
+class AskedPages:
+    """Finds them; each time for a principal, who has a user.
+
+    Args:
+        database: Where they are.
+        passages: What they say.
+        meaning: Compares texts by what they mean; None: words are all.
+    """
+
+    def __init__(self, database: Database, passages: Passages, *, meaning: Meaning | None) -> None:
+        self._database = database
+        self._passages = passages
+        self._meaning = meaning
+
+    async def asked(
+        self,
+        text: str,
+        *,
+        limit: int,
+        time_from: datetime | None = None,
+        time_to: datetime | None = None,
+        principal: Principal,
+    ) -> AskedOfPages:
+        """Return the best passages of a user's pages, `PASSAGES_MAX` of each.
+
+        Args:
+            text: The question.
+            limit: Passages.
+            time_from: Only of versions that were written from then on.
+            time_to: Only of those that were written before.
+            principal: Who asks.
+        """
+        found, by_meaning = await self._ranked(
+            text, wanted=lambda row: row.is_said_within(time_from, time_to), limit=2 * limit, principal=principal
+        )
+        taken = few_of_each(found, lambda one: one.seq, each_max=PASSAGES_MAX)
+        return AskedOfPages(pages=(await self._shown(taken, principal))[:limit], by_meaning=by_meaning)
+
+    async def citing(self, memory_ids: Sequence[UUID], text: str, *, principal: Principal) -> list[SaidByPage]:
+        """Return pages that cite memories, `CITING_MAX` at most: of each what answers best, else its beginning.
+
+        Args:
+            memory_ids: Which memories.
+            text: The question.
+            principal: Who asks.
+        """
+        principal = principal.without_admin()
+        named = {"memory_ids": list(memory_ids), "count": CITING_MAX, **self._named(principal)}
+        rows = await self._database.of(principal).query(_CITING, named) if memory_ids else []
+        if not rows:
+            return []
+        cites: Mapping[int, Sequence[UUID]] = {row.seq: row.memory_ids for row in rows}
+        found, _ = await self._ranked(text, wanted=lambda row: row.seq in cites, limit=100, principal=principal)
+        places = {seq: _Taken(seq, 0, 0.0, None) for seq in cites}
+        for one in reversed(found):
+            places[one.seq] = one
+        return await self._shown(list(places.values()), principal, cites)
+
+    async def whole(self, page_id: UUID, *, principal: Principal) -> Page | None:
+        """Return the newest version of a page, with all that it says; None: the user has none of this id."""
+        principal = principal.without_admin()
+        rows = PageRows(self._database, self._passages)
+        name = PageName(page_id=page_id, slug="")
+        return await rows.read(self._database.of(principal), name, version=0, principal=principal)
+
+    async def _ranked(
+        self, text: str, *, wanted: Callable[[MatchedRow], bool], limit: int, principal: Principal
+    ) -> tuple[list[_Taken], bool]:
+        """Return passages, the best first, and whether meaning was compared."""
+        principal = principal.without_admin()
+        scope = scope_of(principal.tenant_id, principal.user_id)
+        found = await best(self._passages, self._meaning, scope, text, wanted=wanted, limit=limit, principal=principal)
+        return [_Taken(one.row.seq, one.row.ordinal, one.score, one.cosine) for one in found.ranked], found.by_meaning
+
+    async def _shown(
+        self,
+        taken: Sequence[_Taken],
+        principal: Principal,
+        cites: Mapping[int, Sequence[UUID]] | None = None,
+    ) -> list[SaidByPage]:
+        if not taken:
+            return []
+        found = [{"n": number, "seq": one.seq, "ordinal": one.ordinal} for number, one in enumerate(taken)]
+        named = {"found": orjson.dumps(found).decode(), **self._named(principal)}
+        rows = await self._database.of(principal.without_admin()).query(_SHOWN, named)
+        return [_said(row, taken[row.n], (cites or {}).get(taken[row.n].seq, ())) for row in rows]
+
+    def _named(self, principal: Principal) -> dict[str, object]:
+        return {
+            "tenant_id": principal.tenant_id,
+            "user_id": principal.user_id,
+            "scope_id": scope_of(principal.tenant_id, principal.user_id).id,
+        }
+
+
+def _said(row: Row, one: _Taken, cites: Sequence[UUID]) -> SaidByPage:
+    return copied(
+        SaidByPage,
+        row,
+        heading=row.heading or "",
+        written_at=row.created_at,
+        stale=stale_of(row),
+        score=one.score,
+        cosine=one.cosine,
+        cites=tuple(cites),
+    )

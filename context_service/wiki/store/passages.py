@@ -1,0 +1,49 @@
+"""Wiki pages as a source of the index: what the newest version of each says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from context_service.retrieval.pure.sections import sections
+from context_service.retrieval.store.passages import WIKI, Audience, Scope
+from context_service.retrieval.store.sources import Origin, Source
+from context_service.retrieval.store.user_scopes import users_of
+from context_service.wiki.store import pages
+from context_service.wiki.store.pages import KIND, cut_of, passage
+from service_runtime.postgres import Row
+
+_PAGES = 5  # each of which may say a mebibyte
+
+_ROWS = """
+SELECT p.page_id, p.owner_user_id, p.app_id, p.agent_bundle_id, v.seq, v.created_at, v.title, v.aliases, v.markdown
+FROM context.wiki_page p
+    JOIN context.wiki_page_version v ON v.tenant_id = p.tenant_id AND v.page_id = p.page_id AND v.version = p.version
+WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND v.seq > %(behind)s
+ORDER BY v.seq
+LIMIT %(count)s
+"""
+
+
+def page_source(count_tokens: Callable[[str], int]) -> Source:
+    """Return what the pages of users are found by; a user without pages has no origins."""
+
+    async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+        (row,) = rows
+        found = cut_of(row.title, row.aliases, list(sections(row.markdown)), count=count_tokens, scope_id=scope.id)
+        return Origin(
+            seq=row.seq,
+            audience=Audience(owner_user_id=row.owner_user_id, app_id=row.app_id, agent_bundle_id=row.agent_bundle_id),
+            passages=[
+                passage(piece, row.page_id, ordinal=ordinal, seq=row.seq, said_at=row.created_at, numbers=numbers)
+                for ordinal, (piece, numbers) in enumerate(zip(found.pieces, found.numbers, strict=True))
+            ],
+        )
+
+    return Source(
+        scope_kind=WIKI,
+        kinds=frozenset({KIND}),
+        owners=users_of("context.wiki_page", scope_kind=WIKI, things="pages", lock=pages.lock),
+        rows=_ROWS,
+        limits={"count": _PAGES},
+        origin=origin,
+    )

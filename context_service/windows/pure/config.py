@@ -1,0 +1,232 @@
+"""What a window is told of its folds and of what it may cost: numbers, each with a default.
+
+What was said is kept as it was said, so that an update changes what it names and no more. It holds from the next pack
+on, and breaks no prefix by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import orjson
+
+from context_service.folding.pure.importance import Weights
+from context_service.usage.pure.prices import Prices
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_between, check_text
+
+KEEP_LAST_STEPS, SEGMENT_STEPS = 10, 20
+STEPS_MAX = 1_000  # of either
+HIGH_MARK, LOW_MARK = 0.97, 0.50
+HIGH_MARK_MIN = 0.1  # under it every pack would fold
+BUDGET_SHARE, OUTPUT_RESERVATION = 0.8, 4_096
+PRICE_MAX = 1_000_000
+TOTAL_TOKENS_MAX = 10**15
+CACHE_TTL_S, CACHE_TTL_S_MAX = 300, 86_400
+CHECKPOINT_STEPS = 50
+BY_ANY_MODEL, NO_MODEL = "auto", "none"  # that write segments
+STYLES = ("structured", "narrative")  # of what they write
+PROMPT_CHARS_MAX, MODEL_CHARS_MAX = 4_000, 200
+ROLLBACK, REREAD = "rollback_to_checkpoint", "reread_from_checkpoint"  # strategies of recovery
+
+_ROUNDING = 1e-9  # 0.7 + 0.2 + 0.1 is less than 1, and others are more
+_N = TypeVar("_N", int, float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """Of a window's limit, that a fold leaves to a zone at most: together up to 1. `tier_ratios` for callers."""
+
+    hot: float = 0.40
+    segments: float = 0.14
+    digests: float = 0.14
+    state: float = 0.07
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """How a window folds, and what it may cost.
+
+    Attributes:
+        weights: Of what makes a line worth keeping: `importance_weights` for callers.
+        shares: See `Shares`.
+        high_mark: Share of the limit over which it folds.
+        low_mark: Share of the limit to which it folds.
+        keep_last_steps: Steps that a fold leaves as they are, if they have room.
+        segment_steps: Of one segment: `summarize_every_n_steps` for callers.
+        prices: Of tokens, for accounts and estimates.
+        total_tokens_max: That its packs may have together: `max_total_tokens` for callers; 0: any.
+        token_budget: Share of what the model takes that a request may have.
+        output_reservation: Tokens of it that are kept for the answer.
+        cache_ttl_s: After so many seconds without a pack the vendor's cache is cold; 0: never.
+        checkpoint_steps: It makes a checkpoint behind so many, and before each fold: `checkpoint_every_n_steps` for
+            callers; 0: it makes none.
+        recovery_strategy: What is left out when a response is reported invalid: `ROLLBACK` all behind the checkpoint,
+            `REREAD` what came behind the pack.
+        summarization_model: What writes segments of folds that are prepared: `BY_ANY_MODEL` that there is, one of
+            these by its name, or `NO_MODEL`.
+        summarization_prompt: What it shall write down; empty: the default. What its answer must be stays.
+        summarization_style: Of `STYLES`.
+        learning: It takes what was learned of its profile, and teaches: see `learning`.
+        prefetch: What the things at hand were last used with is recalled, too.
+    """
+
+    weights: Weights = Weights()
+    shares: Shares = Shares()
+    high_mark: float = HIGH_MARK
+    low_mark: float = LOW_MARK
+    keep_last_steps: int = KEEP_LAST_STEPS
+    segment_steps: int = SEGMENT_STEPS
+    prices: Prices = Prices()
+    total_tokens_max: int = 0
+    token_budget: float = BUDGET_SHARE
+    output_reservation: int = OUTPUT_RESERVATION
+    cache_ttl_s: int = CACHE_TTL_S
+    checkpoint_steps: int = CHECKPOINT_STEPS
+    recovery_strategy: str = ROLLBACK
+    summarization_model: str = BY_ANY_MODEL
+    summarization_prompt: str = ""
+    summarization_style: str = STYLES[0]
+    learning: bool = False
+    prefetch: bool = False
+
+
+DEFAULT = Config()
+NOTHING = "{}"  # was said
+
+
+def config_of(said: Mapping[str, Any]) -> Config:
+    """Return a config: what was said of it, by the names that callers use, and the defaults.
+
+    Raises:
+        InvalidArgument: a number cannot be, or two contradict each other; it names the field.
+    """
+    shares = Shares(**_group("tier_ratios", Shares, said, most=1))
+    if sum(getattr(shares, field.name) for field in fields(shares)) > 1 + _ROUNDING:
+        raise InvalidArgument("the shares of config.tier_ratios are over 1 together", field="config.tier_ratios")
+    weights = Weights(**_group("importance_weights", Weights, said, most=1))
+    if not any(getattr(weights, field.name) for field in fields(weights)):
+        raise InvalidArgument("all of config.importance_weights are 0", field="config.importance_weights")
+    config = Config(
+        weights=weights,
+        shares=shares,
+        high_mark=_number("high_mark", said.get("high_mark", HIGH_MARK), HIGH_MARK_MIN, 1),
+        low_mark=_number("low_mark", said.get("low_mark", LOW_MARK), 0, 1),
+        keep_last_steps=_number("keep_last_steps", said.get("keep_last_steps", KEEP_LAST_STEPS), 1, STEPS_MAX),
+        segment_steps=_number(
+            "summarize_every_n_steps", said.get("summarize_every_n_steps", SEGMENT_STEPS), 1, STEPS_MAX
+        ),
+        prices=Prices(**_group("prices", Prices, said, most=PRICE_MAX)),
+        total_tokens_max=_number("max_total_tokens", said.get("max_total_tokens", 0), 0, TOTAL_TOKENS_MAX),
+        token_budget=said.get("token_budget", BUDGET_SHARE),
+        output_reservation=said.get("output_reservation", OUTPUT_RESERVATION),
+        cache_ttl_s=_number("cache_ttl_s", said.get("cache_ttl_s", CACHE_TTL_S), 0, CACHE_TTL_S_MAX),
+        checkpoint_steps=_number(
+            "checkpoint_every_n_steps", said.get("checkpoint_every_n_steps", CHECKPOINT_STEPS), 0, STEPS_MAX
+        ),
+        recovery_strategy=said.get("recovery_strategy", ROLLBACK),
+        summarization_model=said.get("summarization_model", BY_ANY_MODEL),
+        summarization_prompt=said.get("summarization_prompt", ""),
+        summarization_style=said.get("summarization_style", STYLES[0]),
+        learning=said.get("learning", False),
+        prefetch=said.get("prefetch", False),
+    )
+    if config.recovery_strategy not in (ROLLBACK, REREAD):
+        raise InvalidArgument(
+            f"config.recovery_strategy is none of {ROLLBACK}, {REREAD}", field="config.recovery_strategy"
+        )
+    check_text("config.summarization_model", config.summarization_model, chars_max=MODEL_CHARS_MAX, required=True)
+    check_text("config.summarization_prompt", config.summarization_prompt, chars_max=PROMPT_CHARS_MAX)
+    if config.summarization_style not in STYLES:
+        raise InvalidArgument(
+            f"config.summarization_style is none of {', '.join(STYLES)}", field="config.summarization_style"
+        )
+    if config.low_mark >= config.high_mark:
+        raise InvalidArgument(
+            f"config.low_mark, {config.low_mark:g}, is not below config.high_mark, {config.high_mark:g}",
+            field="config.low_mark" if "low_mark" in said else "config.high_mark",
+        )
+    return config
+
+
+def check_model(config: Config, models: Sequence[str]) -> None:
+    """Refuse a config that names a model which nobody configured.
+
+    Args:
+        config: Of a window.
+        models: That write segments.
+
+    Raises:
+        InvalidArgument: it is none of them; the field is named.
+    """
+    known = (BY_ANY_MODEL, NO_MODEL, *models)
+    if config.summarization_model not in known:
+        raise InvalidArgument(
+            f"config.summarization_model is none of {', '.join(known)}", field="config.summarization_model"
+        )
+
+
+def limit_of(context_tokens: int, config: Config) -> int:
+    """Return how many tokens a request may have: what the budget is, and no more than the answer leaves.
+
+    Args:
+        context_tokens: What the model takes.
+        config: With the budget.
+
+    Raises:
+        InvalidArgument: the budget cannot be; it names the field.
+    """
+    if not 0 < config.token_budget <= 1:
+        raise InvalidArgument("token_budget is not above 0 and up to 1", field="token_budget")
+    if not 0 < config.output_reservation < context_tokens:
+        raise InvalidArgument(
+            f"output_reservation is not between 0 and {context_tokens}, what the model takes",
+            field="output_reservation",
+        )
+    return min(math.floor(config.token_budget * context_tokens), context_tokens - config.output_reservation)
+
+
+def budget_of(token_budget: float | None, output_reservation: int | None) -> dict[str, float | int | None]:
+    """Return what was said of the budget, as of a config. 0: its default, as if nothing was; None: nothing."""
+    said = {"token_budget": token_budget, "output_reservation": output_reservation}
+    return {name: value or None for name, value in said.items() if value is not None}
+
+
+def updated(text: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `stored` wrote with more that was said: of groups, such as the weights, what it names.
+
+    Args:
+        text: That `stored` wrote.
+        said: What is other now; None: as if nothing had been said of it.
+    """
+    now = orjson.loads(text)
+    for name, value in said.items():
+        now[name] = {**now.get(name, {}), **value} if isinstance(value, Mapping) else value
+    return {name: value for name, value in now.items() if value is not None}
+
+
+def stored(said: Mapping[str, Any]) -> str:
+    """Return what was said, as it is kept."""
+    return orjson.dumps(dict(said), option=orjson.OPT_SORT_KEYS).decode()
+
+
+@lru_cache(maxsize=1024)
+def loaded(text: str) -> Config:
+    """Return the config that `stored` wrote."""
+    return config_of(orjson.loads(text))
+
+
+def _group(name: str, of: type, said: Mapping[str, Any], *, most: float) -> dict[str, float]:
+    """Return what was said of a group of numbers, such as the weights."""
+    group = said.get(name, {})
+    names = [field.name for field in fields(of) if field.name in group]
+    return {one: _number(f"{name}.{one}", group[one], 0, most) for one in names}
+
+
+def _number(name: str, value: _N, least: float, most: float) -> _N:
+    check_between(f"config.{name}", value, least, most)
+    return value

@@ -1,0 +1,59 @@
+"""Pins: what a caller wants a model to see in every pack, word for word, right behind the system prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from context_service.contexts.model import Message
+from context_service.kernel.parts import Part
+from context_service.kernel.rendering import Rendered
+from context_service.kernel.rendering.turns import part_text, result_text
+from context_service.kernel.tokens import TokenCounter
+from context_service.packing.pure.blocks import text_pieces, tokens_of
+from context_service.packing.pure.task_state import Entry
+from context_service.windows.store.windows import WindowInput
+
+PINS_MAX = 100
+PIN_BYTES_MAX = 16 * 1024
+
+
+class Pinned(NamedTuple):
+    """All pins of a window, as a model sees them."""
+
+    pieces: list[Rendered]
+    tokens: int
+
+
+def pinned(pins: Iterable[Entry], window: WindowInput) -> Pinned:
+    """Return pins as a model sees them, in the order in which they were pinned."""
+    to = window.format
+    seen = [piece for pin in pins for piece in text_pieces(_shown(pin), to)]
+    return Pinned(seen, tokens_of(seen, to, TokenCounter(window.tokens_family).count))
+
+
+def said_in(message: Message, part: int | None) -> str | None:
+    """Return what a message says as a model reads it, or a part of it; None: it has no such part.
+
+    Args:
+        message: Of the log.
+        part: 0 is its content; None: all of it.
+    """
+    texts = [message.content, *map(_text, message.parts)]
+    if part is None:
+        return "\n\n".join(filter(None, texts))
+    return texts[part] if part < len(texts) else None
+
+
+def _shown(pin: Entry) -> str:
+    return f"[Pinned, {pin.ref}]\n{pin.text}" if pin.ref else f"[Pinned]\n{pin.text}"
+
+
+def _text(part: Part) -> str:
+    if part.tool_result:
+        return result_text(part.tool_result.content_json)
+    if part.tool_call:
+        return part.tool_call.arguments_json
+    if part.reasoning:
+        return part.reasoning.text
+    return part_text(part)

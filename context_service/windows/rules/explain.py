@@ -1,0 +1,172 @@
+"""What a window is made of, and how it came to be so: the accounts that somebody reads who wants to know why."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from context_service.contexts.store.log import Log
+from context_service.packing.pure.tallies import ENTITY, NO_TALLIES, TOOL, Tallies
+from context_service.packing.rules.pack import Zones, zones_of
+from context_service.packing.store.views import PIN, Held, Receipt, Seen, ViewRows
+from context_service.windows.pure.patches import SAID
+from context_service.windows.store.windows import Window, WindowRows, no_window
+from contextkeep.errors import InvalidArgument
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+
+ENTRY_SECTIONS = SAID | {PIN}  # those that may hold
+_COUNTED = frozenset({TOOL, ENTITY})
+_PART_BYTES = 20  # to count a part takes as long as to parse so many bytes
+_ENTRY_BYTES = 100  # that an entry takes beside its texts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """What a window shows, part by part."""
+
+    window: Window
+    parts: list[Seen]
+    zones: Zones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """The state of the work.
+
+    Attributes:
+        window: Of which.
+        held: What holds, and what is pinned, in the order in which it was said.
+        tallies: What is counted, with the last page.
+        next_page_token: Of what holds; empty: that is all.
+    """
+
+    window: Window
+    held: list[Held]
+    tallies: Tallies
+    next_page_token: str = ""
+
+
+class Accounts:
+    """Reads accounts of windows; each call acts for its principal, who sees what is his user's and nobody's.
+
+    Args:
+        rows: The windows.
+        views: What they show, and their receipts.
+        log: Their contexts.
+    """
+
+    def __init__(self, rows: WindowRows, views: ViewRows, *, log: Log) -> None:
+        self._rows = rows
+        self._views = views
+        self._log = log
+
+    async def explained(self, window_id: UUID, *, principal: Principal) -> Explained:
+        """Return what a window shows, as its last pack had it.
+
+        Raises:
+            WindowNotFound: there is no such window.
+        """
+        principal = principal.without_admin()
+        window = await self._rows.find(window_id, principal=principal)
+        shown = await self._views.shown(window, principal=principal)
+        if shown is None:
+            raise no_window(window_id)
+        zones = await beside_the_loop(_PART_BYTES * len(shown.parts), zones_of, window, shown.parts)
+        return Explained(window=window, parts=shown.parts, zones=zones)
+
+    async def lineage(
+        self, window_id: UUID, page: pages.PageRequest, *, principal: Principal
+    ) -> tuple[list[Receipt], str]:
+        """Return a page of the breaks of the prefix, the newest first, and the token of the next page.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        principal = principal.without_admin()
+        window = await self._rows.find(window_id, principal=principal)
+        query = ("GetLineage", principal.tenant_id, window_id)
+        count = pages.page_size(page.size)
+        before = pages.decode_number(query, page.token)
+        found = await self._views.receipts(window, principal=principal, before=before, count=count + 1)
+        return pages.cut(query, found, count, key=lambda receipt: (receipt.epoch,))
+
+    async def state(
+        self, window_id: UUID, sections: Collection[str], page: pages.PageRequest, *, principal: Principal
+    ) -> State:
+        """Return a page of the state of the work.
+
+        What was said in a message that is retracted is left out at once, and forgotten by the next pack; until then
+        nothing is answered of what is counted, which has it, too.
+
+        Args:
+            window_id: Of which window.
+            sections: Which of them; empty: all.
+            page: Of what holds.
+            principal: Who asks.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            InvalidArgument: there is no such section.
+            InvalidPageToken: see the contract.
+        """
+        for section in sections:
+            if section not in ENTRY_SECTIONS | _COUNTED:
+                known = ", ".join(sorted(ENTRY_SECTIONS | _COUNTED))
+                raise InvalidArgument(f"sections has one that there is not; there are {known}", field="sections")
+        principal = principal.without_admin()
+        window = await self._rows.find(window_id, principal=principal)
+        wanted = frozenset(sections) or ENTRY_SECTIONS | _COUNTED
+        query = ("GetState", principal.tenant_id, window_id, *sorted(wanted))
+        number, count = pages.decode_number(query, page.token), pages.page_size(page.size)
+        behind = -1 if number is None else number
+        held = await self._views.held(window, principal=principal) if wanted & ENTRY_SECTIONS else []
+        following = [one for one in held if one.entry.section in wanted and one.number > behind]
+        held = _first(following, count)
+        token = pages.encode_token(query, (held[-1].number,)) if len(held) < len(following) else ""
+        tallies = NO_TALLIES
+        if wanted & _COUNTED and not token:
+            tallies = (await self._views.tallies(window, principal=principal)).most(wanted)
+        if await self._has_retracted(window, principal):
+            held, tallies = await self._there(window, held, principal), NO_TALLIES
+        return State(window=window, held=held, tallies=tallies, next_page_token=token)
+
+    async def said_still(self, window: Window, held: list[Held], *, principal: Principal) -> list[Held]:
+        """Return entries of a window without those whose messages are retracted.
+
+        Raises:
+            WindowNotFound: its context is gone.
+        """
+        return await self._there(window, held, principal) if await self._has_retracted(window, principal) else held
+
+    async def _has_retracted(self, window: Window, principal: Principal) -> bool:
+        """Say whether messages were retracted since a window looked.
+
+        Raises:
+            WindowNotFound: its context is gone.
+        """
+        context = await self._log.read(window.context_id, principal=principal)
+        if context is None:
+            raise no_window(window.window_id)
+        return context.last_seq - context.message_count != window.retracted_count
+
+    async def _there(self, window: Window, held: list[Held], principal: Principal) -> list[Held]:
+        """Return entries without those whose messages are retracted."""
+        seqs = {one.entry.seq for one in held if one.entry.ref}
+        there = await self._log.message_ids(window.context_id, sorted(seqs), principal=principal)
+        return [one for one in held if not one.entry.ref or one.entry.seq in there]
+
+
+def _first(held: Sequence[Held], count: int) -> list[Held]:
+    """Return the first entries, as many as a page has room for."""
+    found: list[Held] = []
+    room = pages.PAGE_BYTES_MAX
+    for one in held[:count]:
+        room -= _ENTRY_BYTES + sum(len(text.encode()) for text in (one.entry.key, one.entry.text, one.entry.value))
+        if room < 0 and found:
+            break
+        found.append(one)
+    return found

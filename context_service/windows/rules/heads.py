@@ -1,0 +1,69 @@
+"""What stands in front of all that a window shows: system prompt, tools and goal. Pins stand right behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from context_service.kernel.tokens import TokenCounter, calibrated
+from context_service.packing.rules.pack import NOTE_TOKENS, body_of
+from context_service.windows.store.windows import Window, WindowInput
+from contextkeep.errors import BudgetTooSmall, InvalidArgument
+from service_runtime.checks import check_long_text
+from service_runtime.documents import parse_json
+
+SYSTEM_PROMPT_BYTES_MAX = 256 * 1024
+TOOLS_BYTES_MAX = 1024 * 1024
+GOAL_BYTES_MAX = 16 * 1024
+
+RENDERING = 16  # times as long as parsing: what is counted
+
+_Head = TypeVar("_Head", bound=WindowInput)
+
+
+def check_head(window: WindowInput, *, nesting_max: int) -> None:
+    """Refuse what no window can have in front.
+
+    Args:
+        window: That will have it.
+        nesting_max: Of its tools.
+
+    Raises:
+        InvalidArgument: the tools are no JSON list, or a text holds a NUL.
+        LimitExceeded: something is too large.
+    """
+    for name, text, size_bytes_max in (
+        ("system_prompt", window.system_prompt, SYSTEM_PROMPT_BYTES_MAX),
+        ("goal", window.goal, GOAL_BYTES_MAX),
+    ):
+        check_long_text(name, text, size_bytes_max=size_bytes_max)
+    if window.tools_json:
+        tools = parse_json("tools_json", window.tools_json, size_bytes_max=TOOLS_BYTES_MAX, nesting_max=nesting_max)
+        if not isinstance(tools, list):
+            raise InvalidArgument("tools_json is no JSON list", field="tools_json")
+
+
+def counted(window: _Head) -> _Head:
+    """Return a window with the tokens of what stands in front."""
+    count = TokenCounter(window.tokens_family).count
+    return replace(window, head_tokens=count(body_of(window, []).decode()))
+
+
+def check_room(window: Window, *, state_tokens: int = 0) -> None:
+    """Refuse what does not fit in front of all steps, as a pack would.
+
+    Args:
+        window: With its tokens, and the factor that its budget is kept by.
+        state_tokens: Of what each pack must have of the state.
+
+    Raises:
+        BudgetTooSmall: the limit has no room for it; `least` is one that has.
+    """
+    counted_tokens = window.head_tokens + window.pins_tokens + state_tokens + NOTE_TOKENS
+    if counted_tokens > window.counted_limit:
+        least = calibrated(counted_tokens, window.token_factor)
+        raise BudgetTooSmall(
+            f"with what stands in front of all, a request has {least} tokens; the limit is {window.token_limit}",
+            least=least,
+            token_limit=window.token_limit,
+        )

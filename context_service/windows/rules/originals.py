@@ -1,0 +1,253 @@
+"""The way back: what a ref that somebody printed is of, byte for byte, and what a window's log has besides."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from uuid import UUID
+
+from context_service.contexts.model import Message
+from context_service.contexts.rules.recall import Asked, ByMeaning, Filter, RecalledItem, Recalling
+from context_service.contexts.store.log import SEQ_MAX, Log
+from context_service.forks.store import ForkRows
+from context_service.kernel.parts import Part
+from context_service.packing.pure.units import Said, said_in
+from context_service.packing.store.views import STEP, SUMMARY, Seen, ViewRows
+from context_service.profiles.pure.profiles import ROLES
+from context_service.profiles.rules.learning import Learning
+from context_service.retrieval.store.passages import Passages, Scope
+from context_service.windows.pure import refs
+from context_service.windows.pure.refs import Ref
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import Window, WindowRows, no_window
+from contextkeep.errors import Erased, InvalidArgument, RefNotFound
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+from service_runtime.documents import beside_the_loop
+
+_MESSAGES_MAX = 500  # of an answer
+_PART_BYTES = 40  # to look at a part takes as long as to parse so many bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Original:
+    """What a ref is of: the bytes of a part, or messages."""
+
+    content: bytes = b""
+    is_json: bool = False
+    sha256: str = ""
+    messages: Sequence[Message] = ()
+    next_ref: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A passage that was found, with the steps of the window that it is of; 0: of none that it has read."""
+
+    item: RecalledItem
+    step_from: int = 0
+    step_to: int = 0
+    zone: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """Which steps are meant, both included; 0: any."""
+
+    first: int = 0
+    last: int = 0
+
+
+class Originals:
+    """Answers refs and questions; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        views: What they show.
+        forks: What was forked from them.
+        log: Their contexts.
+        passages: What they are found by.
+        recalling: Finds.
+        learning: Counts what is looked up, of windows that learn.
+        telemetry: Counts.
+    """
+
+    def __init__(
+        self,
+        rows: WindowRows,
+        views: ViewRows,
+        forks: ForkRows,
+        *,
+        log: Log,
+        passages: Passages,
+        recalling: Recalling,
+        learning: Learning,
+        telemetry: Telemetry,
+    ) -> None:
+        self._learning = learning
+        self._telemetry = telemetry
+        self._rows = rows
+        self._views = views
+        self._forks = forks
+        self._log = log
+        self._passages = passages
+        self._recalling = recalling
+
+    async def expand(self, window_id: UUID, ref: str, *, principal: Principal) -> Original:
+        """Return what a ref is of.
+
+        If the window learns, a look at what it shows no longer counts.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            InvalidArgument: it is no ref.
+            RefNotFound: the context has nothing of the kind.
+            Erased: it was retracted, or the fork that has it is erased.
+        """
+        principal = principal.without_admin()
+        context_id, learns = await self._rows.meant(window_id, principal=principal)
+        self._telemetry.looked_up("expand")
+        forks, last_ref = refs.path_of(ref)
+        learns = learns and not forks
+        named = refs.parsed(last_ref)
+        if named is None:
+            raise InvalidArgument("ref is none of m37, m37/2, m37.0, m37..m58, a2.0, f3:m37", field="ref")
+        for number in forks:
+            fork = await self._forks.read(context_id, number, principal=principal)
+            if fork is None:
+                raise _no_ref(ref)
+            context_id = fork.fork_context_id
+        context = await self._log.read(context_id, principal=principal)
+        if context is None:
+            raise Erased("what it names is erased", ref=ref) if forks else no_window(window_id)
+        if named.passage is not None:
+            place = (named.seq, named.passage)
+            texts = await self._passages.texts(principal, Scope.of_context(context_id), [place])
+            if place in texts:
+                if learns:  # who said it, the passage does not tell
+                    said = [Said(role, texts[place], 0) for role in ROLES]
+                    await self._learning.looked_up(context_id, window_id, named.seq, said, principal=principal)
+                return _original(texts[place])
+        if not 0 < named.seq <= named.last_seq <= context.last_seq:
+            raise _no_ref(ref)
+        messages = await self._log.page(
+            context_id,
+            principal=principal,
+            seq_from=named.seq,
+            seq_to=named.last_seq,
+            count=_MESSAGES_MAX,
+            newest_first=False,
+        )
+        if not messages:
+            raise Erased("what it names was retracted", ref=ref)
+        if named.passage is not None:
+            raise _no_ref(ref)
+        original = _part(messages[0], named, ref) if named.part is not None else None
+        if learns and named.seq == named.last_seq:  # a row of messages says nothing of kinds
+            said = [one for one in said_in(messages[0]) if named.part in (None, one.part)]
+            await self._learning.looked_up(context_id, window_id, named.seq, said, principal=principal)
+        if original:
+            return original
+        last = messages[-1].seq
+        next_ref = refs.refs_between(last + 1, named.last_seq) if last < named.last_seq else ""
+        return Original(messages=messages, next_ref=next_ref and ref.removesuffix(last_ref) + next_ref)
+
+    async def search(
+        self, window_id: UUID, asked: Asked, steps: Steps, *, principal: Principal
+    ) -> tuple[list[Hit], ByMeaning]:
+        """Return what is found, the best first, with the steps that it is of.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            InvalidArgument, LimitExceeded: see the contract.
+        """
+        principal = principal.without_admin()
+        context_id = await self._rows.context_of(window_id, principal=principal)
+        window = await self._rows.read(context_id, window_id, principal=principal)
+        shown = await self._views.shown(window, principal=principal) if window else None
+        if window is None or shown is None:
+            raise no_window(window_id)
+        if steps.first or steps.last:
+            size = _PART_BYTES * len(shown.parts)
+            asked = replace(asked, which=await beside_the_loop(size, _within, asked.which, shown.parts, steps))
+        self._telemetry.looked_up("search")
+        found = await self._recalling.search(context_id, asked, principal=principal)
+        size = _PART_BYTES * len(shown.parts)
+        hits = await beside_the_loop(size, _hits, found.items, shown.parts, window)
+        # The best one is what was meant, if anything was.
+        if window.config.learning and hits and hits[0].zone not in ("", "verbatim"):
+            best = hits[0].item
+            said = [Said(best.role, best.text, 0)]
+            await self._learning.looked_up(context_id, window_id, best.seq, said, principal=principal)
+        return hits, found.meaning
+
+
+def _part(message: Message, named: Ref, ref: str) -> Original:
+    if named.part == 0:
+        return _original(message.content)
+    if named.part is None or named.part > len(message.parts):
+        raise _no_ref(ref)
+    return _original_of(message.parts[named.part - 1])
+
+
+def _original_of(part: Part) -> Original:
+    """Return the text or the JSON that a part came as; of what it only points at, where that is."""
+    if part.tool_result:
+        return _original(part.tool_result.content_json, is_json=True)
+    if part.tool_call:
+        return _original(part.tool_call.arguments_json, is_json=True)
+    if part.reasoning:
+        return _original(part.reasoning.data_json or part.reasoning.text, is_json=bool(part.reasoning.data_json))
+    if part.data_json is not None:
+        return _original(part.data_json, is_json=True)
+    return _original(next((one for one in (part.text, part.url, part.working_memory_id) if one is not None), ""))
+
+
+def _original(text: str, *, is_json: bool = False) -> Original:
+    content = text.encode(errors="surrogatepass")
+    return Original(content=content, sha256=hashlib.sha256(content).hexdigest(), is_json=is_json and bool(content))
+
+
+def _no_ref(ref: str) -> RefNotFound:
+    return RefNotFound("the context has nothing of this ref", ref=ref)
+
+
+def _within(which: Filter, parts: Sequence[Seen], steps: Steps) -> Filter:
+    """Return a filter narrowed to the messages of steps; of steps in a summary, to all of the summary's."""
+    last = steps.last or max((one.step_to for one in parts), default=0)
+    meant = [
+        one for one in parts if one.kind in (STEP, SUMMARY) and one.step_to >= steps.first and one.step_from <= last
+    ]
+    seq_from = min((one.seq_from for one in meant), default=SEQ_MAX)
+    seq_to = max((one.seq_to for one in meant), default=0)
+    return replace(
+        which,
+        seq_from=max(which.seq_from, seq_from),
+        seq_to=seq_to if which.seq_to is None else min(which.seq_to, seq_to),
+    )
+
+
+def _hits(items: Sequence[RecalledItem], parts: Sequence[Seen], window: Window) -> list[Hit]:
+    """Return what is found with the steps that it is of.
+
+    Steps may overlap, where a user spoke while a tool ran: the step that begins last is meant.
+    """
+    steps = [one for one in reversed(parts) if one.kind in (STEP, SUMMARY)]  # of two that begin together the first
+    steps.sort(key=lambda one: one.seq_from)
+    starts = [one.seq_from for one in steps]
+    ends = list(accumulate((one.seq_to for one in steps), max))  # the last message of any step up to this one
+    hits = []
+    for item in items:
+        at = bisect_right(starts, item.seq) - 1
+        while at >= 0 and steps[at].seq_to < item.seq <= ends[at]:
+            at -= 1
+        is_of_step = at >= 0 and item.seq <= ends[at]
+        if not is_of_step or item.seq > window.reached_seq or item.seq in window.left_out:
+            hits.append(Hit(item=item))
+        else:
+            step = steps[at]
+            hits.append(copied(Hit, step, item=item))
+    return hits

@@ -1,0 +1,206 @@
+"""What windows count for metrics: packs, breaks of their prefix, what folds take away, what bills say.
+
+Sums of a process, under words of ours: of no tenant, window or context, and of profiles the names of those that come
+with the service. A number here is for dashboards; what happened to one window its receipts say.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import accumulate
+from uuid import UUID
+
+from context_service.folding.pure.folds import Fold, View
+from context_service.folding.pure.summaries import SEGMENT
+from context_service.profiles.pure.profiles import profile_names
+from context_service.usage.store.usage import Usage
+from contextkeep.errors import AnswerTooLarge, BudgetTooSmall, TokensSpent, WindowBehind
+from service_runtime.metrics import Metrics
+
+OWN = "own"  # the profile of a window that has none of ours
+# Of breaks: see `Receipt`.
+REASONS = (
+    *("high_mark", "requested", "goal", "prepared", "cache_cold"),
+    *("updated", "pinned", "unpinned", "retracted", "rolled_back"),
+)
+ZONES = ("system", "pins", "digests", "segments", "state", "masked", "verbatim", "recalled", "notes")
+VERDICTS = (
+    *("accepted", "model", "schema", "cap", "ratio", "sources", "grounding"),
+    *("coverage", "superseded", "instruction", "refusal"),
+)
+_WINDOWS_MAX = 10_000  # of which is known what they showed last
+_REFUSALS = (BudgetTooSmall, TokensSpent, WindowBehind, AnswerTooLarge)
+_TENTHS = tuple(f"{tenth / 10:.1f}" for tenth in range(10))
+
+_Key = tuple[UUID, UUID]  # tenant and window
+
+
+class Telemetry:
+    """Counts.
+
+    Args:
+        metrics: Of the server.
+    """
+
+    def __init__(self, metrics: Metrics) -> None:
+        profiles, levels = (*profile_names(), OWN), ("masked", "segments", "digests")
+        self._last: OrderedDict[_Key, tuple[int, Mapping[str, int]]] = OrderedDict()
+        self._packs = metrics.counter("contextkeep_window_packs", "Packs of windows", profile=profiles)
+        self._breaks = metrics.counter(
+            "contextkeep_window_breaks", "Breaks of a prefix, folds too", reason=REASONS, profile=profiles
+        )
+        self._pack_tokens = metrics.counter("contextkeep_window_pack_tokens", "Tokens of packs", zone=ZONES)
+        self._prefix_tokens = metrics.counter(
+            "contextkeep_window_prefix_tokens",
+            "Tokens of packs: those that the pack before had in front, and the others",
+            part=("read", "written"),
+        )
+        self._billed = metrics.counter(
+            "contextkeep_window_billed_tokens",
+            "Tokens that vendors billed, as callers said",
+            part=("read", "written", "plain", "output"),
+        )
+        self._folded = metrics.counter(
+            "contextkeep_window_fold_tokens",
+            "Tokens of what folds put into another level, before and after",
+            level=levels,
+            side=("before", "after"),
+        )
+        self._evicted = metrics.counter(
+            "contextkeep_window_evictions",
+            "What folds took out of view",
+            what=("masked_step", "merged_step", "digested_summary", "appended"),
+        )
+        self._units = metrics.counter(
+            "contextkeep_window_units",
+            "Lines that folds chose from, by their importance, rounded down",
+            importance=_TENTHS,
+            fate=("shown", "left_out"),
+        )
+        self._asked = metrics.counter(
+            "contextkeep_window_segments",
+            "Segments that a model was asked for: accepted, or which check they failed",
+            verdict=VERDICTS,
+        )
+        self._lookups = metrics.counter(
+            "contextkeep_window_lookups", "Looks at what is out of view", how=("expand", "search")
+        )
+        self._learned = metrics.counter(
+            "contextkeep_window_learned", "Versions of profiles that were learned", profile=profiles
+        )
+        self._refused = metrics.counter(
+            "contextkeep_window_refusals",
+            "Packs, and changes of windows, that were refused for tokens or time",
+            reason=[error.reason for error in _REFUSALS],
+        )
+
+    def packed(self, key: _Key, epoch: int, zones: Mapping[str, int], *, profile: str) -> None:
+        """Count a pack.
+
+        Of another epoch than the last one it begins with the same zones, up to the first that has other tokens. What
+        this process has not packed before, or long ago, counts as written.
+
+        Args:
+            key: Of the window.
+            epoch: That it has.
+            zones: Its tokens, the most stable zone first.
+            profile: Of the window.
+        """
+        before_epoch, before = self._last.pop(key, (epoch, {}))
+        self._last[key] = epoch, zones
+        if len(self._last) > _WINDOWS_MAX:
+            self._last.popitem(last=False)
+        total = sum(zones.values())
+        if before_epoch == epoch:
+            read = min(sum(before.values()), total)
+        else:
+            read = 0
+            for zone, tokens in zones.items():
+                if before[zone] != tokens:
+                    break
+                read += tokens
+        self._packs(profile=_known(profile))
+        for zone, tokens in zones.items():
+            self._pack_tokens(tokens, zone=zone)
+        self._prefix_tokens(read, part="read")
+        self._prefix_tokens(total - read, part="written")
+
+    def broke(self, reason: str, *, profile: str) -> None:
+        """Count a break of a prefix.
+
+        Args:
+            reason: See `Receipt`.
+            profile: Of the window.
+        """
+        self._breaks(reason=reason, profile=_known(profile))
+
+    def folded(self, before: View, done: Fold) -> None:
+        """Count what a fold took away, and what it put there instead."""
+        masked = [one for one in before.blocks if one.number in done.masked]
+        self._folded(sum(one.tokens for one in masked), level="masked", side="before")
+        self._folded(sum(one.masked_tokens for one in masked), level="masked", side="after")
+        merged = [one for one in before.blocks if one.number in done.merged]
+        kept, known = set(map(id, done.view.summaries)), set(map(id, before.summaries))
+        gone = [one for one in before.summaries if id(one) not in kept]
+        steps = sorted([(one.step, one.tokens) for one in merged] + [(one.step_from, one.tokens) for one in gone])
+        sums = [0, *accumulate(tokens for _, tokens in steps)]
+        for made in done.view.summaries:
+            if id(made) in known:
+                continue
+            level = "segments" if made.level == SEGMENT else "digests"
+            first, end = (bisect_left(steps, (place,)) for place in (made.step_from, made.step_to + 1))
+            self._folded(sums[end] - sums[first], level=level, side="before")
+            self._folded(made.tokens, level=level, side="after")
+        for what, count in (
+            ("masked_step", len(masked)),
+            ("merged_step", len(merged)),
+            ("digested_summary", len(gone)),
+            ("appended", len(done.dropped)),
+        ):
+            self._evicted(count, what=what)
+        for (tenth, is_shown), count in Counter((_tenth(worth), is_shown) for worth, is_shown in done.worth).items():
+            self._units(count, importance=tenth, fate="shown" if is_shown else "left_out")
+
+    def written(self, verdict: str) -> None:
+        """Count a segment that a model was asked for."""
+        self._asked(verdict=verdict.partition(":")[0])
+
+    def looked_up(self, how: str) -> None:
+        """Count a look at what is out of view: `expand` or `search`."""
+        self._lookups(how=how)
+
+    def learned(self, profile: str) -> None:
+        """Count a version of a profile that was learned."""
+        self._learned(profile=_known(profile))
+
+    def billed(self, usage: Usage) -> None:
+        """Count what was billed for a call of a model."""
+        plain = usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens
+        for part, tokens in (
+            ("read", usage.cached_tokens),
+            ("written", usage.cache_write_tokens),
+            ("plain", plain),
+            ("output", usage.output_tokens),
+        ):
+            self._billed(tokens, part=part)
+
+    @contextmanager
+    def refusals(self) -> Iterator[None]:
+        """Count what the block refuses."""
+        try:
+            yield
+        except _REFUSALS as error:
+            self._refused(reason=error.reason)
+            raise
+
+
+def _known(profile: str) -> str:
+    name = profile.partition("@")[0]  # of what was learned of one
+    return name if name in profile_names() else OWN
+
+
+def _tenth(worth: float) -> str:
+    return _TENTHS[min(max(int(worth * 10), 0), 9)]

@@ -1,0 +1,490 @@
+"""What callers change in a window: what stands in front of all, what is pinned behind it, the state, and the config.
+
+A change in front breaks the prefix that a vendor's cache holds, and has a receipt. Tokens are counted before the window
+is locked, and the change is written if the window is what it was then; else it is worked out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from context_service.contexts.store.log import Log
+from context_service.kernel.order import Order
+from context_service.kernel.tokens import TokenCounter
+from context_service.packing.pure.blocks import text_pieces, tokens_of
+from context_service.packing.pure.task_state import WHOLE, Entry, shown
+from context_service.packing.rules.pack import Packs
+from context_service.packing.store.views import BY_CALLER, PIN, Account, Receipt, ViewRows
+from context_service.usage.store.usage import UsageRows
+from context_service.windows.pure import config, refs
+from context_service.windows.pure.patches import ENTRIES_MAX, Said, entries_said, patched
+from context_service.windows.pure.pins import PIN_BYTES_MAX, PINS_MAX, pinned, said_in
+from context_service.windows.pure.refs import Ref
+from context_service.windows.rules.heads import RENDERING, check_head, check_room, counted
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import Standing, Window, WindowRows, no_window
+from contextkeep.errors import (
+    Aborted,
+    Erased,
+    FoldNoProgress,
+    InvalidArgument,
+    LimitExceeded,
+    PinNotFound,
+    RefNotFound,
+    WindowBehind,
+    WindowClosed,
+)
+from service_runtime.auth import Principal
+from service_runtime.checks import check_long_text, check_size
+from service_runtime.documents import beside_the_loop
+from service_runtime.ids import new_id
+from service_runtime.optimistic import Moved, until_written
+from service_runtime.postgres import Transaction
+from service_runtime.requests import Request, Requests
+
+_COMPARING = 100  # as long as so many bytes of parsing: an entry with another
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What shall be other; None: as it was.
+
+    Attributes:
+        config: What is said of it: see `config.updated`. The rest stays as it was said.
+        token_budget: Of the limit, as `output_reservation`; 0: its default.
+    """
+
+    system_prompt: str | None = None
+    tools_json: str | None = None
+    goal: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    token_budget: float | None = None
+    output_reservation: int | None = None
+
+
+class _Room(NamedTuple):
+    """What decides, beside its limit, whether something fits a window."""
+
+    token_factor: float  # by which its budget is kept from the next fold on
+    state_tokens: int  # of what each pack must have of the state
+
+
+# Writes a change of a window that is locked, and returns what a request that is repeated is answered with.
+_Write = Callable[[Transaction, Window], Awaitable[Any]]
+
+
+class Editing:
+    """Changes windows; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        views: What they show.
+        log: Their contexts.
+        requests: The request ids of this service.
+        order: Who writes a window: of a process one at a time.
+        packs: Fold them.
+        usage: What bills taught about counts.
+        nesting_max: Of a window's tools.
+        telemetry: Counts.
+        models: Names of those that write segments.
+    """
+
+    def __init__(
+        self,
+        rows: WindowRows,
+        views: ViewRows,
+        *,
+        log: Log,
+        requests: Requests,
+        order: Order,
+        packs: Packs,
+        usage: UsageRows,
+        nesting_max: int,
+        telemetry: Telemetry,
+        models: Sequence[str] = (),
+    ) -> None:
+        self._models = models
+        self._telemetry = telemetry
+        self._rows = rows
+        self._views = views
+        self._log = log
+        self._requests = requests
+        self._order = order
+        self._packs = packs
+        self._usage = usage
+        self._nesting_max = nesting_max
+
+    async def update(self, window_id: UUID, change: Change, *, principal: Principal, request: Request | None) -> Window:
+        """Change what stands in front of all, and the config, and return the window; the same again changes nothing.
+
+        After another goal it folds at once, if there is something to fold: other lines matter then. What it returns is
+        the window before that fold, so that a repeat of the call is answered with the same. Another config holds from
+        the next pack on.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            BudgetTooSmall: it does not fit, with what is pinned and what each pack must have of the state.
+            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+        """
+        is_new_goal = breaks = False
+        told = {**change.config, **config.budget_of(change.token_budget, change.output_reservation)}
+
+        async def prepared(standing: Standing) -> _Write:
+            nonlocal breaks
+            window = standing.window
+            said = {name: value for name in _HEAD if (value := getattr(change, name)) is not None}
+            changed = [name for name, value in said.items() if value != getattr(window, name)]
+            breaks = bool(changed)
+            wanted = _configured(replace(window, **said), told)
+            if wanted == window:
+                return _nothing
+            config.check_model(wanted.config, self._models)
+            if changed:
+                size = len(wanted.system_prompt + wanted.tools_json + wanted.goal)
+                wanted = await beside_the_loop(RENDERING * size, self._checked, wanted)
+            if wanted.head_tokens > window.head_tokens or wanted.token_limit < window.token_limit:
+                room = await self._room(window, principal)
+                check_room(replace(wanted, token_factor=room.token_factor), state_tokens=room.state_tokens)
+
+            async def write(transaction: Transaction, locked: Window) -> Window:
+                nonlocal is_new_goal
+                is_new_goal = "goal" in changed
+                if locked.config_json != window.config_json:  # which breaks no prefix, so that nothing else tells
+                    raise Moved
+                await self._rows.configure(transaction, wanted)
+                if changed:
+                    await self._views.change_head(transaction, wanted)
+                    rules = [f"{_HEAD[name]} is another one" for name in changed]
+                    await self._account(transaction, locked, "updated", wanted.head_tokens - locked.head_tokens, rules)
+                updated = await self._rows.lock(transaction, locked.context_id, window_id)
+                if updated is None:
+                    raise no_window(window_id)
+                return updated
+
+            return write
+
+        principal = principal.without_admin()
+        updated: Window = await self._edited(
+            window_id,
+            prepared,
+            principal=principal,
+            request=request,
+            reason=lambda: "updated" if breaks else "",
+        )
+        if is_new_goal:
+            with suppress(FoldNoProgress, WindowBehind, Aborted):  # who packs meanwhile folds when it must
+                await self._packs.fold(window_id, principal=principal, dry_run=False, reason="goal")
+        return updated
+
+    async def pin(
+        self, window_id: UUID, text: str, ref: str, *, principal: Principal, request: Request | None
+    ) -> tuple[UUID, int]:
+        """Pin a text, or what a ref is of, and return the id of the pin and the tokens of all pins.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            RefNotFound, Erased: the context has nothing of the ref, or it was retracted.
+            BudgetTooSmall: what stands in front of all does not fit with it.
+            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+        """
+        if bool(text.strip()) == bool(ref):
+            raise InvalidArgument("text or ref is needed, and not both", field="text")
+        named = refs.parsed(ref) if ref else None
+        if ref and (named is None or named.passage is not None or named.seq != named.last_seq):
+            raise InvalidArgument("ref is none of m37, m37/2", field="ref")
+        check_long_text("text", text, size_bytes_max=PIN_BYTES_MAX)
+        pin_id = new_id()
+
+        async def prepared(standing: Standing) -> _Write:
+            said = await self._said(standing, named, ref, principal) if named else text
+            room = await self._room(standing.window, principal)
+            new = Entry(section=PIN, key=str(pin_id), text=said, value="", ref=ref, seq=named.seq if named else 0)
+
+            async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+                pins = [one.entry for one in await self._views.held_in(transaction, locked, [PIN])]
+                if len(pins) >= PINS_MAX:
+                    raise LimitExceeded(
+                        f"the window has {len(pins)} pins: remove one",
+                        limit="pins",
+                        limit_max=PINS_MAX,
+                        value=len(pins) + 1,
+                    )
+                await self._views.add(
+                    transaction,
+                    locked,
+                    [],
+                    entries=[new],
+                    ended={},
+                    reached_seq=locked.reached_seq,
+                    source=BY_CALLER,
+                )
+                tokens = await self._write_pins(transaction, locked, [*pins, new], "pinned", room)
+                return {"pin_id": str(pin_id), "pins_tokens": tokens}
+
+            return write
+
+        principal = principal.without_admin()
+        done = await self._edited(window_id, prepared, principal=principal, request=request, reason=lambda: "pinned")
+        return UUID(done["pin_id"]), done["pins_tokens"]
+
+    async def unpin(self, window_id: UUID, pin_id: UUID, *, principal: Principal, request: Request | None) -> int:
+        """Remove a pin, and return the tokens of those that are left.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            PinNotFound: it has no such pin.
+            RequestIdReused, Aborted: see the contract.
+        """
+
+        async def prepared(standing: Standing) -> _Write:
+            async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+                pins = await self._views.held_in(transaction, locked, [PIN])
+                gone = [one.number for one in pins if one.entry.key == str(pin_id)]
+                if not gone:
+                    raise PinNotFound("the window has no such pin", pin_id=pin_id)
+                await self._views.end(transaction, locked, gone)
+                left = [one.entry for one in pins if one.number not in gone]
+                return {"pins_tokens": await self._write_pins(transaction, locked, left, "unpinned")}
+
+            return write
+
+        principal = principal.without_admin()
+        done = await self._edited(window_id, prepared, principal=principal, request=request, reason=lambda: "unpinned")
+        tokens: int = done["pins_tokens"]
+        return tokens
+
+    async def patch_state(
+        self,
+        window_id: UUID,
+        said: Sequence[Said],
+        removed: Sequence[Said],
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> int:
+        """Set and remove entries of the state, and return how many are other than before.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            BudgetTooSmall: what must be in each pack does not fit with them.
+            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+        """
+        entries_said(said, removed, last_seq=0)  # a request that cannot be is refused before anything is read
+
+        async def prepared(standing: Standing) -> _Write:
+            window = standing.window
+            entries, gone = entries_said(said, removed, last_seq=standing.last_seq)
+            held = await self._views.held_of(
+                window,
+                [*entries, *gone],
+                principal=principal,
+                without_key={one.section for one in gone if not one.key},
+            )
+            work = len(held) * (len(entries) + len(gone)) * _COMPARING
+            patch = await beside_the_loop(work, patched, held, entries, gone)
+            if not (patch.entries or patch.ended):
+                return _nothing_patched
+            if any(one.section in WHOLE for one in patch.entries):
+                held = await self._views.held(window, principal=principal)
+                now = [one.entry for one in held if one.number not in patch.ended] + list(patch.entries)
+                needed = await beside_the_loop(_size_of(now), _tokens_needed, window, now)
+                factor = await self._usage.factor(window, principal=principal)
+                check_room(replace(window, token_factor=factor), state_tokens=needed)
+
+            async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+                count = await self._views.count_said(transaction, locked) + len(patch.entries)
+                if count > ENTRIES_MAX:
+                    raise LimitExceeded(
+                        f"the window would hold {count} entries of callers: remove some",
+                        limit="entries",
+                        limit_max=ENTRIES_MAX,
+                        value=count,
+                    )
+                if not await self._views.add(
+                    transaction,
+                    window,
+                    [],
+                    entries=patch.entries,
+                    ended=patch.ended,
+                    reached_seq=window.reached_seq,
+                    source=BY_CALLER,
+                ):
+                    raise Moved
+                await self._views.tell_later(transaction, locked)
+                return {"changed_count": len(patch.entries)}
+
+            return write
+
+        principal = principal.without_admin()
+        done = await self._edited(window_id, prepared, principal=principal, request=request)
+        count: int = done["changed_count"]
+        return count
+
+    async def _edited(
+        self,
+        window_id: UUID,
+        prepared: Callable[[Standing], Awaitable[_Write]],
+        *,
+        principal: Principal,
+        request: Request | None,
+        reason: Callable[[], str] = str,
+    ) -> Any:
+        """Make a change, once for a request, and return its answer.
+
+        Args:
+            window_id: Of what.
+            prepared: Works out the change of a window as it is, before that is locked.
+            principal: Who asks.
+            request: Its id.
+            reason: Returns of a change that was written why it broke the prefix; empty: it did not.
+        """
+
+        async def edited() -> Any:
+            standing = await self._standing(window_id, principal)
+            if standing.window.closed_at:
+                raise WindowClosed("the window is closed", window_id=window_id)
+            with self._telemetry.refusals():
+                write = await prepared(standing)
+                done = await self._written(standing.window, write, principal=principal, request=request)
+            if broke := reason():
+                self._telemetry.broke(broke, profile=standing.window.profile)
+            return done
+
+        async with self._order.turn((principal.tenant_id, window_id)):
+            return await until_written(edited, what="the window")
+
+    async def _written(self, window: Window, write: _Write, *, principal: Principal, request: Request | None) -> Any:
+        """Write a change of a window, and return its answer.
+
+        Raises:
+            Moved: the window is another one meanwhile.
+        """
+
+        async def work(transaction: Transaction) -> Any:
+            locked = await self._rows.lock(transaction, window.context_id, window.window_id)
+            if locked is None:
+                raise no_window(window.window_id)
+            if locked.epoch != window.epoch or locked.closed_at:
+                raise Moved
+            return await write(transaction, locked)
+
+        once = self._requests.once(request, work, about_id=window.context_id)
+        return await self._log.of(principal, window.context_id).transaction(once)
+
+    async def _standing(self, window_id: UUID, principal: Principal) -> Standing:
+        standing = await self._rows.standing(window_id, principal=principal)
+        if standing is None:
+            raise no_window(window_id)
+        return standing
+
+    def _checked(self, wanted: Window) -> Window:
+        check_head(wanted, nesting_max=self._nesting_max)
+        return counted(wanted)
+
+    async def _room(self, window: Window, principal: Principal) -> _Room:
+        """Return what decides whether something fits, as the next fold will have it."""
+        held = [one.entry for one in await self._views.held(window, principal=principal)]
+        tokens = await beside_the_loop(_size_of(held), _tokens_needed, window, held)
+        return _Room(await self._usage.factor(window, principal=principal), tokens)
+
+    async def _said(self, standing: Standing, named: Ref, ref: str, principal: Principal) -> str:
+        """Return what a ref is of. A message that is retracted from now on takes the pin with it at the next pack."""
+        if not 0 < named.seq <= standing.last_seq:
+            raise _no_ref(ref)
+        messages = await self._log.page(
+            standing.window.context_id,
+            principal=principal,
+            seq_from=named.seq,
+            seq_to=named.seq,
+            count=1,
+            newest_first=False,
+        )
+        if not messages:
+            raise Erased("what it names was retracted", ref=ref)
+        said = said_in(messages[0], named.part)
+        if said is None:
+            raise _no_ref(ref)
+        if not said:
+            raise InvalidArgument("what ref names has no text", field="ref")
+        check_size("ref", said, size_bytes_max=PIN_BYTES_MAX)
+        return said
+
+    async def _write_pins(
+        self, transaction: Transaction, locked: Window, pins: list[Entry], reason: str, room: _Room | None = None
+    ) -> int:
+        """Write what is pinned of a window that is locked, and return its tokens. Without `room` it fits as it is."""
+        size = sum(len(one.text) for one in pins)
+        front = await beside_the_loop(RENDERING * size, pinned, pins, locked)
+        if room:
+            wanted = replace(locked, pins_tokens=front.tokens, token_factor=room.token_factor)
+            check_room(wanted, state_tokens=room.state_tokens)
+        await self._views.change_pins(transaction, locked, front.pieces, front.tokens)
+        rules = [f"{len(pins)} texts are pinned"]
+        await self._account(transaction, locked, reason, front.tokens - locked.pins_tokens, rules)
+        return front.tokens
+
+    async def _account(
+        self, transaction: Transaction, locked: Window, reason: str, more_tokens: int, rules: list[str]
+    ) -> None:
+        """Write the account of a break in front of all, which all that is seen is written again for."""
+        seen = await self._views.tokens_in(transaction, locked)
+        before = locked.head_tokens + locked.pins_tokens + locked.state_tokens + seen
+        kept = locked.head_tokens if reason in ("pinned", "unpinned") else 0
+        receipt = Receipt(
+            epoch=locked.epoch + 1,
+            reason=reason,
+            last_seq=locked.reached_seq,
+            step=locked.step_count,
+            tokens_before=before,
+            tokens_after=before + more_tokens,
+            account=Account(
+                rules=rules,
+                state_tokens=locked.state_tokens,
+                first_change="pins" if kept else "system",
+                tokens_kept=kept,
+                written_again=before + more_tokens - kept,
+            ),
+        )
+        await self._views.account(transaction, locked, receipt)
+
+
+_HEAD = {"system_prompt": "the system prompt", "tools_json": "the list of tools", "goal": "the goal"}
+
+
+async def _nothing(transaction: Transaction, locked: Window) -> Window:
+    return locked
+
+
+async def _nothing_patched(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+    return {"changed_count": 0}
+
+
+def _configured(window: Window, told: Mapping[str, Any]) -> Window:
+    """Return a window with more that is said of its config.
+
+    Raises:
+        InvalidArgument: a number cannot be, or two contradict each other.
+    """
+    said = config.updated(window.config_json, told)
+    limit = config.limit_of(window.context_tokens, config.config_of(said)) if told else window.token_limit
+    return replace(window, config_json=config.stored(said), token_limit=limit)
+
+
+def _size_of(entries: Sequence[Entry]) -> int:
+    """Return for how long, as bytes of parsing, it takes to count entries."""
+    return RENDERING * sum(len(one.text) for one in entries)
+
+
+def _tokens_needed(window: Window, entries: Sequence[Entry]) -> int:
+    """Return the tokens of what each pack must have of the state."""
+    state = shown([one for one in entries if one.section in WHOLE], tokens_max=0, count=len)
+    pieces = text_pieces(state.text, window.format) if state.text else []
+    return tokens_of(pieces, window.format, TokenCounter(window.tokens_family).count)
+
+
+def _no_ref(ref: str) -> RefNotFound:
+    return RefNotFound("the context has nothing of this ref", ref=ref)

@@ -1,0 +1,167 @@
+"""Watching: what changes of a window, told as it happens, from the places on that a watcher has reached.
+
+The lookout says that there is more; what it is a watcher reads with its own eyes, behind its own walls: the breaks of
+the prefix with their accounts, then what came into the state, then the window as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from context_service.contexts.store.log import ALIVE
+from context_service.kernel.lookout import Kind, Lookout, Nothing
+from context_service.packing.store.views import Held, Receipt, ViewRows
+from context_service.windows.rules.explain import ENTRY_SECTIONS, Accounts
+from context_service.windows.store.windows import Window, WindowRows, no_window
+from contextkeep.errors import InvalidArgument
+from service_runtime.auth import Principal
+from service_runtime.postgres import Across, Row
+
+_RECEIPTS = 10  # that are read at once; one of a large fold is large
+_ENTRIES = 100
+
+_MARKS = Across(
+    sql=f"""
+        SELECT w.window_id AS watched_id, w.epoch, w.entry_count, w.reached_seq, w.updated_at
+        FROM context.context_window w CROSS JOIN LATERAL (
+            SELECT FROM context.context
+            WHERE tenant_id = w.tenant_id AND context_id = w.context_id AND {ALIVE}
+            LIMIT 1  -- by its key: planned while there are few, a join would go through all of the tenant for ever
+        ) c
+        WHERE w.tenant_id = %s AND w.window_id = ANY (%s)
+    """,  # noqa: S608
+    contexts=True,
+    subjects=True,
+    why="it tells watchers that there is more, and nothing of it: they read it behind their own walls",
+)
+
+
+class Mark(NamedTuple):
+    """How far a window is: whatever changes of it that is told, one of these does."""
+
+    epoch: int
+    entry_count: int
+    reached_seq: int
+    updated_at: datetime
+
+
+def _mark(row: Row) -> Mark:
+    return Mark(row.epoch, row.entry_count, row.reached_seq, row.updated_at)
+
+
+_WINDOW = Kind(_MARKS, _mark)
+
+
+class Place(NamedTuple):
+    """What a watcher knows of a window: breaks up to an epoch, entries of the state below a number."""
+
+    epoch_after: int
+    entry_from: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    """A break of the prefix, an entry of the state, the window as it is, or nothing; and what is known then."""
+
+    what: Receipt | Held | Window | None
+    place: Place
+
+
+class WindowWatching:
+    """Tells callers what changes of windows.
+
+    Args:
+        lookout: Says how far they are.
+        rows: The windows.
+        views: Their receipts, and their state.
+        accounts: What of the state was not taken back since.
+    """
+
+    def __init__(self, lookout: Lookout, rows: WindowRows, views: ViewRows, accounts: Accounts) -> None:
+        self._lookout = lookout
+        self._rows = rows
+        self._views = views
+        self._accounts = accounts
+
+    async def watch(
+        self,
+        window_id: UUID,
+        place: Place,
+        *,
+        until_now: bool,
+        principal: Principal,
+        check: Callable[[], Awaitable[None]],
+    ) -> AsyncGenerator[Happened, None]:
+        """Yield what changes of a window; it ends when the window is closed and all is told.
+
+        What is there comes first, and behind each change the window as it is then; of several changes between two
+        looks, breaks are all told, of the rest what holds.
+
+        Args:
+            window_id: Which.
+            place: What the watcher knows.
+            until_now: End when all is told that is there.
+            principal: Who watches.
+            check: Raises if the caller may not go on.
+
+        Raises:
+            WindowNotFound: there is none, or none any more.
+            TooManyCalls: there are as many watches as there may be.
+            Unavailable: the process stops, or cannot see: watch again from where it was.
+            InvalidArgument: a place is negative; and the errors of `check`.
+        """
+        for name, value in place._asdict().items():
+            if value < 0:
+                raise InvalidArgument(f"{name} is negative", field=name)
+        principal = principal.without_admin()
+        told: Window | None = None
+        with self._lookout.place(principal):
+            context_id = await self._rows.context_of(window_id, principal=principal)
+            marks = self._lookout.marks(_WINDOW, window_id, principal=principal, check=check)
+            async with aclosing(marks):
+                async for mark in marks:
+                    if mark is Nothing.HAPPENED:
+                        yield Happened(what=None, place=place)
+                        continue
+                    if mark is Nothing.IS_THERE:
+                        raise no_window(window_id)
+                    window = await self._rows.header(context_id, window_id, principal=principal)
+                    if window is None:
+                        raise no_window(window_id)
+                    async with aclosing(self._since(window, place, principal)) as since:
+                        async for happened in since:
+                            place = happened.place
+                            yield happened
+                    place = Place(max(place.epoch_after, window.epoch), max(place.entry_from, window.entry_count))
+                    if window != told:
+                        yield Happened(what=window, place=place)
+                        told = window
+                    if window.closed_at or until_now:
+                        return
+
+    async def _since(self, window: Window, place: Place, principal: Principal) -> AsyncGenerator[Happened, None]:
+        """Yield the breaks and the entries of a window behind a place."""
+        while place.epoch_after < window.epoch:
+            receipts = await self._views.receipts_since(
+                window, principal=principal, epoch_after=place.epoch_after, count=_RECEIPTS
+            )
+            for receipt in receipts:
+                place = place._replace(epoch_after=receipt.epoch)
+                yield Happened(what=receipt, place=place)
+            if len(receipts) < _RECEIPTS:
+                break
+        while place.entry_from < window.entry_count:
+            held = await self._views.held_from(
+                window, principal=principal, number_from=place.entry_from, count=_ENTRIES
+            )
+            last = held[-1].number if len(held) == _ENTRIES else window.entry_count - 1
+            for one in await self._accounts.said_still(window, held, principal=principal):
+                if one.entry.section in ENTRY_SECTIONS:
+                    place = place._replace(entry_from=one.number + 1)
+                    yield Happened(what=one, place=place)
+            place = place._replace(entry_from=last + 1)

@@ -1,0 +1,208 @@
+"""The rules of windows as such: they are opened, read, listed and closed. `packs` has what they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from context_service.contexts.rules.messages import not_found
+from context_service.contexts.store.log import Log
+from context_service.kernel.order import Order
+from context_service.kernel.rendering import Format
+from context_service.profiles.rules.learning import Learning
+from context_service.profiles.rules.profiles import OwnProfiles
+from context_service.windows.pure import config
+from context_service.windows.pure.models import model
+from context_service.windows.rules.heads import RENDERING, check_head, check_room, counted
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import Window, WindowInput, WindowRows, no_window
+from contextkeep.errors import ContextClosed, InvalidArgument, LimitExceeded
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.checks import check_between, check_text
+from service_runtime.copying import copied
+from service_runtime.documents import beside_the_loop
+from service_runtime.ids import new_id
+from service_runtime.postgres import Transaction
+from service_runtime.requests import Request, Requests
+
+CONTEXT_TOKENS_MAX = 10_000_000
+MODEL_CHARS_MAX = 200
+WINDOWS_MAX = 16  # open ones of a context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What a caller says of a new window; what is empty or 0 is known, or has a default."""
+
+    model: str
+    context_tokens: int = 0
+    format: Format | None = None
+    system_prompt: str = ""
+    tools_json: str = ""
+    goal: str = ""
+    compression_profile: str = ""  # a name, or a name and a version: `mine@3`
+    token_budget: float = 0.0
+    output_reservation: int = 0
+    config: Mapping[str, Any] = field(default_factory=dict)  # what was said of it: see `config_of`
+
+
+class Windows:
+    """Opens windows and packs them; each call acts for its principal.
+
+    Args:
+        rows: Where they are.
+        log: Their contexts and messages.
+        requests: The request ids of this service.
+        order: The writers of a context.
+        nesting_max: Of a window's tools.
+        profiles: What a window may keep of its log.
+        learning: What was learned of those.
+        telemetry: Counts.
+        models: Names of those that write segments.
+    """
+
+    def __init__(
+        self,
+        rows: WindowRows,
+        *,
+        log: Log,
+        requests: Requests,
+        order: Order,
+        nesting_max: int,
+        profiles: OwnProfiles,
+        learning: Learning,
+        telemetry: Telemetry,
+        models: Sequence[str] = (),
+    ) -> None:
+        self._learning = learning
+        self._telemetry = telemetry
+        self._profiles = profiles
+        self._rows = rows
+        self._log = log
+        self._requests = requests
+        self._order = order
+        self._nesting_max = nesting_max
+        self._models = models
+
+    def _input(self, said: Opening) -> WindowInput:
+        """Return what a new window is, with what is known of its model."""
+        check_text("model", said.model, chars_max=MODEL_CHARS_MAX, required=True)
+        known = model(said.model)
+        context_tokens = said.context_tokens or known.context_tokens
+        if not context_tokens:
+            raise InvalidArgument(
+                f"{said.model} is not a model that is known: say in context_tokens how many tokens it takes",
+                field="context_tokens",
+            )
+        check_between("context_tokens", context_tokens, 1, CONTEXT_TOKENS_MAX)
+        told = config.updated(
+            config.NOTHING, {**said.config, **config.budget_of(said.token_budget, said.output_reservation)}
+        )
+        if known.cache_ttl_s != config.CACHE_TTL_S:  # the default is another one
+            told = {"cache_ttl_s": known.cache_ttl_s, **told}
+        given = copied(
+            WindowInput,
+            said,
+            format=said.format or known.format,
+            tokens_family=known.family,
+            context_tokens=context_tokens,
+            token_limit=config.limit_of(context_tokens, config.config_of(told)),
+            head_tokens=0,
+            profile=said.compression_profile,
+            config_json=config.stored(told),
+        )
+        config.check_model(given.config, self._models)
+        check_head(given, nesting_max=self._nesting_max)
+        return counted(given)
+
+    async def prepared(self, said: Opening, *, principal: Principal) -> WindowInput:
+        """Return what a new window is, with its tokens.
+
+        Raises:
+            InvalidArgument, LimitExceeded: it cannot be.
+        """
+        named = await self._profiles.named(said.compression_profile, principal=principal)
+        size = RENDERING * len(said.system_prompt + said.tools_json + said.goal)
+        return await beside_the_loop(size, self._input, replace(said, compression_profile=named))
+
+    async def open(self, context_id: UUID, said: Opening, *, principal: Principal, request: Request | None) -> Window:
+        """Open a window on a context.
+
+        Raises:
+            ContextNotFound, ContextClosed: there is no such context, or it is closed.
+            BudgetTooSmall: what stands in front of all steps does not fit.
+            InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+        """
+        given = await self.prepared(said, principal=principal)
+        if given.config.learning:
+            learned = await self._learning.profile_of(given.profile, context_id, principal=principal)
+            given = replace(given, profile=learned)
+
+        async def work(transaction: Transaction) -> Window:
+            context = await self._log.lock(transaction, context_id)
+            if context is None:
+                raise not_found(context_id)
+            if context.closed_at:
+                raise ContextClosed("the context is closed", context_id=context_id)
+            count = await self._rows.count_open(transaction, context_id)
+            if count >= WINDOWS_MAX:
+                raise LimitExceeded(
+                    f"the context has {count} open windows: close one",
+                    limit="windows",
+                    limit_max=WINDOWS_MAX,
+                    value=count + 1,
+                )
+            window = await self._rows.open(transaction, context_id, new_id(), given, created_by=principal.subject)
+            check_room(window)  # by what bills taught of its model
+            return window
+
+        async with self._order.turn((principal.tenant_id, context_id)):
+            with self._telemetry.refusals():
+                write = self._requests.once(request, work, about_id=context_id)
+                return await self._log.of(principal, context_id).transaction(write)
+
+    async def read(self, window_id: UUID, *, principal: Principal) -> Window:
+        """Return a window.
+
+        Raises:
+            WindowNotFound: there is none.
+        """
+        return await self._rows.find(window_id, principal=principal)
+
+    async def windows(
+        self, context_id: UUID, page: pages.PageRequest, *, principal: Principal
+    ) -> tuple[list[Window], str]:
+        """Return a page of the windows of a context, the newest first, and the token of the next page.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        if not await self._log.read(context_id, principal=principal):
+            raise not_found(context_id)
+        query = ("ListWindows", principal.tenant_id, context_id)
+        before = pages.decode_id(query, page.token)
+        count = pages.page_size(page.size)
+        found = await self._rows.page(context_id, principal=principal, before=before, count=count + 1)
+        return pages.cut(query, found, count, key=lambda window: (window.window_id,))
+
+    async def close(self, window_id: UUID, *, principal: Principal, request: Request | None) -> Window:
+        """Close a window, and remove what it was packed of.
+
+        Raises:
+            WindowNotFound: there is none.
+            RequestIdReused: see the contract.
+        """
+        principal = principal.without_admin()
+        context_id = await self._rows.context_of(window_id, principal=principal)
+
+        async def work(transaction: Transaction) -> Window:
+            if await self._rows.lock(transaction, context_id, window_id) is None:
+                raise no_window(window_id)
+            return await self._rows.close(transaction, window_id)
+
+        write = self._requests.once(request, work, about_id=context_id)
+        return await self._log.of(principal, context_id).transaction(write)

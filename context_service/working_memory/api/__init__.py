@@ -1,0 +1,1 @@
+"""Servicers of working memory: parse, one call, render."""

@@ -1,0 +1,224 @@
+"""What callers say of a record, and the checks that it passes before it is stored.
+
+Pure: a value in, an error or nothing out. Every error names the field by its path in the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from mimetypes import MimeTypes
+from pathlib import PurePosixPath
+from uuid import UUID
+
+from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION, Embedding
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_count, check_long_text, check_text
+from service_runtime.documents import parse_json, parse_object
+from service_runtime.vectors import check_vector
+
+FILTER_VALUES_MAX = 100  # of one field
+
+_MEMORY_TYPE_CHARS_MAX = 100
+_CONTENT_TYPE_CHARS_MAX = 256
+_TEXTS = frozenset(  # on one line
+    {
+        "memory_type",
+        "subtype",
+        "semantic_purpose",
+        "name",
+        "content_type",
+        "graph_name",
+        "agent_bundle_id",
+        "app_id",
+    }
+)
+_PROSE_BYTES_MAX = 64 * 1024
+_PROSE = frozenset({"description", "reasoning"})
+_REQUIRED = frozenset({"memory_type", "name"})
+
+_CONTENT_TYPES = MimeTypes(filenames=())  # not the machine's own table: answers are the same everywhere
+for _suffix, _type in (
+    (".md", "text/markdown"),
+    (".ts", "text/typescript"),
+    (".tsx", "text/typescript"),
+    (".js", "text/javascript"),
+    (".yaml", "application/yaml"),
+    (".yml", "application/yaml"),
+    (".toml", "application/toml"),
+    (".jsonl", "application/jsonl"),
+    (".webp", "image/webp"),
+    (".parquet", "application/vnd.apache.parquet"),
+):
+    _CONTENT_TYPES.add_type(_type, _suffix)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordInput:
+    """A record as a caller describes it."""
+
+    id: UUID | None = None  # None: the server makes one
+    entity_node_id: UUID | None = None
+    memory_type: str = ""
+    subtype: str = ""
+    semantic_purpose: str = ""
+    name: str = ""
+    description: str = ""
+    reasoning: str = ""
+    content_type: str = ""  # empty: guessed from the name
+    metadata_json: str = ""  # empty: {}
+    content_json: str = ""  # inline content as JSON
+    content_text: str = ""  # or as plain text; both empty: no inline content
+    tags: tuple[str, ...] = ()
+    graph_name: str = ""  # empty: "default"
+    agent_bundle_id: str = ""
+    app_id: str = ""
+    expires_at: datetime | None = None  # aware
+    embedding: Embedding | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordFilter:
+    """Which records of an entity; empty sequences filter nothing."""
+
+    entity_node_id: UUID
+    memory_types: Sequence[str] = ()
+    subtypes: Sequence[str] = ()
+    semantic_purposes: Sequence[str] = ()
+    names: Sequence[str] = ()
+    name_prefix: str = ""
+    tags: Sequence[str] = ()  # all of them
+    metadata_contains_json: str = "{}"
+    include_archived: bool = False
+    blobs_only: bool = False
+
+
+# What a mask of UpdateWMRecord may name: the names of the fields are those of the message.
+CHANGEABLE = frozenset(
+    {*_TEXTS, *_PROSE, "entity_node_id", "metadata_json", "content_json", "content_text"}
+    | {"tags", "expires_at", "embedding"}
+)
+# One content: to name either in a mask is to replace it.
+CONTENTS = frozenset({"content_json", "content_text"})
+# What a vector is made of, where callers give none.
+TEXTS_EMBEDDED = frozenset({"name", "description"}) | CONTENTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldChecks:
+    """The checks, with the limits that are settings."""
+
+    metadata_bytes_max: int
+    content_bytes_max: int
+    nesting_max: int  # of any JSON
+    name_chars_max: int
+    type_chars_max: int
+    tags_max: int
+    tag_chars_max: int
+
+    @cached_property
+    def _chars_max(self) -> dict[str, int]:
+        return {
+            "memory_type": _MEMORY_TYPE_CHARS_MAX,
+            "subtype": self.type_chars_max,
+            "semantic_purpose": self.name_chars_max,
+            "name": self.name_chars_max,
+            "content_type": _CONTENT_TYPE_CHARS_MAX,
+            "graph_name": self.type_chars_max,
+            "agent_bundle_id": self.name_chars_max,
+            "app_id": self.name_chars_max,
+        }
+
+    def check(self, said: RecordInput, *, path: str, names: Container[str] = CHANGEABLE) -> None:
+        """Refuse what cannot be stored.
+
+        Args:
+            said: What the caller says.
+            path: Of the record in its request, for the error.
+            names: Fields to look at; others are not used.
+
+        Raises:
+            InvalidArgument: a field is malformed or missing.
+            LimitExceeded: one is too large.
+        """
+        for name, chars_max in self._chars_max.items():
+            if name in names:
+                check_text(f"{path}.{name}", getattr(said, name), chars_max=chars_max, required=name in _REQUIRED)
+        if "content_type" in names and not said.content_type.isprintable():
+            field = f"{path}.content_type"
+            raise InvalidArgument(f"{field} holds a character that is not printable", field=field)
+        for name in _PROSE:
+            if name in names:
+                check_long_text(f"{path}.{name}", getattr(said, name), size_bytes_max=_PROSE_BYTES_MAX)
+        others: dict[str, Callable[[RecordInput, str], None]] = {
+            "metadata_json": self._check_metadata,
+            "content_json": self._check_content,
+            "content_text": self._check_content_text,
+            "tags": self._check_tags,
+            "embedding": _check_embedding,
+        }
+        for name, check in others.items():
+            if name in names:
+                check(said, f"{path}.{name}")
+
+    def check_filter(self, which: RecordFilter) -> None:
+        """Refuse a filter that no record can match, or that costs more than a caller may spend.
+
+        Raises:
+            InvalidArgument: a field is malformed.
+            LimitExceeded: one is too large.
+        """
+        for field, texts, chars_max in (
+            ("memory_types", which.memory_types, self._chars_max["memory_type"]),
+            ("subtypes", which.subtypes, self._chars_max["subtype"]),
+            ("semantic_purposes", which.semantic_purposes, self._chars_max["semantic_purpose"]),
+            ("names", which.names, self._chars_max["name"]),
+            ("name_prefix", (which.name_prefix,), self._chars_max["name"]),
+            ("tags", which.tags, self.tag_chars_max),
+        ):
+            check_count(field, len(texts), FILTER_VALUES_MAX)
+            for text in texts:
+                check_text(field, text, chars_max=chars_max)
+        self._check_object("metadata_contains_json", which.metadata_contains_json)
+
+    def _check_metadata(self, said: RecordInput, field: str) -> None:
+        self._check_object(field, said.metadata_json)
+
+    def _check_content(self, said: RecordInput, field: str) -> None:
+        if said.content_json:
+            parse_json(field, said.content_json, size_bytes_max=self.content_bytes_max, nesting_max=self.nesting_max)
+
+    def _check_content_text(self, said: RecordInput, field: str) -> None:
+        if said.content_text and said.content_json:
+            raise InvalidArgument("give content_json or content_text, not both", field=field)
+        check_long_text(field, said.content_text, size_bytes_max=self.content_bytes_max)
+
+    def _check_object(self, field: str, text: str) -> None:
+        parse_object(field, text, size_bytes_max=self.metadata_bytes_max, nesting_max=self.nesting_max)
+
+    def _check_tags(self, said: RecordInput, field: str) -> None:
+        check_count(field, len(said.tags), self.tags_max)
+        for tag in said.tags:
+            check_text(field, tag, chars_max=self.tag_chars_max, required=True)
+
+
+def content_type_of(said: RecordInput, *, otherwise: str) -> str:
+    """Return the content type: what the caller says, else what the ending of the name tells, else `otherwise`."""
+    return said.content_type or content_type_of_name(said.name) or otherwise
+
+
+def content_type_of_name(name: str) -> str:
+    """Return the content type that the ending of a name tells; empty for one that tells none."""
+    # Only the ending: `guess_type` takes URLs, and would believe what a `data:` URL says of itself.
+    endings = "".join(PurePosixPath(name).suffixes[-2:])
+    guessed, encoding = _CONTENT_TYPES.guess_type(f"name{endings}")
+    return f"application/{encoding}" if encoding else guessed or ""
+
+
+def _check_embedding(said: RecordInput, field: str) -> None:
+    if said.embedding is None:
+        return
+    check_text(f"{field}.model", said.embedding.model, chars_max=128)
+    check_vector(f"{field}.values", said.embedding.values, dimension=EMBEDDING_DIMENSION)

@@ -1,0 +1,159 @@
+"""Composition of the room working memory: opens what only it needs, and returns its servicer and what others use."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from functools import partial
+
+from context_service.blobs.storage import BlobStorage
+from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.retrieval.room import keep_making
+from context_service.retrieval.rules.vectors import VectorMaking
+from context_service.retrieval.store.passages import Passages
+from context_service.settings import Settings
+from context_service.working_memory.api.find import Finders
+from context_service.working_memory.api.records import WorkingMemoryServicer
+from context_service.working_memory.pure.fields import FieldChecks
+from context_service.working_memory.rules.blobs import BlobWriter
+from context_service.working_memory.rules.fetch import RecordReader
+from context_service.working_memory.rules.file_texts import FileTexts
+from context_service.working_memory.rules.lifecycle import LifeCycle
+from context_service.working_memory.rules.manifest import Manifests
+from context_service.working_memory.rules.query import RecordQueries
+from context_service.working_memory.rules.records import WorkingMemory
+from context_service.working_memory.rules.retention import Purges, Retention
+from context_service.working_memory.rules.search import Searches
+from context_service.working_memory.rules.uploads import ResumableUploads
+from context_service.working_memory.store.passages import RecordPassages
+from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
+from context_service.working_memory.store.vectors import RecordVectors
+from context_service.working_memory.upkeep.fsck import Fsck
+from context_service.working_memory.upkeep.move_blobs import Mover
+from context_service.working_memory.upkeep.sweep import Sweeper
+from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
+from service_runtime import background
+from service_runtime.copying import copied
+from service_runtime.postgres import Database
+from service_runtime.server import Service
+
+
+def limits_of(ground: Ground) -> Limits:
+    """Return the limits of tenants: the settings' for all, values of their own for some."""
+    settings = ground.settings
+    return Limits(
+        ground.database,
+        TenantLimits(
+            blob_bytes_max=settings.blob_bytes_max,
+            content_bytes_max=settings.node_data_bytes_max,
+            bytes_max=settings.tenant_bytes_max,
+            records_max=settings.tenant_records_max,
+        ),
+    )
+
+
+async def open_working_memory(
+    ground: Ground, limits: Limits, stack: AsyncExitStack
+) -> tuple[Room[WorkingMemoryServicer], Searches]:
+    """Begin to sweep, to embed, and to read files; and give what searches."""
+    settings, database, embedder, storage = ground.settings, ground.database, ground.embedder, ground.storage
+    if embedder:
+        making = VectorMaking(
+            database,
+            RecordVectors(),
+            embedder,
+            text_chars=settings.embedding_text_chars,
+        )
+        await keep_making(settings, making, stack)
+    sweeper = sweeper_of(settings, database, storage)
+    await stack.enter_async_context(background.keeping(partial(sweeper.keep_sweeping, settings.sweep_interval_s)))
+    record_passages = RecordPassages(ground.passages)
+    file_texts = FileTexts(database, ground.record_texts, record_passages, count=ground.tokens.count)
+    await stack.enter_async_context(background.keeping(file_texts.keep_reading))
+    checks = field_checks_of(settings)
+    writer = BlobWriter(storage, lease_s=settings.upload_lease_s)
+    memory = WorkingMemory(
+        database,
+        records=ground.records,
+        requests=REQUESTS,
+        checks=checks,
+        writer=writer,
+        limits=limits,
+        passages=record_passages,
+        embeds_texts=embedder is not None,
+        queued_max=settings.queued_items_max,
+    )
+    uploads = ResumableUploads(
+        database,
+        requests=REQUESTS,
+        memory=memory,
+        writer=writer,
+        storage=storage,
+        limits=limits,
+        part_bytes_max=settings.upload_part_bytes_max,
+        lease_s=settings.upload_resume_s,
+    )
+    searches = Searches(
+        database,
+        language=settings.search_language,
+        vectors_max=settings.search_vectors_max,
+        passages=ground.passages,
+        embed_text=partial(embedder.embed_text, timeout_s=settings.embedding_question_timeout_s) if embedder else None,
+    )
+    finders = Finders(
+        manifests=Manifests(database, graph=ground.graph, checks=checks, depth_max=settings.traverse_depth_max),
+        queries=RecordQueries(database),
+        searches=searches,
+        names=ground.names,
+    )
+    servicer = WorkingMemoryServicer(
+        memory,
+        RecordReader(records=ground.records, storage=storage, checks=checks),
+        LifeCycle(database, records=ground.records, purges=purges_of(settings, database), log=ground.actions),
+        uploads,
+        finders,
+    )
+    service = Service(
+        full_name="contextkeep.context.v1.WorkingMemory",
+        add=partial(add_WorkingMemoryServicer_to_server, servicer),
+        checks=[ground.schema_ready, storage.check],
+    )
+    return Room(servicer, service), searches
+
+
+def field_checks_of(settings: Settings) -> FieldChecks:
+    """Return the limits of records, as the settings have them."""
+    return copied(
+        FieldChecks, settings, content_bytes_max=settings.node_data_bytes_max, nesting_max=settings.json_nesting_max
+    )
+
+
+def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> Sweeper:
+    """Return what removes from the database and the storage what is due."""
+    return Sweeper(
+        database,
+        requests=REQUESTS,
+        storage=storage,
+        purges=purges_of(settings, database),
+    )
+
+
+def mover_of(settings: Settings, storage: BlobStorage) -> Mover:
+    """Return what moves bytes, and heals them."""
+    return Mover(storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s)
+
+
+def fsck_of(settings: Settings, database: Database, storage: BlobStorage) -> Fsck:
+    """Return what compares rows and stored bytes."""
+    mover = mover_of(settings, storage)
+    return Fsck(database, storage=storage, mover=mover, grace_s=settings.blob_delete_grace_s)
+
+
+def purges_of(settings: Settings, database: Database) -> Purges:
+    """Return what removes archived records for good."""
+    retention = Retention(kept_s=settings.record_retention_s, kept_s_by_type=settings.record_retention_by_type_s)
+    return Purges(
+        database,
+        RecordPassages(Passages(database)),
+        retention=retention,
+        blob_grace_s=settings.blob_delete_grace_s,
+    )

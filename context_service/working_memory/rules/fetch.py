@@ -1,0 +1,251 @@
+"""Reading working memory: records, pages of them, and their contents, inline or blob."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from context_service.blobs.storage import BlobStorage, Download, StoredBlob
+from context_service.working_memory.pure.fields import FieldChecks, RecordFilter
+from context_service.working_memory.store.record_columns import Record
+from context_service.working_memory.store.records import Records
+from contextkeep.errors import (
+    AnswerTooLarge,
+    BlobNotFound,
+    ContextKeepError,
+    InvalidArgument,
+    InvalidPageToken,
+    RecordArchived,
+    RecordHasNoBlob,
+    RecordNotFound,
+)
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.calls import hold_bytes
+from service_runtime.checks import check_between
+
+CONTENT_BYTES_MAX = 3 * 1024 * 1024  # of one answer; the record beside it fits into the fourth MiB
+URL_LIFETIME_S = 900
+URL_LIFETIME_S_MAX = 7 * 24 * 3600  # what all three clouds sign at the most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordName:
+    """How a caller names a record: by its id or by the key of its blob, exactly one of them."""
+
+    record_id: UUID | None = None
+    blob_key: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.record_id is None) == (not self.blob_key):
+            raise InvalidArgument("name the blob by working_memory_id or by blob_key", field="working_memory_id")
+
+    def not_found(self) -> ContextKeepError:
+        """Return the error that says that nothing has this name."""
+        if self.record_id is None:
+            return BlobNotFound("there is no blob with this key")
+        return RecordNotFound(f"there is no record {self.record_id}")
+
+
+class RecordReader:
+    """Reads records and blobs of all tenants; each call acts for its principal.
+
+    Args:
+        records: Their SQL.
+        storage: Where the blobs are.
+        checks: Of what callers say.
+    """
+
+    def __init__(self, *, records: Records, storage: BlobStorage, checks: FieldChecks) -> None:
+        self._records = records
+        self._storage = storage
+        self._checks = checks
+
+    async def fetch(self, record_id: UUID, *, principal: Principal, include_archived: bool) -> Record:
+        """Return a record with its inline content.
+
+        Raises:
+            RecordNotFound: there is none.
+            RecordArchived: it is archived or expired.
+        """
+        record, _ = await self._find(
+            RecordName(record_id=record_id),
+            principal=principal,
+            include_archived=include_archived,
+            with_content=True,
+        )
+        return record
+
+    async def list_records(
+        self, rpc: str, which: RecordFilter, page: pages.PageRequest, *, principal: Principal, with_content: bool
+    ) -> tuple[list[Record], str]:
+        """Return a page of an entity's records, newest first, and the token of the next one, empty at the end.
+
+        Args:
+            rpc: Name of the call, which a page token is bound to.
+            which: The filter.
+            page: Which page.
+            principal: Who asks.
+            with_content: Return inline contents too.
+
+        Raises:
+            InvalidPageToken: the token is of another query.
+            InvalidArgument, LimitExceeded: a filter is malformed.
+        """
+        self._checks.check_filter(which)
+        query = (rpc, principal.tenant_id, *dataclasses.astuple(which))
+        found = await self._records.page(
+            principal,
+            which,
+            behind=_position(pages.decode_token(query, page.token, parts=2)),
+            count_max=pages.page_size(page.size),
+            bytes_max=pages.PAGE_BYTES_MAX,
+            with_content=with_content,
+        )
+        if not found.has_more:
+            return found.records, ""
+        last = found.records[-1]
+        return found.records, pages.encode_token(query, (last.created_at, last.seq))
+
+    async def open_blob(
+        self, name: RecordName, *, principal: Principal, start_bytes: int, length_bytes: int, include_archived: bool
+    ) -> tuple[Record, AsyncGenerator[bytes, None]]:
+        """Return a record and a range of its blob, in checked chunks of up to 1 MiB.
+
+        Args:
+            name: Which.
+            principal: Who reads.
+            start_bytes: The first byte. An empty blob can be read from 0, any other from before its end.
+            length_bytes: 0, or more than there is, reads to the end.
+            include_archived: Archived and expired ones too.
+
+        Raises:
+            RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, RangePastEnd: at once.
+            BlobCorrupted, ProviderNotConfigured, Unavailable: from the chunks.
+            HeldBytesExceeded: from the chunks; too much is held for the caller.
+        """
+        record, stored = await self._find(name, principal=principal, include_archived=include_archived, with_blob=True)
+        if stored is None:
+            raise record_has_no_blob(record)
+        end_bytes = self._storage.end_of_range(stored.size_bytes, start_bytes, length_bytes)
+        return record, self._charged(stored, start_bytes, end_bytes)
+
+    async def _charged(self, stored: StoredBlob, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
+        """Yield a range of a blob, and charge the caller for what is read ahead."""
+        with hold_bytes() as held:
+            held.set(self._storage.reading_bytes(stored.provider, end_bytes - start_bytes))
+            chunks = self._storage.read(stored, start_bytes=start_bytes, end_bytes=end_bytes)
+            async with aclosing(chunks):
+                async for chunk in chunks:
+                    yield chunk
+
+    async def content(self, name: RecordName, *, principal: Principal, include_archived: bool) -> tuple[Record, bytes]:
+        """Return a record and its content, inline or blob; none if it has neither.
+
+        Raises:
+            AnswerTooLarge: the blob does not fit one answer.
+            RecordNotFound, BlobNotFound, RecordArchived, BlobCorrupted, ProviderNotConfigured, Unavailable: see above.
+        """
+        record, stored = await self._find(
+            name, principal=principal, include_archived=include_archived, with_content=True, with_blob=True
+        )
+        if stored is None:
+            inline = record.content_json or record.content_text or ""
+            return dataclasses.replace(record, content_json=None, content_text=None), inline.encode()
+        if stored.size_bytes > CONTENT_BYTES_MAX:
+            raise AnswerTooLarge(
+                f"the blob has {stored.size_bytes} bytes; an answer takes {CONTENT_BYTES_MAX}: use GetBlob",
+                use="GetBlob",
+                size_bytes=stored.size_bytes,
+                size_bytes_max=CONTENT_BYTES_MAX,
+            )
+        content = bytearray()
+        async with aclosing(self._storage.read(stored, start_bytes=0, end_bytes=stored.size_bytes)) as chunks:
+            async for chunk in chunks:
+                content += chunk
+        return record, bytes(content)
+
+    async def download_url(
+        self, name: RecordName, *, principal: Principal, lifetime_s: int, include_archived: bool
+    ) -> tuple[Record, str, datetime]:
+        """Return a record, a URL that gives its blob to whoever has it, and when that ends.
+
+        Args:
+            name: Which.
+            principal: Who asks.
+            lifetime_s: 0: 15 minutes.
+            include_archived: Archived and expired ones too.
+
+        Raises:
+            InvalidArgument: the lifetime is negative, or too long.
+            NoDownloadUrl: the provider, or its credentials, sign none.
+            RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, ProviderNotConfigured, Unavailable: as above.
+        """
+        check_between("lifetime_s", lifetime_s, 0, URL_LIFETIME_S_MAX)
+        record, stored = await self._find(name, principal=principal, include_archived=include_archived, with_blob=True)
+        if stored is None:
+            raise record_has_no_blob(record)
+        expires_at = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=lifetime_s or URL_LIFETIME_S)
+        download = Download(expires_at=expires_at, file_name=record.name, content_type=record.content_type)
+        return record, await self._storage.download_url(stored, download), expires_at
+
+    async def _find(
+        self,
+        name: RecordName,
+        *,
+        principal: Principal,
+        include_archived: bool,
+        with_content: bool = False,
+        with_blob: bool = False,
+    ) -> tuple[Record, StoredBlob | None]:
+        found = await self._records.find(
+            principal,
+            record_id=name.record_id,
+            blob_key=name.blob_key,
+            with_content=with_content,
+            with_blob=with_blob,
+        )
+        if found is None:
+            raise name.not_found()
+        if found[0].is_archived and not include_archived:
+            raise record_archived(found[0])
+        return found
+
+
+def _position(key: list[Any] | None) -> tuple[datetime, int] | None:
+    """Return `created_at` and `seq` of a page token's key: a caller may have made it up."""
+    if key is None:
+        return None
+    try:
+        created_at, seq = datetime.fromisoformat(key[0]), key[1]
+        if created_at.tzinfo is None or type(seq) is not int or not 0 <= seq < 2**63:
+            raise ValueError("not a position")
+    except (TypeError, ValueError):
+        raise InvalidPageToken("page_token is malformed", field="page_token") from None
+    return created_at, seq
+
+
+def record_archived(record: Record) -> RecordArchived:
+    """Return the error that says that a record is archived."""
+    return RecordArchived(f"record {record.id} is archived; read it with include_archived", working_memory_id=record.id)
+
+
+def record_expired(record: Record) -> RecordArchived:
+    """Return the error that says that a record has expired, and what to do."""
+    return RecordArchived(
+        f"record {record.id} has expired: change expires_at with it, or restore it first", working_memory_id=record.id
+    )
+
+
+def record_has_no_blob(record: Record) -> RecordHasNoBlob:
+    """Return the error that says where the content of a record is instead."""
+    return RecordHasNoBlob(
+        f"record {record.id} has no blob; its content, if it has any, is inline: use GetContent",
+        working_memory_id=record.id,
+        use="GetContent",
+    )

@@ -1,0 +1,184 @@
+"""Texts of records that are read behind the write: of files such as PDF, and of what is too long for a column.
+
+Who writes such a record owes it with a row of the outbox, in the same transaction. Of a file that is no text as it is,
+the beginning of what is read stands then where the beginning of a text file stands from the first. And of a record that
+has a node, all of it becomes passages (`record_passages`), in steps, so that nobody waits for long; a step that was
+broken off is done again from the first. The order of locks is that of vectors: the record, then its row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from uuid import UUID
+
+from context_service.retrieval.documents.kinds import BY_CHANCE, Kind, Reason, Unread, kind_of
+from context_service.retrieval.documents.reading import FILE_BYTES_MAX, FileText
+from context_service.retrieval.pure.pieces import NumberedPiece, numbered
+from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
+from context_service.working_memory.rules.record_texts import RecordTexts
+from context_service.working_memory.store.passages import PLACE, RecordPassages
+from context_service.working_memory.store.records import TEXT_TOPIC
+from contextkeep.errors import Unavailable
+from service_runtime import background
+from service_runtime.auth import Principal
+from service_runtime.outbox import Outbox, Owed
+from service_runtime.postgres import Database, Row, Tenant, Transaction
+from service_runtime.tenants import Rounds
+
+_log = logging.getLogger("file_texts")
+
+STEP_S = 1.0  # of a tenant's files, read one after the other; then the next tenant's are read
+READ_AT_ONCE = 2  # tenants
+PASSAGES_OF_STEP = 200  # that are written at once
+PASSAGES_MAX = 100_000  # of a record; two million characters have a tenth of it
+INTERVAL_S = 1.0
+DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after a first failure; then twice as long each time
+ATTEMPTS_MAX = 3  # of what may have failed by chance, on a crowded machine
+
+_READ_BEHIND = frozenset({Kind.HTML, Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})
+
+_LOCK = f"SELECT {PLACE} FROM context.wm_record WHERE tenant_id = %s AND id = %s FOR NO KEY UPDATE"  # noqa: S608
+_NODE = "SELECT entity_node_id FROM context.wm_record WHERE tenant_id = %s AND id = %s"
+_PUT = """
+UPDATE context.wm_record
+SET blob_text = CASE WHEN blob_id IS NOT NULL THEN coalesce(blob_text, %(text)s) END, text_state = 'INDEXED',
+    text_error = '', passage_count = coalesce(passage_count, 0)
+WHERE tenant_id = %(tenant_id)s AND id = %(id)s
+"""
+_TELL = """
+UPDATE context.wm_record
+SET text_error = %(error)s, text_state = CASE WHEN %(failed)s THEN 'FAILED' ELSE text_state END
+WHERE tenant_id = %(tenant_id)s AND id = %(id)s
+"""
+
+
+def owes_text(types: Sequence[str], name: str, *, size_bytes: int, is_inline: bool) -> bool:
+    """Tell whether what a record holds is read behind the write.
+
+    Args:
+        types: Media types that are said of it, the surest first.
+        name: Of the record.
+        size_bytes: Of what it holds.
+        is_inline: That is no file.
+    """
+    kind = None if is_inline else kind_of(types, name)
+    return kind in _READ_BEHIND or ((is_inline or kind is not None) and TEXT_CHARS_MAX < size_bytes <= FILE_BYTES_MAX)
+
+
+class FileTexts:
+    """The worker; any number of replicas may run it at once.
+
+    Args:
+        database: Where records and outbox are.
+        texts: Reads what records hold.
+        passages: Where that is found.
+        count: Counts the tokens of a text.
+    """
+
+    def __init__(
+        self, database: Database, texts: RecordTexts, passages: RecordPassages, *, count: Callable[[str], int]
+    ) -> None:
+        self._database = database
+        self._texts = texts
+        self._passages = passages
+        self._count = count
+        self._outbox = Outbox("context", TEXT_TOPIC)
+        self._rounds = Rounds(database, self._read_some, at_once=READ_AT_ONCE)
+
+    async def keep_reading(self) -> None:
+        """Read what is due, until cancelled."""
+        await background.repeating(self.read_due, interval_s=INTERVAL_S)
+
+    async def read_due(self) -> int:
+        """Read what is due, some of each tenant in turn; return how many files that were.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        return await self._rounds.run()
+
+    async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Read some of what is due of a tenant; return how many files that were, and whether there are more."""
+        return await self._outbox.each_due(tenant, partial(self._read, tenant), for_s=STEP_S)
+
+    async def _read(self, tenant: Tenant, owed: Owed) -> None:
+        """Read one file, and store its text or why there is none."""
+        try:
+            read = await self._texts.content(tenant, owed.subject_id)
+            if isinstance(read, FileText):
+                await self._put(tenant, owed, read)
+                return
+        except Exception as error:
+            is_away = isinstance(error, Unavailable)
+            _log.warning("file not read", extra={"record_id": owed.subject_id}, exc_info=None if is_away else error)
+            detail = error.message if isinstance(error, Unavailable) else "the service's log says more"
+            unread = Unread(reason=Reason.BROKEN, detail=detail[:300])
+            await self._tell(tenant, owed, unread, failed=not is_away and owed.attempts >= ATTEMPTS_MAX)
+            return
+        if isinstance(read, Unread):
+            failed = read.reason not in BY_CHANCE or owed.attempts >= ATTEMPTS_MAX
+            await self._tell(tenant, owed, read, failed=failed)
+            return
+        await tenant.transaction(partial(self._outbox.done, owed=owed))  # the record is gone
+
+    async def _put(self, tenant: Tenant, owed: Owed, read: FileText) -> None:
+        """Write the passages of a text step by step, then its beginning; nothing more if somebody else is at it."""
+        # Within the walls of what is nobody's in particular, as records are.
+        door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
+        node_id = next(
+            (row.entity_node_id for row in await door.query(_NODE, (tenant.tenant_id, owed.subject_id))), None
+        )
+        pieces: Sequence[NumberedPiece] = ()
+        if node_id:
+            cut = partial(numbered, read.text, node_id, count=self._count, pieces_max=PASSAGES_MAX)
+            pieces = await asyncio.to_thread(cut)
+        for first in range(0, max(1, len(pieces)), PASSAGES_OF_STEP):
+            step = pieces[first : first + PASSAGES_OF_STEP]
+            is_last = first + PASSAGES_OF_STEP >= len(pieces)
+
+            async def work(
+                transaction: Transaction,
+                first: int = first,
+                step: Sequence[NumberedPiece] = step,
+                is_last: bool = is_last,
+            ) -> bool:
+                record = await _lock(transaction, owed.subject_id)
+                if not await self._outbox.hold(transaction, owed):
+                    return False
+                if record and record.entity_node_id == node_id and step:
+                    await self._passages.put(transaction, owed.subject_id, record, step, first=first)
+                if is_last:
+                    await transaction.query(_PUT, {**_named(transaction, owed), "text": read.text[:TEXT_CHARS_MAX]})
+                    await self._outbox.done(transaction, owed)
+                return True
+
+            if not await door.transaction(work):
+                return
+
+    async def _tell(self, tenant: Tenant, owed: Owed, unread: Unread, *, failed: bool) -> None:
+        """Let the record say why there is no text, and try again unless it stays so."""
+        error = f"{unread.reason.value}: {unread.detail}"
+
+        async def work(transaction: Transaction) -> None:
+            await _lock(transaction, owed.subject_id)
+            if failed:
+                still_owed = await self._outbox.done(transaction, owed)
+            else:
+                delay_s = min(DELAY_S * 2.0 ** min(owed.attempts - 1, 20), DELAY_S_MAX)
+                still_owed = await self._outbox.postpone(transaction, owed, delay_s=delay_s, error=error)
+            if still_owed:
+                await transaction.query(_TELL, {**_named(transaction, owed), "error": error, "failed": failed})
+
+        await tenant.transaction(work)
+
+
+async def _lock(transaction: Transaction, record_id: UUID) -> Row | None:
+    rows = await transaction.query(_LOCK, (transaction.tenant_id, record_id))
+    return rows[0] if rows else None
+
+
+def _named(transaction: Transaction, owed: Owed) -> dict[str, object]:
+    return {"tenant_id": transaction.tenant_id, "id": owed.subject_id}

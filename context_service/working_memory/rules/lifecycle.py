@@ -1,0 +1,92 @@
+"""The life of a record behind its creation: archived, restored, purged, and what its log says of it.
+
+Archived is hidden, not gone: a caller can bring it back. Purged is gone, but for the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from context_service.working_memory.rules.fetch import RecordName, record_has_no_blob
+from context_service.working_memory.rules.retention import Purges
+from context_service.working_memory.store.actions import Action, ActionLog
+from context_service.working_memory.store.record_columns import Record
+from context_service.working_memory.store.records import Records
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database, Transaction
+
+
+class LifeCycle:
+    """What may be done to a record as a whole; each call acts for its principal."""
+
+    def __init__(self, database: Database, *, records: Records, purges: Purges, log: ActionLog) -> None:
+        self._database = database
+        self._records = records
+        self._purges = purges
+        self._log = log
+
+    async def archive(self, name: RecordName, *, principal: Principal, with_blob: bool = False) -> Record:
+        """Archive a record and return it without its content; again is harmless.
+
+        Args:
+            name: Which.
+            principal: Who does it.
+            with_blob: Only a record that has one.
+
+        Raises:
+            RecordNotFound, BlobNotFound: nothing has this name.
+            RecordHasNoBlob: it has none.
+        """
+        record = await self._find(principal, name)
+        if with_blob and not record.blob_key:
+            raise record_has_no_blob(record)
+        archived = await self._records.archive(principal, record.id)
+        return archived or await self._find(principal, name)  # archived before, or purged meanwhile
+
+    async def restore(self, record_id: UUID, *, principal: Principal) -> Record:
+        """Bring an archived or expired record back and return it without its content; again is harmless.
+
+        Raises:
+            RecordNotFound: there is none.
+        """
+        restored = await self._records.restore(principal, record_id)
+        return restored or await self._find(principal, RecordName(record_id=record_id))
+
+    async def purge(self, record_id: UUID, *, principal: Principal) -> None:
+        """Remove a record for good; again is harmless.
+
+        Raises:
+            RecordNotFound: there never was one.
+        """
+
+        async def work(transaction: Transaction) -> int:
+            return await self._purges.purge(transaction, [record_id], principal=principal.subject, why="deleted")
+
+        purged = await self._database.of(principal).transaction(work)
+        if not purged and not await self._log.was_purged(principal, record_id):
+            raise RecordName(record_id=record_id).not_found()
+
+    async def actions(
+        self, record_id: UUID, page: pages.PageRequest, *, principal: Principal
+    ) -> tuple[Sequence[Action], str]:
+        """Return a page of a record's log, oldest first, and the token of the next one, empty at the end.
+
+        Raises:
+            RecordNotFound: there never was such a record.
+            InvalidPageToken: the token is of another list.
+        """
+        query = ("ListWMRecordActions", principal.tenant_id, record_id)
+        behind_seq = pages.decode_number(query, page.token)
+        size = pages.page_size(page.size)
+        found = await self._log.page(principal, record_id, behind_seq=behind_seq or 0, count_max=size + 1)
+        if not found and behind_seq is None:
+            raise RecordName(record_id=record_id).not_found()
+        return pages.cut(query, found, size, key=lambda action: (action.seq,))
+
+    async def _find(self, principal: Principal, name: RecordName) -> Record:
+        found = await self._records.find(principal, record_id=name.record_id, blob_key=name.blob_key)
+        if found is None:
+            raise name.not_found()
+        return found[0]

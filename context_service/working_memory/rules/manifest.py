@@ -1,0 +1,271 @@
+"""The manifest: what working memory there is below a root node, entity by entity, type by type.
+
+One walk of the graph says which entities there are and where they hang; one statement reads the records of a page of
+them. Nothing of it is stored.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from context_service.kernel.graph import EntityGraph, TreeNode
+from context_service.working_memory.pure.fields import FieldChecks, RecordFilter
+from context_service.working_memory.store.record_columns import SIZE, STORED, Record, record_of
+from context_service.working_memory.store.record_filters import FILTERED, filter_parameters
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, NodeNotFound
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.checks import check_at_most, check_texts
+from service_runtime.postgres import Database, Row, Tenant
+
+EDGE_TYPES = ("Contains", "Owns", "Calls", "Produces", "HasIO", "HAS_CHILD", "HAS_STEP")
+EDGE_TYPES_MAX = 100
+DEPTH_DEFAULT = 3
+RECORDS_DEFAULT = 100
+RECORDS_MAX = 1000
+GROUPS_MAX = 1000  # memory types of one entity
+
+_EDGE_TYPE_CHARS_MAX = 128
+# Of a message: what a group and an entity take beside their texts, and an id on a path.
+_GROUP_BYTES, _ENTITY_BYTES, _STEP_BYTES = 40, 200, 40
+
+# The entities of a page are the first that have records. Their records are ranked by ids and sizes alone; the rows that
+# a page has room for are read behind that. An entity comes whole, but for the first one, whose records are cut where
+# the page is full: what it has of each type is counted all the same. Lookups are lateral, or the planner may hash the
+# whole table.
+_MANIFEST = f"""
+WITH entity AS MATERIALIZED (
+    SELECT e.id, e.bytes, e.place
+    FROM unnest(%(entity_node_ids)s::uuid[], %(entity_bytes)s::int[]) WITH ORDINALITY e (id, bytes, place)
+    CROSS JOIN LATERAL (
+        SELECT FROM context.wm_record r
+        WHERE r.tenant_id = %(tenant_id)s AND r.entity_node_id = e.id AND {FILTERED}
+        LIMIT 1
+    ) one
+    ORDER BY e.place
+    LIMIT %(entities_max)s + 1
+), ranked AS MATERIALIZED (
+    SELECT e.id AS entity_node_id, e.place, e.bytes AS entity_bytes, r.id, r.memory_type, r.size_bytes,
+        row_number() OVER (
+            PARTITION BY e.place, r.memory_type ORDER BY r.created_at DESC, r.seq DESC
+        ) AS rank
+    FROM entity e
+    CROSS JOIN LATERAL (
+        SELECT r.id, r.memory_type, r.size_bytes, r.created_at, r.seq
+        FROM context.wm_record r
+        WHERE r.tenant_id = %(tenant_id)s AND r.entity_node_id = e.id AND {FILTERED}
+        OFFSET 0
+    ) r
+), grouped AS (
+    SELECT entity_node_id, place, entity_bytes, memory_type, count(*) AS record_count, sum(size_bytes) AS size_bytes,
+        row_number() OVER (PARTITION BY place ORDER BY memory_type COLLATE "C") AS number
+    FROM ranked
+    GROUP BY entity_node_id, place, entity_bytes, memory_type
+), listed AS (
+    SELECT g.entity_node_id, g.place, g.number, g.memory_type, g.record_count, g.size_bytes, k.id, k.rank,
+        CASE WHEN coalesce(k.rank, 1) = 1 THEN %(group_bytes)s + octet_length(g.memory_type) ELSE 0 END
+            + CASE WHEN coalesce(k.rank, 1) = 1 AND g.number = 1 THEN g.entity_bytes ELSE 0 END
+            + coalesce(r.bytes, 0) AS bytes
+    FROM grouped g
+    LEFT JOIN ranked k ON k.place = g.place AND k.memory_type = g.memory_type AND k.rank <= %(records_max)s
+    LEFT JOIN LATERAL (
+        SELECT {SIZE} AS bytes
+        FROM context.wm_record r
+        WHERE r.tenant_id = %(tenant_id)s AND r.id = k.id
+        OFFSET 0
+    ) r ON true
+    WHERE g.number <= %(groups_max)s + 1
+), measured AS (
+    SELECT l.*, dense_rank() OVER (ORDER BY l.place) AS entity_number,
+        sum(l.bytes) OVER (ORDER BY l.place) AS bytes_behind_entity,
+        sum(l.bytes) OVER (ORDER BY l.place, l.number, l.rank ROWS UNBOUNDED PRECEDING) AS bytes_so_far
+    FROM listed l
+)
+SELECT (SELECT count(*) FROM entity) AS found, m.entity_node_id AS at_id, m.memory_type AS group_type,
+    m.record_count, m.size_bytes::bigint AS group_size_bytes,
+    r.*
+FROM measured m
+LEFT JOIN LATERAL (
+    SELECT {STORED}
+    FROM context.wm_record r
+    WHERE r.tenant_id = %(tenant_id)s AND r.id = m.id AND m.bytes_so_far <= %(bytes_max)s
+    OFFSET 0
+) r ON true
+WHERE m.entity_number <= %(entities_max)s
+    AND (m.bytes_behind_entity <= %(bytes_max)s OR m.entity_number = 1)
+    AND (coalesce(m.rank, 1) = 1 OR r.id IS NOT NULL)
+ORDER BY m.place, m.number, m.rank
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestQuestion:
+    """Which manifest, and which page of it; the names are those of the request."""
+
+    which: RecordFilter  # its entity is the root
+    edge_types: Sequence[str]  # empty: `EDGE_TYPES`
+    depth_max: int  # 0: the default
+    counts_only: bool
+    records_max: int  # of one entity and memory type; 0: the default
+    page_size: int
+    page_token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestGroup:
+    """An entity's records of one memory type."""
+
+    memory_type: str
+    record_count: int
+    size_bytes: int
+    records: list[Record] = field(default_factory=list)  # newest first; not more than were asked for and fit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestEntity:
+    """An entity that has records, and where it hangs."""
+
+    node: TreeNode
+    path: Sequence[str]  # node ids from the root to this one, both included
+    groups: list[ManifestGroup] = field(default_factory=list)  # by memory type
+
+
+class Manifests:
+    """Reads manifests; each for its principal.
+
+    Args:
+        database: Where the records are.
+        graph: Where the entities are.
+        checks: Of what callers say.
+        depth_max: Of a walk, as the Entity Service has it.
+    """
+
+    def __init__(self, database: Database, *, graph: EntityGraph, checks: FieldChecks, depth_max: int) -> None:
+        self._database = database
+        self._graph = graph
+        self._checks = checks
+        self._depth_max = depth_max
+
+    async def page(self, question: ManifestQuestion, *, principal: Principal) -> tuple[list[ManifestEntity], str]:
+        """Return a page of a manifest, and the token of the next one, empty at the end.
+
+        Raises:
+            InvalidArgument, LimitExceeded: a field is malformed.
+            InvalidPageToken: the token is of another manifest.
+            NodeBudgetExceeded: there are too many entities below the root.
+            AnswerTooLarge: one entity has more memory types than an answer takes.
+            Unavailable: the Entity Service does not answer.
+        """
+        query, edge_types, depth_max, records_max = self._checked(question, principal)
+        key = pages.decode_token(query, question.page_token, parts=3)
+        page_size = pages.page_size(question.page_size)
+        nodes = await self._tree(str(question.which.entity_node_id), edge_types, depth_max)
+        by_id = {node.node_id: node for node in nodes}
+        asked = [node for node in nodes if question.which.include_archived or not node.is_archived]
+        if key is not None:
+            behind = _behind(key)
+            asked = [node for node in asked if _key(node) > behind]
+
+        rows = await self._rows(
+            self._database.of(principal),
+            asked,
+            question.which,
+            entities_max=page_size,
+            records_max=0 if question.counts_only else records_max,
+        )
+        entities = _entities(rows, by_id)
+        if not rows or rows[0].found == len(entities):
+            return entities, ""
+        return entities, pages.encode_token(query, _key(entities[-1].node))
+
+    def _checked(self, question: ManifestQuestion, principal: Principal) -> tuple[Any, Sequence[str], int, int]:
+        """Return what a page token is bound to, the edge types, the depth and the records of a group."""
+        self._checks.check_filter(question.which)
+        edge_types = question.edge_types or EDGE_TYPES
+        check_texts("edge_types", edge_types, count_max=EDGE_TYPES_MAX, chars_max=_EDGE_TYPE_CHARS_MAX)
+        for name in ("depth_max", "records_max"):
+            if getattr(question, name) < 0:
+                raise InvalidArgument(f"{name} is negative", field=name)
+        depth_max = question.depth_max or DEPTH_DEFAULT
+        check_at_most("depth_max", depth_max, self._depth_max)
+        records_max = min(question.records_max or RECORDS_DEFAULT, RECORDS_MAX)
+        which = dataclasses.astuple(question.which)
+        query = ("FetchWMManifest", principal.tenant_id, edge_types, depth_max, *which)
+        return query, edge_types, depth_max, records_max
+
+    async def _tree(self, root_id: str, edge_types: Sequence[str], depth_max: int) -> list[TreeNode]:
+        try:
+            return await self._graph.tree(root_id, edge_types=edge_types, depth_max=depth_max)
+        except NodeNotFound:  # a record may be written before its node
+            return [TreeNode(root_id, 0, 0, "", "", False, 0, "", "")]
+
+    async def _rows(
+        self, tenant: Tenant, nodes: Sequence[TreeNode], which: RecordFilter, *, entities_max: int, records_max: int
+    ) -> list[Row]:
+        parameters = {
+            **filter_parameters(which),
+            "entity_node_ids": [UUID(node.node_id) for node in nodes],
+            "entity_bytes": [_entity_bytes(node) for node in nodes],
+            "entities_max": entities_max,
+            "records_max": records_max,
+            "groups_max": GROUPS_MAX,
+            "group_bytes": _GROUP_BYTES,
+            "bytes_max": pages.PAGE_BYTES_MAX,
+        }
+        return await tenant.query(_MANIFEST, parameters)
+
+
+def _entities(rows: Sequence[Row], by_id: Mapping[str, TreeNode]) -> list[ManifestEntity]:
+    entities: list[ManifestEntity] = []
+    for row in rows:
+        node = by_id[str(row.at_id)]
+        if not entities or entities[-1].node is not node:
+            entities.append(ManifestEntity(node=node, path=_path(node, by_id)))
+        groups = entities[-1].groups
+        if not groups or groups[-1].memory_type != row.group_type:
+            if len(groups) == GROUPS_MAX:
+                raise AnswerTooLarge(
+                    f"entity {node.node_id} has records of more than {GROUPS_MAX} memory types: filter them",
+                    use="QueryWMRecords",
+                    entity_node_id=node.node_id,
+                )
+            groups.append(
+                ManifestGroup(
+                    memory_type=row.group_type, record_count=row.record_count, size_bytes=row.group_size_bytes
+                )
+            )
+        if row.id is not None:
+            groups[-1].records.append(record_of(row))
+    return entities
+
+
+def _entity_bytes(node: TreeNode) -> int:
+    chars = len(node.name) + len(node.type) + len(node.edge_type)
+    return _ENTITY_BYTES + (node.depth + 1) * _STEP_BYTES + 4 * chars
+
+
+def _path(node: TreeNode, by_id: Mapping[str, TreeNode]) -> list[str]:
+    path = [node.node_id]
+    while node.depth:
+        path.append(node.parent_id)
+        if node.parent_id not in by_id:  # deleted while the walk went on
+            break
+        node = by_id[node.parent_id]
+    return path[::-1]
+
+
+def _key(node: TreeNode) -> tuple[int, int, int]:
+    """Return the place of a node in the manifest: the root, then by `created_at`, then `seq`."""
+    return int(node.depth > 0), node.created_at_us, node.seq
+
+
+def _behind(key: list[Any]) -> tuple[int, int, int]:
+    """Return the place of a page token's key: a caller may have made it up."""
+    if any(type(part) is not int for part in key):
+        raise InvalidPageToken("page_token is malformed", field="page_token")
+    rank, created_at_us, seq = key
+    return rank, created_at_us, seq

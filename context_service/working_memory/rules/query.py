@@ -1,0 +1,299 @@
+"""Questions about records without SQL: columns, a condition, groups, an order, a limit.
+
+A question becomes one statement that can only read. Its inner part finds the rows and gives each field that is named
+an alias, so that a group and a column of the same path are the same expression to Postgres; its outer part aggregates,
+orders and cuts. What the caller says is a parameter or a word of the tables here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from context_service.working_memory.store.record_filters import ACTIVE, RECORD_FIELDS
+from contextkeep.errors import AnswerTooLarge, InvalidArgument
+from service_runtime.auth import Principal
+from service_runtime.checks import check_count, check_text
+from service_runtime.conditions import Bindings, Field, FieldType, condition_sql
+from service_runtime.postgres import Database
+
+LIMIT_DEFAULT = 100
+LIMIT_MAX = 1000
+ANSWER_BYTES_MAX = 3 * 1024 * 1024
+COLUMNS_MAX = 50  # of each list
+
+_COLUMN_CHARS_MAX = 1000
+_AGGREGATES = ("avg", "count", "max", "min", "sum")
+_AGGREGATE = re.compile(r"(\w+)\((.*)\)", re.DOTALL)  # a path may have parentheses, but behind its first step
+_ORDERED = frozenset(
+    {FieldType.TEXT, FieldType.NUMBER, FieldType.TIME, FieldType.ID, FieldType.BOOLEAN, FieldType.JSON}
+)
+
+# What is cut is known by its size before it leaves the database. A materialized part is read in its own order. There is
+# one row at least, which says how many were found.
+_ANSWER = """
+WITH answer AS MATERIALIZED (
+    SELECT {values}
+    FROM (
+        SELECT {fields}
+        FROM context.wm_record_of_tenant r
+        WHERE r.tenant_id = %(tenant_id)s AND (%(include_archived)s OR {active}) AND {where}
+    ) s
+    {group_by}
+    ORDER BY {order_by}
+    LIMIT %(limit)s + 1
+), sized AS (
+    SELECT a.*, sum({sizes}) OVER (ROWS UNBOUNDED PRECEDING) AS bytes_so_far FROM answer a
+)
+SELECT (SELECT count(*) FROM answer), z.bytes_so_far, {names}
+FROM (VALUES (1)) one LEFT JOIN sized z ON z.bytes_so_far <= %(bytes_max)s
+LIMIT %(limit)s
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """One key of the order."""
+
+    column: str
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a caller asks; the names are those of the request."""
+
+    select: Sequence[str]
+    where_json: str
+    group_by: Sequence[str]
+    order_by: Sequence[Order]
+    limit: int  # 0: the default
+    include_archived: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Rows as JSON objects, their columns in the order of `select`."""
+
+    rows_json: list[str]
+    has_more: bool  # the limit cut it
+
+
+class RecordQueries:
+    """Answers questions; each for its principal."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def answer(self, question: Question, *, principal: Principal) -> Answer:
+        """Return the rows of an answer.
+
+        Raises:
+            InvalidArgument: the question names what is not there, or asks what a field cannot answer.
+            LimitExceeded: the question is too long.
+            AnswerTooLarge: the rows do not fit one answer.
+        """
+        limit = _limit(question.limit)
+        statement = _Statement(question)
+        parameters = {
+            **statement.bindings.values,
+            "include_archived": question.include_archived,
+            "limit": limit,
+            "bytes_max": ANSWER_BYTES_MAX,
+        }
+        tenant = self._database.of(principal)
+        rows = await tenant.query(statement.sql, parameters, named=False, ad_hoc=True)
+        found, shown = rows[0][0], [row[2:] for row in rows if row[1] is not None]
+        if len(shown) < min(found, limit):
+            raise AnswerTooLarge(
+                f"the rows have more than {ANSWER_BYTES_MAX} bytes: select less, or set a lower limit",
+                use="QueryWMRecords",
+                size_bytes_max=ANSWER_BYTES_MAX,
+            )
+        return Answer(rows_json=[statement.row_json(row) for row in shown], has_more=found > limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """A column of the outer part: a field, or what an aggregate makes of it."""
+
+    name: str  # as the caller wrote it
+    function: str  # empty: the field itself
+    sql: str
+    type: FieldType
+
+
+class _Statement:
+    """The statement of a question.
+
+    Raises:
+        InvalidArgument, LimitExceeded: as `RecordQueries.answer`.
+    """
+
+    def __init__(self, question: Question) -> None:
+        self.bindings = Bindings()
+        self._fields: dict[str, tuple[str, FieldType]] = {}  # by name: expression and type in the inner part
+        for field, names in (
+            ("select", question.select),
+            ("group_by", question.group_by),
+            ("order_by", question.order_by),
+        ):
+            check_count(field, len(names), COLUMNS_MAX)
+        if not question.select:
+            raise InvalidArgument("select names no column", field="select")
+
+        self._select = [self._column(name, f"select[{place}]") for place, name in enumerate(question.select)]
+        if len(set(question.select)) < len(question.select):
+            raise InvalidArgument("select names a column twice", field="select")
+        groups = [self._group(name, f"group_by[{place}]") for place, name in enumerate(question.group_by)]
+        orders = [self._column(key.column, f"order_by[{place}].column") for place, key in enumerate(question.order_by)]
+        grouped = bool(groups) or any(column.function for column in (*self._select, *orders))
+        if grouped:
+            for field, columns in (("select", self._select), ("order_by", orders)):
+                _check_grouped(field, columns, groups)
+
+        keys = [
+            _order_key(column, key.descending, at=f"order_by[{place}].column")
+            for place, (column, key) in enumerate(zip(orders, question.order_by, strict=True))
+        ]
+        if grouped:
+            keys += [group.sql for group in groups]
+        else:
+            keys += ["s.created_at DESC", "s.seq DESC"]
+        where = condition_sql("where_json", question.where_json, RECORD_FIELDS, self.bindings)
+        fields = [f"{sql} AS f{place}" for place, (sql, _) in enumerate(self._fields.values())]
+        names = [f"c{place}" for place in range(len(self._select))]
+        self.sql = _ANSWER.format(
+            values=", ".join(f"{_json(one)} AS {name}" for one, name in zip(self._select, names, strict=True)),
+            fields=", ".join([*fields, "r.created_at", "r.seq"]),
+            active=ACTIVE,
+            where=where,
+            group_by=f"GROUP BY {', '.join(group.sql for group in groups)}" if groups else "",
+            order_by=", ".join(keys) or "(SELECT 1)",
+            sizes=" + ".join(f"coalesce(octet_length(a.{name}), 4)" for name in names),
+            names=", ".join(f"z.{name}" for name in names),
+        )
+
+    def row_json(self, row: Sequence[str | None]) -> str:
+        """Return a row of the statement as a JSON object."""
+        values = zip(self._select, row, strict=True)
+        entries = [f"{_key(column.name)}:{value or 'null'}" for column, value in values]
+        return f"{{{','.join(entries)}}}"
+
+    def _column(self, name: str, at: str) -> _Column:
+        check_text(at, name, chars_max=_COLUMN_CHARS_MAX)
+        if name == "count(*)":
+            return _Column(name=name, function="count", sql="count(*)", type=FieldType.NUMBER)
+        match = _AGGREGATE.fullmatch(name)
+        function, field_name = (match[1], match[2]) if match else ("", name)
+        if function and function not in _AGGREGATES:
+            known = ", ".join(_AGGREGATES)
+            raise InvalidArgument(f"{at}: there is no aggregate {function}; there are {known}", field=at)
+        sql, field_type = self._field(field_name, at)
+        if not function:
+            return _Column(name=name, function="", sql=sql, type=field_type)
+        aggregate = _aggregate(function, sql, field_type)
+        if aggregate is None:
+            raise InvalidArgument(f"{at}: there is no {function} of a {field_type.name.lower()}", field=at)
+        return _Column(
+            name=name,
+            function=function,
+            sql=aggregate,
+            type=FieldType.NUMBER if function in ("avg", "count", "sum") else field_type,
+        )
+
+    def _group(self, name: str, at: str) -> _Column:
+        column = self._column(name, at)
+        if column.function:
+            raise InvalidArgument(f"{at} is an aggregate; groups are made of fields", field=at)
+        return column
+
+    def _field(self, name: str, at: str) -> tuple[str, FieldType]:
+        """Return the alias of a field in the inner part, and what it holds."""
+        if name not in self._fields:
+            found = RECORD_FIELDS.find(name, at=at)
+            if isinstance(found, Field):
+                self._fields[name] = found.sql, found.type
+            else:
+                self._fields[name] = found.sql(self.bindings), FieldType.JSON
+        place = list(self._fields).index(name)
+        return f"s.f{place}", self._fields[name][1]
+
+
+def _aggregate(function: str, sql: str, field_type: FieldType) -> str | None:
+    """Return the aggregate of a field over a group, null where the field is not there; None if there is no such."""
+    numbers = f"CASE jsonb_typeof({sql}) WHEN 'number' THEN {sql}::numeric END"
+    match function, field_type:
+        case "count", FieldType.TEXT:
+            return f"count(nullif({sql}, ''))"
+        case "count", FieldType.TEXTS:
+            return f"count(nullif({sql}, '{{}}'))"
+        case "count", _:
+            return f"count({sql})"
+        case "sum", FieldType.NUMBER:
+            return f"sum({sql})"
+        case "sum", FieldType.JSON:
+            return f"sum({numbers})"
+        case "avg", FieldType.NUMBER:
+            return f"trim_scale(avg({sql}))"
+        case "avg", FieldType.JSON:
+            return f"trim_scale(avg({numbers}))"
+        case "min" | "max", FieldType.NUMBER | FieldType.TIME:
+            return f"{function}({sql})"
+        case "min" | "max", FieldType.TEXT:
+            return f"{function}(nullif({sql}, '') COLLATE \"C\")"
+        case "min" | "max", FieldType.JSON:
+            texts = f"CASE jsonb_typeof({sql}) WHEN 'string' THEN {sql} #>> '{{}}' END COLLATE \"C\""
+            both = [f"to_jsonb({function}({numbers}))", f"to_jsonb({function}({texts}))"]
+            return f"coalesce({', '.join(both if function == 'min' else reversed(both))})"
+    return None
+
+
+def _json(column: _Column) -> str:
+    """Return the expression of a column's value as JSON text."""
+    if column.type is FieldType.JSON:
+        return f"({column.sql})::text"
+    if column.type is FieldType.TIME:
+        shown = f"to_char({column.sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
+        return f"to_json({shown})::text"
+    return f"to_json({column.sql})::text"
+
+
+def _order_key(column: _Column, descending: bool, *, at: str) -> str:
+    """Return what is ordered by: of a path numbers, then texts, then other values; what is not there is last."""
+    if column.type not in _ORDERED:
+        raise InvalidArgument(f"{at}: a {column.type.name.lower()} has no order", field=at)
+    direction = "DESC NULLS LAST" if descending else "ASC NULLS LAST"
+    if column.type is FieldType.TEXT:
+        return f'{column.sql} COLLATE "C" {direction}'
+    if column.type is not FieldType.JSON:
+        return f"{column.sql} {direction}"
+    kind = f"jsonb_typeof({column.sql})"
+    return ", ".join(
+        [
+            f"CASE coalesce({kind}, 'null') WHEN 'number' THEN 0 WHEN 'string' THEN 1 WHEN 'null' THEN 3 ELSE 2 END",
+            f"CASE {kind} WHEN 'number' THEN ({column.sql})::numeric END {direction}",
+            f"(({column.sql}) #>> '{{}}') COLLATE \"C\" {direction}",
+        ]
+    )
+
+
+def _check_grouped(field: str, columns: Sequence[_Column], groups: Sequence[_Column]) -> None:
+    names = {group.name for group in groups}
+    for place, column in enumerate(columns):
+        if not column.function and column.name not in names:
+            at = f"{field}[{place}]"
+            raise InvalidArgument(f"{at} is neither an aggregate nor in group_by", field=at)
+
+
+def _limit(limit: int) -> int:
+    if limit < 0:
+        raise InvalidArgument("limit is negative", field="limit")
+    return min(limit or LIMIT_DEFAULT, LIMIT_MAX)
+
+
+def _key(name: str) -> str:
+    return orjson.dumps(name).decode()

@@ -1,0 +1,82 @@
+"""What a record says as one text: its name, its description and its content, inline or in a file."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from uuid import UUID
+
+from context_service.blobs.storage import BlobStorage, StoredBlob
+from context_service.retrieval.documents.kinds import Reason, Unread, charset_of, kind_of
+from context_service.retrieval.documents.reading import FILE_BYTES_MAX, DocumentReader, FileText, RecordText
+from context_service.retrieval.pure.part_texts import json_text
+from context_service.working_memory.pure.fields import content_type_of_name
+from contextkeep.errors import BlobCorrupted
+from service_runtime.copying import copied
+from service_runtime.documents import beside_the_loop
+from service_runtime.postgres import Row, Tenant
+
+_READ = """
+SELECT r.name, r.description, r.memory_type, r.content_type, r.content::text AS content_json, r.content_text,
+    b.provider, b.key, b.size_bytes, b.crc32c
+FROM context.wm_record r LEFT JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
+WHERE r.tenant_id = %s AND r.id = %s
+"""
+
+
+class RecordTexts:
+    """Reads what records say.
+
+    Args:
+        storage: Where their files are.
+        reader: Reads those.
+    """
+
+    def __init__(self, storage: BlobStorage, reader: DocumentReader) -> None:
+        self._storage = storage
+        self._reader = reader
+
+    async def read(self, tenant: Tenant, record_id: UUID) -> RecordText | None:
+        """Return what a record says; None if there is none.
+
+        Raises:
+            ProviderNotConfigured, Unavailable: what it says is not known.
+        """
+        for row in await tenant.query(_READ, (tenant.tenant_id, record_id)):
+            inline = row.content_json or ""
+            content = await beside_the_loop(len(inline), json_text, inline) if inline else row.content_text or ""
+            of_file = await self._of_file(tenant, row) if row.key else FileText(text="", is_cut=False)
+            unread = of_file if isinstance(of_file, Unread) else None
+            content = content if isinstance(of_file, Unread) else content + of_file.text
+            text = "\n".join(part for part in (row.name, row.description, content) if part)
+            return RecordText(text=text, unread=unread)
+        return None
+
+    async def content(self, tenant: Tenant, record_id: UUID) -> FileText | Unread | None:
+        """Return what a record holds, inline or in its file; None if there is no record.
+
+        Raises:
+            ProviderNotConfigured, Unavailable: what it says is not known.
+        """
+        for row in await tenant.query(_READ, (tenant.tenant_id, record_id)):
+            if row.key:
+                return await self._of_file(tenant, row)
+            inline = row.content_json or ""
+            said = await beside_the_loop(len(inline), json_text, inline) if inline else row.content_text or ""
+            return FileText(text=said.replace("\0", " "), is_cut=False)
+        return None
+
+    async def _of_file(self, tenant: Tenant, row: Row) -> FileText | Unread:
+        types = [row.content_type, content_type_of_name(row.name), row.memory_type]
+        kind = kind_of(types, row.name)
+        if kind is None:
+            said = row.content_type or "this type"
+            return Unread(reason=Reason.UNSUPPORTED, detail=f"files of {said} have no text that is read")
+        if row.size_bytes > FILE_BYTES_MAX:
+            return Unread(reason=Reason.TOO_LARGE, detail=f"it has more than {FILE_BYTES_MAX} bytes")
+        blob = copied(StoredBlob, row, crc32c=bytes(row.crc32c or b""))
+        try:
+            async with aclosing(self._storage.read(blob, start_bytes=0, end_bytes=blob.size_bytes)) as chunks:
+                charset = charset_of(row.content_type)
+                return await self._reader.read(kind, chunks, tenant_id=tenant.tenant_id, charset=charset)
+        except BlobCorrupted as error:
+            return Unread(reason=Reason.BROKEN, detail=error.message)

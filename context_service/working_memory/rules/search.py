@@ -1,0 +1,495 @@
+"""Search: records by their words, by the direction of a vector, or by both.
+
+Words are found by an inverted index and ranked. Vectors are compared one by one, all of a slice: exact. Where the slice
+is too large for that, an index that the operator made finds most of the nearest, or the search is refused. Both answer
+ids in order; two orders are fused by reciprocal ranks; the records are read last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+import orjson
+from pgvector import HalfVector
+
+from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION, Embedding
+from context_service.retrieval.pure.fusion import reciprocal_ranks
+from context_service.retrieval.store.passages import Passages
+from context_service.working_memory.pure.fields import FILTER_VALUES_MAX
+from context_service.working_memory.store.passages import NODE
+from context_service.working_memory.store.record_columns import (
+    CONTENT,
+    READ,
+    SIZE_WITH_CONTENT,
+    STORED,
+    Record,
+    record_of,
+)
+from context_service.working_memory.store.record_filters import ACTIVE, RECORD_FIELDS
+from context_service.working_memory.store.words_in_passages import found_in_passages
+from contextkeep.errors import InvalidArgument, SliceTooLarge
+from service_runtime.auth import Principal
+from service_runtime.checks import check_count, check_text
+from service_runtime.conditions import Bindings, condition_sql
+from service_runtime.copying import copied
+from service_runtime.pages import PAGE_BYTES_MAX
+from service_runtime.postgres import Database, Row, Tenant, Transaction
+from service_runtime.vectors import check_vector
+
+LIMIT_DEFAULT = 10
+LIMIT_MAX = 100
+TEXT_CHARS_MAX = 1000
+ENTITIES_MAX = 1000
+RANKED_MAX = 5_000  # records that have the words
+CANDIDATES = 100  # of each order that is fused
+VECTOR_INDEX = "embedding_hnsw"  # as docs/operations.md has it
+INDEX_EF_SEARCH = 200  # candidates that a step through the index keeps
+INDEX_VISITED_MAX = 100_000  # vectors that it looks at before it gives up
+INDEX_KNOWN_S = 30.0  # for so long its being there, or not, is remembered
+
+SLICE_FILTERS = "entity_node_ids, memory_types, graph_name, agent_bundle_id, app_id"
+
+_PREFIX_CHARS_MIN = 3  # a shorter beginning is that of too many words
+_PREFIX_WORDS_MAX = 10
+_WORD = re.compile(r"[^\W_]+")
+# Its sign, and a phrase or a word. A phrase that does not end goes on to the end.
+_TERM = re.compile(r'(-*)(?:"([^"]*)"?|([^\s"]+))')
+# Signs of a query that means more than its words.
+_OPERATOR = re.compile(r'"|(?:^|\s)-|\bor\b', re.IGNORECASE)
+
+_SCOPE = """(
+    (%(entity_node_ids)s::uuid[] = '{{}}' OR {row}.entity_node_id = ANY (%(entity_node_ids)s::uuid[]))
+    AND (%(memory_types)s::text[] = '{{}}' OR {row}.memory_type = ANY (%(memory_types)s::text[]))
+    AND (%(graph_name)s = '' OR {row}.graph_name = %(graph_name)s)
+    AND (%(agent_bundle_id)s = '' OR {row}.agent_bundle_id = %(agent_bundle_id)s)
+    AND (%(app_id)s = '' OR {row}.app_id = %(app_id)s)
+)"""
+
+# What is asked, known when the statement is planned. Null without a word that counts: joined with the tenant's, a query
+# without words would be all records. The functions are those that made what it is compared with.
+_WORDS = """nullif(
+    context.search_asked(%(language)s::text, %(terms)s::text[], %(are_not)s::boolean[], %(behind_or)s::boolean[]), ''
+)"""
+_NAMES = "nullif(to_tsquery('pg_catalog.simple', %(names)s), ''::tsquery)"
+_TENANT = "quote_literal('tenant ' || %(tenant_id)s::uuid)::tsquery"
+
+# The tenant is one of the words, so the index scan does not meet what other tenants have of them. Of too many matches
+# the newest are ranked, because a rank reads all the words of its record.
+_BY_TEXT = f"""
+WITH matched AS MATERIALIZED (
+    SELECT r.id, r.search, r.name_search
+    FROM context.wm_record_of_tenant r
+    WHERE r.tenant_id = %(tenant_id)s
+        AND (r.search @@ ({_TENANT} && {_WORDS}) OR r.name_search @@ ({_TENANT} && {_NAMES}))
+        AND (%(include_archived)s OR {ACTIVE}) AND {{scope}} AND {{where}}
+    ORDER BY r.created_at DESC, r.seq DESC
+    LIMIT %(ranked_max)s
+)
+SELECT m.id,
+    coalesce(ts_rank(m.search, {_WORDS}, 1), 0) + CASE WHEN m.name_search @@ {_NAMES} THEN 1 ELSE 0 END AS score
+FROM matched m
+ORDER BY score DESC, m.id DESC
+LIMIT %(limit)s
+"""  # noqa: S608
+
+# A number of the index may stand for another word, too: each word is looked for in the texts of the passages, and what
+# they lack the column of their record has. Ranked is the best passage alone, in the forms of the language.
+_BY_PASSAGES = f"""
+SELECT r.id, (SELECT max(ts_rank(words, {_WORDS}, 1)) FROM unnest(p.said) words) AS score
+FROM (
+    SELECT p.source_id, f.asked, array_agg(context.words_of(%(language)s::text, p.text)) AS said
+    FROM json_to_recordset(%(found)s::json) f (node_id uuid, seq bigint, ordinals integer[], asked text[])
+        JOIN context.passage p ON p.tenant_id = %(tenant_id)s AND p.scope_id = f.node_id AND p.scope_kind = '{NODE}'
+            AND p.seq = f.seq AND p.ordinal = ANY (f.ordinals)
+    GROUP BY p.source_id, f.asked
+    OFFSET 0
+) p
+    JOIN context.wm_record_of_tenant r ON r.tenant_id = %(tenant_id)s AND r.id = p.source_id
+WHERE (%(include_archived)s OR {ACTIVE}) AND {{scope}} AND {{where}}
+    AND EXISTS (
+        SELECT FROM unnest(p.said) words, unnest(%(terms)s::text[]) term
+        WHERE words @@ nullif(context.words_asked(%(language)s::text, term), '')
+    )
+    AND NOT EXISTS (
+        SELECT FROM unnest(p.asked) word, nullif(context.words_asked(%(language)s::text, word), '') one
+        WHERE NOT (r.search @@ one OR EXISTS (SELECT FROM unnest(p.said) words WHERE words @@ one))
+    )
+"""  # noqa: S608
+
+# The dimension is no parameter: an index of vectors is of one dimension, and a planner must see that it is this one.
+_SLICE = """
+    e.tenant_id = %(tenant_id)s AND e.owner_kind = 'record' AND e.name = '' AND e.dimension = {dimension}
+        AND (%(include_archived)s OR coalesce(e.hidden_at > now(), true))
+        AND (%(model)s = '' OR e.model = %(model)s)
+"""
+
+# All distances of a slice, and then the nearest: exact. MATERIALIZED, so that no planner takes an index that finds most
+# of them instead. One more than a slice may have says that it is too large.
+BY_VECTOR = """
+WITH slice AS MATERIALIZED (
+    SELECT e.owner_id, e.vector OPERATOR(public.<=>) %(vector)s::public.halfvec AS distance
+    FROM context.embedding_of_tenant e {records}
+    WHERE {slice}
+    LIMIT %(vectors_max)s + 1
+)
+SELECT s.owner_id AS id, 1 - s.distance AS score, (SELECT count(*) FROM slice) AS compared
+FROM slice s
+ORDER BY s.distance, s.owner_id
+LIMIT %(limit)s
+"""
+# Beyond that, by the index that docs/operations.md describes: nearest first, those that the filters leave, until there
+# are enough or it has looked at too many. Without sorting there is no other plan.
+_INDEX = f"context.{VECTOR_INDEX}"
+_HAS_INDEX = "SELECT coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)), false) AS has_index"
+SET_INDEXED = """
+SELECT set_config('enable_sort', 'off', true), set_config('hnsw.iterative_scan', 'strict_order', true),
+    set_config('hnsw.ef_search', %s, true), set_config('hnsw.max_scan_tuples', %s, true),
+    set_config('transaction_read_only', 'on', true)
+"""
+_COUNT = """
+SELECT count(*) AS vectors
+FROM (SELECT FROM context.embedding_of_tenant e {records} WHERE {slice} LIMIT %(vectors_max)s + 1) slice
+"""
+_DISTANCE = f"""(
+    (e.vector::public.halfvec({EMBEDDING_DIMENSION})) OPERATOR(public.<=>)
+        %(vector)s::public.halfvec({EMBEDDING_DIMENSION})
+)"""
+BY_INDEX = f"""
+SELECT e.owner_id AS id, 1 - {_DISTANCE} AS score
+FROM context.embedding_of_tenant e {{records}}
+WHERE {{slice}}
+ORDER BY {_DISTANCE}
+LIMIT %(limit)s
+"""  # noqa: S608
+_RECORDS_OF_VECTORS = """
+    JOIN context.wm_record_of_tenant r ON r.tenant_id = e.tenant_id AND r.id = e.owner_id
+"""
+
+# Cut where the answer is full, behind one record at least.
+_RECORDS = f"""
+SELECT {READ}, content_json, content_text
+FROM (
+    SELECT r.*, found.place, row_number() OVER by_place AS row_place, sum(r.bytes) OVER by_place AS bytes_so_far
+    FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY found (id, place)
+    CROSS JOIN LATERAL (
+        SELECT {STORED}, {CONTENT}, {SIZE_WITH_CONTENT} AS bytes
+        FROM context.wm_record r
+        WHERE r.tenant_id = %(tenant_id)s AND r.id = found.id
+        OFFSET 0
+    ) r
+    WINDOW by_place AS (ORDER BY found.place ROWS UNBOUNDED PRECEDING)
+) r
+WHERE bytes_so_far <= %(bytes_max)s OR row_place = 1
+ORDER BY place
+"""  # noqa: S608 - a constant
+
+
+EmbedText = Callable[[str], Awaitable[Embedding]]
+
+
+class SearchMode(Enum):
+    """What a record is found by."""
+
+    GIVEN = "whatever is given"
+    TEXT = "text"
+    VECTOR = "vector"
+    FUSED = "both"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuestion:
+    """What is looked for, and among which records; the names are those of the request."""
+
+    text: str
+    embedding: Embedding | None
+    mode: SearchMode
+    entity_node_ids: Sequence[UUID]
+    memory_types: Sequence[str]
+    graph_name: str
+    agent_bundle_id: str
+    app_id: str
+    where_json: str
+    include_archived: bool
+    limit: int
+    with_content: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A record by its id, and why it was found."""
+
+    id: UUID
+    score: float
+    text_place: int = 0  # 1: the best; 0: not found by it
+    text_score: float = 0.0
+    vector_place: int = 0
+    similarity: float = 0.0  # cosine, -1 to 1
+    approximate: bool = False  # its place by vector is from an index, which may have missed nearer ones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit:
+    """A record that was found."""
+
+    record: Record
+    found: Found
+
+
+class Searches:
+    """Searches; each for its principal.
+
+    Args:
+        database: Where the records are.
+        language: In whose forms words are found.
+        vectors_max: Vectors that one search may compare with.
+        passages: What records of nodes say beyond what their column holds.
+        embed_text: Makes the vector of a text, where there is an embedder.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        language: str,
+        vectors_max: int,
+        passages: Passages,
+        embed_text: EmbedText | None = None,
+    ) -> None:
+        self._language = language
+        self._embed_text = embed_text
+        self._database = database
+        self._vectors_max = vectors_max
+        self._passages = passages
+        self._has_index = False
+        self._asked_at = -INDEX_KNOWN_S
+
+    async def search(self, question: SearchQuestion, *, principal: Principal) -> list[SearchHit]:
+        """Return the best records, the best first.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the question is malformed.
+            SliceTooLarge: there are too many vectors to compare with.
+            Unavailable: the embedder, or Postgres, does not answer.
+        """
+        mode, limit = _checked(question, has_embedder=self._embed_text is not None)
+        if mode is not SearchMode.TEXT and question.embedding is None:
+            assert self._embed_text is not None
+            question = dataclasses.replace(question, embedding=await self._embed_text(question.text))
+        tenant = self._database.of(principal)
+        places_max = max(limit, CANDIDATES) if mode is SearchMode.FUSED else limit
+        by_text: list[Found] = []
+        by_vector: list[Found] = []
+        if mode is SearchMode.FUSED:
+            async with asyncio.TaskGroup() as both:
+                text_task = both.create_task(self._by_text(tenant, question, places_max, principal))
+                vector_task = both.create_task(self._by_vector(tenant, question, places_max))
+            by_text, by_vector = text_task.result(), vector_task.result()
+        elif mode is SearchMode.TEXT:
+            by_text = await self._by_text(tenant, question, places_max, principal)
+        else:
+            by_vector = await self._by_vector(tenant, question, places_max)
+        found = fused(by_text, by_vector)[:limit] if mode is SearchMode.FUSED else by_text or by_vector
+        records = await self._records(tenant, [one.id for one in found], with_content=question.with_content)
+        return [SearchHit(record=records[one.id], found=one) for one in found if one.id in records]
+
+    async def _by_text(self, tenant: Tenant, question: SearchQuestion, limit: int, principal: Principal) -> list[Found]:
+        bindings = Bindings()
+        where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
+        statement = _BY_TEXT.format(scope=_SCOPE.format(row="r"), where=where)
+        parameters = {
+            **bindings.values,
+            **_scope(tenant, question),
+            "language": self._language,
+            **terms_of(question.text),
+            "names": name_query(question.text),
+            "ranked_max": RANKED_MAX,
+            "limit": limit,
+        }
+        scores = {row.id: row.score for row in await tenant.query(statement, parameters, ad_hoc=True)}
+        for record_id, score in await self._by_passages(principal, question, where, parameters):
+            scores[record_id] = max(score, scores.get(record_id, 0.0))
+        best = sorted(scores.items(), key=lambda one: (one[1], one[0]), reverse=True)[:limit]
+        return [
+            Found(id=record_id, score=score, text_place=place, text_score=score)
+            for place, (record_id, score) in enumerate(best, 1)
+        ]
+
+    async def _by_passages(
+        self, principal: Principal, question: SearchQuestion, where: str, parameters: Mapping[str, Any]
+    ) -> list[tuple[UUID, float]]:
+        """Return records of named nodes that say the words anywhere, each with its score: beyond its column, too."""
+        if _OPERATOR.search(question.text):
+            return []
+        node_ids = question.entity_node_ids
+        found = await found_in_passages(self._passages, principal, node_ids, question.text)
+        if not found:
+            return []
+        statement = _BY_PASSAGES.format(scope=_SCOPE.format(row="r"), where=where)
+        given = orjson.dumps([dataclasses.asdict(one) for one in found]).decode()
+        rows = await self._database.of(principal).query(statement, {**parameters, "found": given}, ad_hoc=True)
+        return [(row.id, row.score) for row in rows]
+
+    async def _by_vector(self, tenant: Tenant, question: SearchQuestion, limit: int) -> list[Found]:
+        assert question.embedding is not None
+        bindings = Bindings()
+        where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
+        parts = {
+            "records": "" if where == "TRUE" else _RECORDS_OF_VECTORS,
+            "slice": slice_sql(where, dimension=len(question.embedding.values)),
+        }
+        parameters = {
+            **bindings.values,
+            **_scope(tenant, question),
+            "vector": HalfVector(list(question.embedding.values)),
+            "model": question.embedding.model,
+            "vectors_max": self._vectors_max,
+            "limit": limit,
+        }
+        if len(question.embedding.values) == EMBEDDING_DIMENSION and await self._indexed(tenant):
+            (counted,) = await tenant.query(_COUNT.format(**parts), parameters, ad_hoc=True)
+            if counted.vectors > self._vectors_max:
+                return await self._by_index(tenant, parts, parameters, min(limit, counted.vectors))
+        rows = await tenant.query(BY_VECTOR.format(**parts), parameters, ad_hoc=True)
+        if rows and rows[0].compared > self._vectors_max:
+            raise self._too_large(rows[0].compared)
+        return _nearest(rows)
+
+    async def _by_index(
+        self, tenant: Tenant, parts: Mapping[str, str], parameters: Mapping[str, Any], count: int
+    ) -> list[Found]:
+        async def read(transaction: Transaction) -> list[Row]:
+            await transaction.query(SET_INDEXED, (str(INDEX_EF_SEARCH), str(INDEX_VISITED_MAX)), named=False)
+            return await transaction.query(BY_INDEX.format(**parts), parameters)
+
+        rows = await tenant.transaction(read)
+        if len(rows) < count:  # it has looked at too many that the filters left out
+            raise self._too_large(self._vectors_max + 1)
+        return _nearest(rows, approximate=True)
+
+    async def _indexed(self, tenant: Tenant) -> bool:
+        """Tell whether the operator has made the index, and it is complete."""
+        if time.monotonic() - self._asked_at >= INDEX_KNOWN_S:
+            (row,) = await tenant.query(_HAS_INDEX, (_INDEX,))
+            self._has_index, self._asked_at = row.has_index, time.monotonic()
+        return self._has_index
+
+    def _too_large(self, count: int) -> SliceTooLarge:
+        return SliceTooLarge(
+            f"more than {self._vectors_max} vectors to compare with: filter by {SLICE_FILTERS} or where_json",
+            limit="vectors",
+            limit_max=self._vectors_max,
+            value=count,
+            filters=f"{SLICE_FILTERS}, where_json",
+        )
+
+    async def _records(self, tenant: Tenant, ids: Sequence[UUID], *, with_content: bool) -> Mapping[UUID, Record]:
+        if not ids:
+            return {}
+        parameters = {"ids": list(ids), "with_content": with_content, "bytes_max": PAGE_BYTES_MAX}
+        rows = await tenant.query(_RECORDS, parameters)
+        return {row.id: record_of(row, with_content=True) for row in rows}
+
+
+def slice_sql(where: str, *, dimension: int = EMBEDDING_DIMENSION) -> str:
+    """Return the condition of the vectors that are compared.
+
+    Args:
+        where: A condition of their records.
+        dimension: Theirs, and the question's.
+    """
+    return f"{_SLICE.format(dimension=dimension)} AND {_SCOPE.format(row='e')} AND {where}"
+
+
+def _nearest(rows: Sequence[Row], *, approximate: bool = False) -> list[Found]:
+    return [
+        Found(id=row.id, score=row.score, vector_place=place, similarity=row.score, approximate=approximate)
+        for place, row in enumerate(rows, 1)
+    ]
+
+
+def fused(by_text: Sequence[Found], by_vector: Sequence[Found]) -> list[Found]:
+    """Return what is in either order, by the sum of its reciprocal ranks; ties by text, then vector."""
+    texts = {one.id: one for one in by_text}
+    vectors = {one.id: one for one in by_vector}
+    nowhere = Found(id=UUID(int=0), score=0.0)
+    both = []
+    for record_id, score in reciprocal_ranks(list(texts), list(vectors)).items():
+        text, vector = texts.get(record_id, nowhere), vectors.get(record_id, nowhere)
+        both.append(
+            copied(Found, vector, id=record_id, score=score, text_place=text.text_place, text_score=text.text_score)
+        )
+    return both
+
+
+def terms_of(text: str) -> dict[str, list[Any]]:
+    """Return what `context.search_asked` is asked: the words and phrases of a text, as a web search means them."""
+    terms: list[str] = []
+    are_not: list[bool] = []
+    behind_or: list[bool] = []
+    is_or = False
+    for minus, phrase, word in _TERM.findall(text):
+        if word.lower() == "or" and not minus and terms:
+            is_or = True
+            continue
+        terms.append(phrase or word)
+        are_not.append(bool(minus))
+        behind_or.append(is_or)
+        is_or = False
+    return {"terms": terms, "are_not": are_not, "behind_or": behind_or}
+
+
+def name_query(text: str) -> str:
+    """Return the query for names of which a word begins with each word of `text`; empty for one that means more."""
+    if _OPERATOR.search(text):
+        return ""
+    words = _WORD.findall(text)[:_PREFIX_WORDS_MAX]
+    return " & ".join(f"'{word}':*" if len(word) >= _PREFIX_CHARS_MIN else f"'{word}'" for word in words)
+
+
+def _checked(question: SearchQuestion, *, has_embedder: bool) -> tuple[SearchMode, int]:
+    """Return the mode and the limit of a question that can be asked."""
+    check_text("text", question.text, chars_max=TEXT_CHARS_MAX)
+    if question.embedding is not None:
+        check_vector("embedding.values", question.embedding.values, dimension=EMBEDDING_DIMENSION)
+        check_text("embedding.model", question.embedding.model, chars_max=128)
+    check_count("entity_node_ids", len(question.entity_node_ids), ENTITIES_MAX)
+    check_count("memory_types", len(question.memory_types), FILTER_VALUES_MAX)
+    for memory_type in question.memory_types:
+        check_text("memory_types", memory_type, chars_max=TEXT_CHARS_MAX)
+    for field in ("graph_name", "agent_bundle_id", "app_id"):
+        check_text(field, getattr(question, field), chars_max=TEXT_CHARS_MAX)
+    if question.limit < 0:
+        raise InvalidArgument("limit is negative", field="limit")
+    return _mode(question, has_embedder=has_embedder), min(question.limit or LIMIT_DEFAULT, LIMIT_MAX)
+
+
+def _mode(question: SearchQuestion, *, has_embedder: bool) -> SearchMode:
+    mode = question.mode
+    has_text, has_vector = bool(question.text.strip()), question.embedding is not None
+    if mode is SearchMode.GIVEN:
+        mode = SearchMode.FUSED if has_text and has_vector else SearchMode.VECTOR if has_vector else SearchMode.TEXT
+    if mode is not SearchMode.VECTOR and not has_text:
+        raise InvalidArgument("text is required", field="text")
+    if mode is not SearchMode.TEXT and not has_vector and not (has_embedder and has_text):
+        raise InvalidArgument("embedding is required", field="embedding")
+    return mode
+
+
+def _scope(tenant: Tenant, question: SearchQuestion) -> dict[str, Any]:
+    return {
+        "tenant_id": tenant.tenant_id,
+        "entity_node_ids": list(question.entity_node_ids),
+        "memory_types": list(question.memory_types),
+        "graph_name": question.graph_name,
+        "agent_bundle_id": question.agent_bundle_id,
+        "app_id": question.app_id,
+        "include_archived": question.include_archived,
+    }

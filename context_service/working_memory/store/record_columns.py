@@ -1,0 +1,110 @@
+"""A record as it is stored: the columns that it is read from, and what its row counts as in a page.
+
+Statements name the columns by these constants, so that a column more is one line here, and none of them forgets it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from context_service.working_memory.store.record_filters import ACTIVE
+from service_runtime.copying import copied
+from service_runtime.postgres import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One item of working memory, as it is stored."""
+
+    id: UUID
+    entity_node_id: UUID | None
+    context_id: UUID | None = None
+    memory_type: str
+    subtype: str
+    semantic_purpose: str
+    name: str
+    description: str
+    reasoning: str
+    content_type: str
+    metadata_json: str
+    content_json: str | None = None  # inline JSON; None: there is none, or it was not asked for
+    content_text: str | None = None  # inline text; likewise
+    provider: str = ""
+    blob_key: str = ""  # the public one; empty without a blob
+    size_bytes: int = 0
+    sha256: bytes = b""
+    tags: tuple[str, ...]
+    graph_name: str
+    agent_bundle_id: str
+    app_id: str
+    created_by: str
+    owner_user_id: str
+    agent_id: str
+    is_archived: bool = False  # archived, or past `expires_at`
+    expires_at: datetime | None
+    created_at: datetime  # aware, UTC
+    updated_at: datetime
+    version: int = 1
+    index_state: str = "NONE"
+    index_error: str = ""
+    text_state: str = "NONE"  # of its file, whose text is read behind the upload
+    text_error: str = ""
+    seq: int = 0  # order of writing among equal times
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+
+
+_CONTENTS = ("content_json", "content_text")
+_NAMES = tuple(field.name for field in dataclasses.fields(Record) if field.name not in _CONTENTS)
+
+
+def stored(*, is_archived: str = f"NOT {ACTIVE}") -> str:
+    """Return the columns of a row `r` of `wm_record`, by the names of `Record`, without its content.
+
+    Args:
+        is_archived: What that is of.
+    """
+    computed = {"metadata_json": "r.metadata::text", "imported_json": "r.imported::text", "is_archived": is_archived}
+    return ", ".join(f"{computed[name]} AS {name}" if name in computed else f"r.{name}" for name in _NAMES)
+
+
+STORED = stored()
+# The same columns, of what has them by their names already.
+READ = ", ".join(_NAMES)
+# The content of a row `r`, where the parameter `with_content` asks for it.
+CONTENT = """
+    CASE WHEN %(with_content)s THEN r.content::text END AS content_json,
+    CASE WHEN %(with_content)s AND r.content IS NULL THEN r.content_text END AS content_text
+"""
+# The bytes that a row `r` counts as in a page: its texts, and so much for all the rest of its message.
+_REST_BYTES = 600
+_TEXTS = (
+    "memory_type", "subtype", "semantic_purpose", "name", "description", "reasoning", "content_type", "graph_name",
+    "agent_bundle_id", "app_id",
+)  # fmt: skip
+SIZE = " + ".join(
+    [
+        str(_REST_BYTES),
+        "octet_length(r.metadata::text)",
+        "octet_length(array_to_string(r.tags, ''))",
+        *(f"octet_length(r.{name})" for name in _TEXTS),
+    ]
+)
+SIZE_WITH_CONTENT = f"{SIZE} + CASE WHEN %(with_content)s AND r.blob_id IS NULL THEN r.size_bytes ELSE 0 END"
+
+
+def record_of(row: Row, *, with_content: bool = False) -> Record:
+    """Return the record of a row that has its columns by name; those of its content are read if it has them."""
+    return copied(
+        Record,
+        row,
+        content_json=row.content_json if with_content else None,
+        content_text=row.content_text if with_content else None,
+        blob_key=row.blob_key or "",
+        sha256=bytes(row.sha256 or b""),
+        expires_at=row.expires_at and row.expires_at.astimezone(UTC),
+        created_at=row.created_at.astimezone(UTC),
+        updated_at=row.updated_at.astimezone(UTC),
+    )

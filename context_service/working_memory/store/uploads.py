@@ -1,0 +1,225 @@
+"""The SQL of resumable uploads: the upload, and its parts, which are blobs in the state `part`.
+
+The row of the upload is the lock: what adds a part, puts the parts together or gives the upload up takes it first, and
+looks at the parts in its next statement, which sees what was committed while it waited.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from context_service.blobs.storage import Declared, Digest, StoredBlob
+from context_service.kernel.llm.embeddings import Embedding
+from context_service.working_memory.pure.fields import RecordInput
+from contextkeep.errors import Aborted, UploadNotFound
+from service_runtime.copying import copied
+from service_runtime.postgres import Tenant, Transaction
+
+_START_UPLOAD = """
+INSERT INTO context.upload (tenant_id, id, due_at, size_bytes, sha256, record) VALUES (%s, %s, now() + %s, %s, %s, %s)
+RETURNING due_at
+"""
+
+_FIND_UPLOAD = """
+SELECT u.size_bytes, u.sha256, u.due_at, u.record, coalesce(p.offset_bytes + p.size_bytes, 0) AS offset_bytes,
+    coalesce(p.number, 0) AS parts
+FROM context.upload u LEFT JOIN LATERAL (
+    SELECT l.offset_bytes, l.size_bytes, l.number FROM context.upload_part l
+    WHERE l.tenant_id = u.tenant_id AND l.upload_id = u.id
+    ORDER BY l.offset_bytes DESC LIMIT 1
+) p ON true
+WHERE u.tenant_id = %s AND u.id = %s
+"""
+
+_RENEW_UPLOAD = """
+UPDATE context.upload SET due_at = now() + %s WHERE tenant_id = %s AND id = %s RETURNING id
+"""
+
+_LOCK_UPLOAD = "SELECT id FROM context.upload WHERE tenant_id = %s AND id = %s FOR UPDATE"
+
+_LIST_PARTS = """
+SELECT b.provider, b.key, p.size_bytes, b.crc32c
+FROM context.upload_part p JOIN context.blob b ON b.tenant_id = p.tenant_id AND b.id = p.blob_id
+WHERE p.tenant_id = %s AND p.upload_id = %s
+ORDER BY p.offset_bytes
+"""
+
+# A blob that a sweeper has taken is not `writing` any more: then there is no part.
+_ADD_PART = """
+WITH kept AS (
+    UPDATE context.blob SET state = 'part', due_at = NULL, size_bytes = %(size_bytes)s, sha256 = %(sha256)s,
+        crc32c = %(crc32c)s
+    WHERE tenant_id = %(tenant_id)s AND id = %(blob_id)s AND state = 'writing'
+    RETURNING id
+), renewed AS (
+    UPDATE context.upload SET due_at = now() + %(lease)s
+    WHERE tenant_id = %(tenant_id)s AND id = %(upload_id)s AND EXISTS (SELECT FROM kept)
+    RETURNING due_at
+), added AS (
+    INSERT INTO context.upload_part (tenant_id, upload_id, blob_id, offset_bytes, size_bytes, number)
+    SELECT %(tenant_id)s, %(upload_id)s, id, %(offset_bytes)s, %(size_bytes)s, %(number)s FROM kept
+)
+SELECT due_at FROM renewed
+"""
+
+_REMOVE_UPLOAD = """
+WITH parts AS (
+    DELETE FROM context.upload_part WHERE tenant_id = %(tenant_id)s AND upload_id = %(id)s
+    RETURNING blob_id, size_bytes
+), blobs AS (
+    UPDATE context.blob b SET state = 'deleting', due_at = now() FROM parts p
+    WHERE b.tenant_id = %(tenant_id)s AND b.id = p.blob_id
+), gone AS (
+    DELETE FROM context.upload WHERE tenant_id = %(tenant_id)s AND id = %(id)s
+)
+SELECT coalesce(sum(size_bytes), 0)::bigint AS size_bytes FROM parts
+"""
+
+# Behind a part that was added meanwhile an upload is not due any more, and Postgres looks again.
+_GIVE_UP_UPLOADS = """
+WITH due AS (
+    SELECT id FROM context.upload WHERE tenant_id = %(tenant_id)s AND due_at <= now()
+    ORDER BY due_at LIMIT %(count_max)s
+    FOR UPDATE SKIP LOCKED
+), parts AS (
+    DELETE FROM context.upload_part p USING due WHERE p.tenant_id = %(tenant_id)s AND p.upload_id = due.id
+    RETURNING p.blob_id
+), blobs AS (
+    UPDATE context.blob b SET state = 'deleting', due_at = now() FROM parts p
+    WHERE b.tenant_id = %(tenant_id)s AND b.id = p.blob_id
+), gone AS (
+    DELETE FROM context.upload u USING due WHERE u.tenant_id = %(tenant_id)s AND u.id = due.id
+)
+SELECT id FROM due
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenUpload:
+    """An upload that is not finished."""
+
+    id: UUID
+    said: RecordInput
+    declared: Declared
+    offset_bytes: int  # the end of its last part
+    parts: int
+    due_at: datetime  # aware, UTC
+
+
+async def start(
+    transaction: Transaction, upload_id: UUID, said: RecordInput, declared: Declared, *, lease_s: float
+) -> datetime:
+    """Insert an upload without parts, and return until when it may rest."""
+    lease = timedelta(seconds=lease_s)
+    record = Jsonb(_json_of(said))
+    parameters = (transaction.tenant_id, upload_id, lease, declared.size_bytes, declared.sha256, record)
+    (row,) = await transaction.query(_START_UPLOAD, parameters)
+    due_at: datetime = row.due_at.astimezone(UTC)
+    return due_at
+
+
+async def find(door: Tenant | Transaction, upload_id: UUID) -> OpenUpload | None:
+    """Return an upload; None if there is none."""
+    for row in await door.query(_FIND_UPLOAD, (door.tenant_id, upload_id)):
+        return OpenUpload(
+            id=upload_id,
+            said=_input_of(row.record),
+            declared=Declared(size_bytes=row.size_bytes, sha256=None if row.sha256 is None else bytes(row.sha256)),
+            offset_bytes=row.offset_bytes,
+            parts=row.parts,
+            due_at=row.due_at.astimezone(UTC),
+        )
+    return None
+
+
+async def lock(transaction: Transaction, upload_id: UUID) -> bool:
+    """Lock an upload until the transaction ends; False if there is none."""
+    return bool(await transaction.query(_LOCK_UPLOAD, (transaction.tenant_id, upload_id)))
+
+
+async def renew(tenant: Tenant, upload_id: UUID, *, lease_s: float) -> bool:
+    """Say that somebody is at an upload; False if there is none."""
+    return bool(await tenant.query(_RENEW_UPLOAD, (timedelta(seconds=lease_s), tenant.tenant_id, upload_id)))
+
+
+async def parts(transaction: Transaction, upload_id: UUID) -> Sequence[StoredBlob]:
+    """Return where the parts of a locked upload are, in their order."""
+    return [
+        copied(StoredBlob, row, crc32c=bytes(row.crc32c))
+        for row in await transaction.query(_LIST_PARTS, (transaction.tenant_id, upload_id))
+    ]
+
+
+async def add_part(
+    transaction: Transaction, upload: OpenUpload, blob_id: UUID, digest: Digest, *, lease_s: float
+) -> datetime | None:
+    """Make a written blob the next part of a locked upload, and renew it; return when it is due.
+
+    Returns:
+        None if a sweeper took the blob, because its writer had been silent for too long.
+    """
+    parameters = {
+        "upload_id": upload.id,
+        "blob_id": blob_id,
+        "offset_bytes": upload.offset_bytes,
+        "number": upload.parts + 1,
+        "size_bytes": digest.size_bytes,
+        "sha256": digest.sha256,
+        "crc32c": digest.crc32c,
+        "lease": timedelta(seconds=lease_s),
+    }
+    for row in await transaction.query(_ADD_PART, parameters):
+        due_at: datetime = row.due_at.astimezone(UTC)
+        return due_at
+    return None
+
+
+async def end(transaction: Transaction, upload: OpenUpload) -> None:
+    """Remove an upload whose parts were put together, and hand them to the sweeper.
+
+    Raises:
+        UploadNotFound: it has ended before.
+        Aborted: a part was added to it meanwhile.
+    """
+    if not await lock(transaction, upload.id):
+        raise upload_not_found(upload.id)
+    (row,) = await transaction.query(_REMOVE_UPLOAD, {"id": upload.id})
+    if row.size_bytes != upload.offset_bytes:
+        raise Aborted("a part was added while the upload was put together; try again", upload_id=upload.id)
+
+
+async def give_up_due(tenant: Tenant, *, count_max: int) -> int:
+    """Remove up to `count_max` uploads whose time is up, hand their parts over, and return how many those were."""
+    return len(await tenant.query(_GIVE_UP_UPLOADS, {"count_max": count_max}))
+
+
+def upload_not_found(upload_id: UUID) -> UploadNotFound:
+    """Return the error that says that there is no such upload, or none any more."""
+    return UploadNotFound(f"there is no upload {upload_id}")
+
+
+def _json_of(said: RecordInput) -> dict[str, Any]:
+    values = dataclasses.asdict(said)
+    del values["content_text"]  # an upload has none, and a replica of the version before knows none
+    for name in ("id", "entity_node_id"):
+        values[name] = values[name] and str(values[name])
+    values["expires_at"] = said.expires_at and said.expires_at.isoformat()
+    return values
+
+
+def _input_of(values: dict[str, Any]) -> RecordInput:
+    values = dict(values)
+    for name in ("id", "entity_node_id"):
+        values[name] = values[name] and UUID(values[name])
+    values["expires_at"] = values["expires_at"] and datetime.fromisoformat(values["expires_at"])
+    values["tags"] = tuple(values["tags"])
+    if embedding := values["embedding"]:
+        values["embedding"] = Embedding(values=tuple(embedding["values"]), model=embedding["model"])
+    return RecordInput(**values)

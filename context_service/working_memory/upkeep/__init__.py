@@ -1,0 +1,1 @@
+"""What operators and the sweeper do to stored records and blobs."""

@@ -1,0 +1,223 @@
+"""Blobs from one provider to another, while the services run.
+
+A blob is read with its checksums, written under a new key, and then one transaction points its records to the new one
+and lets the old one go after its grace time, so that a read that is under way still finds its bytes. What is done is
+done: a run that was broken off is simply started again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
+
+from context_service.blobs.storage import BlobStorage, Declared
+from context_service.working_memory.rules.blobs import BlobWriter, upload_expired
+from context_service.working_memory.store import blobs as blob_rows
+from context_service.working_memory.store import stored_blobs
+from context_service.working_memory.store.stored_blobs import BlobCount, BlobRow
+from contextkeep.errors import Aborted, BlobCorrupted, ChecksumMismatch, InvalidArgument, SizeMismatch, Unavailable
+from service_runtime.postgres import Database, Tenant, Transaction
+
+_T = TypeVar("_T")
+
+_log = logging.getLogger("moving")
+
+OPERATOR = "operator"  # the principal of what is done from the command line
+GRACE_S_MIN = 3600.0  # of a moved blob, however short the setting: for reads that are under way
+_AT_ONCE = 4
+_ATTEMPTS = 5
+_PAUSE_S = 2.0  # between two attempts, more with each
+
+DAMAGED = (BlobCorrupted, ChecksumMismatch, SizeMismatch)  # what a read says of bytes that are not those of the row
+
+
+@dataclass(slots=True, kw_only=True)
+class Copied:
+    """What a copy did so far."""
+
+    to_do: BlobCount
+    blobs: int = 0  # that are there now
+    size_bytes: int = 0  # of them
+    records: int = 0  # that point there now
+    blobs_shared: int = 0  # of the blobs: their content was there already
+    blobs_gone: int = 0  # purged while the copy ran
+    blobs_damaged: int = 0  # left where they are: `fsck` says more
+    databases_away: tuple[str, ...] = ()  # that do not answer: the blobs of who lives there stay
+
+
+Progress = Callable[[Copied], None]
+
+
+class Mover:
+    """Moves the records of a blob to another blob of the same content.
+
+    Args:
+        storage: Where the bytes are.
+        lease_s: Of a blob that is being written.
+        grace_s: How long the bytes of a moved blob stay.
+    """
+
+    def __init__(self, storage: BlobStorage, *, lease_s: float, grace_s: float) -> None:
+        self._storage = storage
+        self._lease_s = lease_s
+        self._grace_s = max(grace_s, GRACE_S_MIN)
+
+    async def share(self, tenant: Tenant, blob: BlobRow, *, provider: str, details: dict[str, str]) -> int | None:
+        """Point the records of a blob to another one of its content, if there is one with the provider.
+
+        Returns:
+            How many records; None if there is no other blob, or this one is not live any more.
+        """
+
+        async def work(transaction: Transaction) -> int | None:
+            if not await stored_blobs.lock(transaction, blob.id):
+                return None
+            other = await stored_blobs.hold_same_content(transaction, blob, provider=provider)
+            return None if other is None else await self._move(transaction, blob.id, other, provider, details)
+
+        return await tenant.transaction(work)
+
+    async def copy(
+        self, tenant: Tenant, blob: BlobRow, source: BlobRow, *, provider: str, details: dict[str, str]
+    ) -> int | None:
+        """Write the bytes of `source` anew and point the records of `blob` to them.
+
+        Args:
+            tenant: Whose.
+            blob: What the records point to now.
+            source: A blob of the same content, such as `blob` itself.
+            provider: Where the new one goes.
+            details: For the log of the records.
+
+        Returns:
+            How many records; None if the blob is not live any more, and nothing was stored.
+
+        Raises:
+            BlobCorrupted, ChecksumMismatch, SizeMismatch: the source is damaged.
+            StorageFull, Unavailable, ProviderNotConfigured: of either provider.
+        """
+        writer = BlobWriter(self._storage.towards(provider), lease_s=self._lease_s)
+        declared = Declared(size_bytes=blob.size_bytes, sha256=blob.sha256)
+        async with (
+            aclosing(self._storage.read(source.stored(), start_bytes=0, end_bytes=source.size_bytes)) as chunks,
+            writer.written(tenant, chunks, declared=declared) as written,
+        ):
+
+            async def work(transaction: Transaction) -> int | None:
+                if not await stored_blobs.lock(transaction, blob.id):
+                    await blob_rows.give_up(transaction, written.id)
+                    return None
+                new_id = await blob_rows.publish(transaction, written.id, provider=provider, digest=written.digest)
+                if new_id is None:
+                    raise upload_expired()
+                return await self._move(transaction, blob.id, new_id, provider, details)
+
+            return await blob_rows.publishing(tenant, work)
+
+    async def _move(
+        self, transaction: Transaction, from_id: UUID, to_id: UUID, provider: str, details: dict[str, str]
+    ) -> int:
+        return await stored_blobs.move_records(
+            transaction,
+            from_id,
+            to_id,
+            provider=provider,
+            principal=OPERATOR,
+            details=details,
+            grace_s=self._grace_s,
+        )
+
+
+class ProviderCopy:
+    """Copies everything of one provider to another, of all tenants."""
+
+    def __init__(self, database: Database, *, storage: BlobStorage, mover: Mover) -> None:
+        self._database = database
+        self._storage = storage
+        self._mover = mover
+
+    async def run(self, source: str, target: str, *, dry_run: bool, on_progress: Progress) -> Copied:
+        """Copy, and return what was done; nothing with `dry_run`, but what there is to do is counted.
+
+        Raises:
+            InvalidArgument: the two are one.
+            ProviderNotConfigured: one of them is not configured.
+            StorageFull, Unavailable: so far and no further; started again, it goes on there.
+        """
+        if source == target:
+            raise InvalidArgument(f"both ends of the copy are {source}", field="to")
+        for provider in (source, target):
+            await self._storage.check(provider)
+        tenants = await self._database.tenants(reachable=True)
+        to_do = BlobCount()
+        for tenant in tenants:
+            to_do += await stored_blobs.count(tenant, provider=source)
+        done = Copied(to_do=to_do, databases_away=self._database.away)
+        on_progress(done)
+        if dry_run:
+            return done
+        for tenant in tenants:
+
+            async def one(blob: BlobRow, tenant: Tenant = tenant) -> None:
+                await self._copy_one(tenant, blob, target, done)
+                on_progress(done)
+
+            await for_each(stored_blobs.rows(tenant, provider=source), one, at_once=_AT_ONCE)
+        return done
+
+    async def _copy_one(self, tenant: Tenant, blob: BlobRow, target: str, done: Copied) -> None:
+        details = {"from": blob.provider, "to": target}
+        try:
+            records = await self._mover.share(tenant, blob, provider=target, details=details)
+            done.blobs_shared += records is not None
+            if records is None:
+                records = await _patiently(
+                    lambda: self._mover.copy(tenant, blob, blob, provider=target, details=details)
+                )
+        except DAMAGED as error:
+            _log.error("blob not copied: it is damaged", extra={"blob_id": blob.id, "error": str(error)})
+            done.blobs_damaged += 1
+            return
+        if records is None:
+            done.blobs_gone += 1
+            return
+        done.blobs += 1
+        done.size_bytes += blob.size_bytes
+        done.records += records
+
+
+async def for_each(
+    items: AsyncGenerator[_T, None], work: Callable[[_T], Coroutine[Any, Any, None]], *, at_once: int
+) -> None:
+    """Do the work for each item, several at once; the first error ends it all and comes out."""
+    running: set[asyncio.Task[None]] = set()
+    try:
+        async with aclosing(items):
+            async for item in items:
+                running.add(asyncio.create_task(work(item)))
+                if len(running) == at_once:
+                    done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                    for task in done:
+                        task.result()
+        for task in running:
+            await task
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _patiently(work: Callable[[], Awaitable[int | None]]) -> int | None:
+    """Retry after an outage of seconds, or while others write the same content: neither may end a copy of hours."""
+    for attempt in range(1, _ATTEMPTS):
+        try:
+            return await work()
+        except (Aborted, Unavailable) as error:
+            _log.warning("trying again", extra={"attempt": attempt, "error": str(error)})
+            await asyncio.sleep(_PAUSE_S * attempt)
+    return await work()

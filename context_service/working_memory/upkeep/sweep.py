@@ -1,0 +1,148 @@
+"""The sweeper: purges records whose retention is over, removes bytes that nobody may read, forgets old request ids.
+
+It works from rows alone, so one pass is enough and any number of replicas may sweep at once: a row is claimed, the
+bytes go, then the row. If a sweeper dies in between, another takes the row when its lease is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from context_service.blobs.storage import BlobStorage
+from context_service.working_memory.rules.retention import Purges
+from context_service.working_memory.store import blobs as blob_rows
+from context_service.working_memory.store import uploads as upload_rows
+from context_service.working_memory.store.blobs import DueBlob
+from contextkeep.errors import ContextKeepError
+from service_runtime import background
+from service_runtime.long_work import Pause
+from service_runtime.postgres import Database, Tenant
+from service_runtime.requests import Requests
+from service_runtime.tenants import Rounds
+
+_log = logging.getLogger("sweep")
+
+LEASE_S = 30.0  # of a claimed row; bytes that take longer are removed by two, which harms nothing
+_BATCH = 100
+_DELETES_MAX = 8  # at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What a pass did."""
+
+    records_purged: int = 0  # their retention was over
+    uploads_given_up: int = 0  # resumable ones without a new part for too long
+    blobs_removed: int = 0
+    uploads_abandoned: int = 0  # of the blobs: uploads that were never finished
+    blobs_failed: int = 0  # bytes that could not be removed; they are tried again
+    databases_away: tuple[str, ...] = ()  # that do not answer: nothing was looked for there
+
+    def __add__(self, other: Swept) -> Swept:
+        return Swept(
+            records_purged=self.records_purged + other.records_purged,
+            uploads_given_up=self.uploads_given_up + other.uploads_given_up,
+            blobs_removed=self.blobs_removed + other.blobs_removed,
+            uploads_abandoned=self.uploads_abandoned + other.uploads_abandoned,
+            blobs_failed=self.blobs_failed + other.blobs_failed,
+            databases_away=self.databases_away or other.databases_away,
+        )
+
+
+class Sweeper:
+    """Sweeps all tenants, a batch of each in turn."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        requests: Requests,
+        storage: BlobStorage,
+        purges: Purges,
+    ) -> None:
+        self._database = database
+        self._requests = requests
+        self._storage = storage
+        self._purges = purges
+
+    async def sweep(self, on_progress: Callable[[Swept], None] = lambda _: None) -> Swept:
+        """Do one pass.
+
+        Args:
+            on_progress: Is called after each step of a tenant with all that was done so far.
+
+        Raises:
+            Unavailable: Postgres does not answer. A backend that does not is counted, not raised.
+        """
+        swept = Swept()
+
+        async def sweep_some(tenant: Tenant) -> tuple[int, bool]:
+            nonlocal swept
+            removed, more = await self._sweep_some(tenant)
+            swept += removed
+            on_progress(swept)
+            return int(removed != Swept()), more
+
+        await Rounds(self._database, sweep_some).run()
+        if swept != Swept():
+            _log.info("swept", extra=dataclasses.asdict(swept))
+        return dataclasses.replace(swept, databases_away=self._database.away)
+
+    async def keep_sweeping(self, interval_s: float) -> None:
+        """Sweep until cancelled; replicas that start together drift apart."""
+        while True:
+            await asyncio.sleep(background.apart(interval_s, 0.5, 1.0))
+            await background.attempted(self.sweep, "sweep", otherwise=None)
+
+    async def _sweep_some(self, tenant: Tenant) -> tuple[Swept, bool]:
+        """Remove a batch of each kind of a tenant; say whether there may be more."""
+        _, more_requests = await self._requests.sweep(tenant)
+        # Before the blobs: those without a grace time go in the same pass.
+        swept = Swept(
+            records_purged=await self._purges.purge_due(tenant, count_max=_BATCH),
+            uploads_given_up=await upload_rows.give_up_due(tenant, count_max=_BATCH),
+        )
+        removed, more = await self._remove_some_bytes(tenant)
+        return swept + removed, more or more_requests or swept != Swept()
+
+    async def remove_bytes(self, tenant: Tenant, pause: Pause) -> Swept:
+        """Remove the bytes of a tenant that are due, with a pause after each batch."""
+        swept, more = Swept(), True
+        while more:
+            removed, more = await self._remove_some_bytes(tenant)
+            swept += removed
+            await pause()
+        return swept
+
+    async def _remove_some_bytes(self, tenant: Tenant) -> tuple[Swept, bool]:
+        """Remove a batch of bytes, and pause for as long, so that calls are served; say whether there may be more."""
+        began = time.monotonic()
+        due = await blob_rows.claim_due(tenant, count_max=_BATCH, lease_s=LEASE_S)
+        at_once = asyncio.Semaphore(_DELETES_MAX)
+        tried = await asyncio.gather(*(self._removed(blob, at_once) for blob in due))
+        gone = [blob for blob, is_removed in zip(due, tried, strict=True) if is_removed]
+        if gone:  # one commit for all: each is a sync of Postgres's disk
+            await blob_rows.forget(tenant, [blob.id for blob in gone])
+        more = len(due) == _BATCH
+        if more:
+            await asyncio.sleep(time.monotonic() - began)
+        swept = Swept(
+            blobs_removed=len(gone),
+            uploads_abandoned=sum(blob.was_abandoned for blob in gone),
+            blobs_failed=len(due) - len(gone),
+        )
+        return swept, more
+
+    async def _removed(self, blob: DueBlob, at_once: asyncio.Semaphore) -> bool:
+        try:
+            async with at_once:
+                await self._storage.delete(blob.provider, blob.key)
+        except ContextKeepError as error:
+            _log.warning("blob not removed", extra={"blob_id": blob.id, "provider": blob.provider, "error": str(error)})
+            return False
+        return True

@@ -1,0 +1,109 @@
+"""Texts of records that were written before they were read: files from before, and what is long and has no passages.
+
+They are owed as a write owes them, and the services read them behind whatever is written meanwhile: only so many are
+owed at a time. Breaking off loses nothing, and starting again finds what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from uuid import UUID
+
+from context_service.retrieval.model import Backfilled
+from context_service.working_memory.pure.fields import content_type_of_name
+from context_service.working_memory.rules.file_texts import owes_text
+from context_service.working_memory.store.records import TEXT_TOPIC
+from service_runtime.outbox import Outbox
+from service_runtime.postgres import Database, Row, Tenant, Transaction
+
+BATCH = 200
+WAITING_MAX = 100  # of a tenant; more are owed when the services have come so far
+POLL_S = 0.5
+
+_FIRST_ID = UUID(int=0)
+
+# What was tried has a number of passages, or says why not, or is owed.
+_UNREAD = "r.tenant_id = %(tenant_id)s AND r.passage_count IS NULL AND r.text_state IN ('NONE', 'INDEXED')"
+
+_PAGE = f"""
+SELECT r.id, r.name, r.content_type, r.memory_type, r.size_bytes, r.blob_id IS NULL AS is_inline
+FROM context.wm_record r
+WHERE {_UNREAD} AND r.id > %(behind)s AND (r.blob_id IS NOT NULL OR r.size_bytes > 0)
+ORDER BY r.id
+LIMIT %(count_max)s
+"""  # noqa: S608 - a constant
+_LOCK = f"SELECT r.id FROM context.wm_record r WHERE {_UNREAD} AND r.id = ANY (%(ids)s) ORDER BY r.id FOR NO KEY UPDATE"  # noqa: S608
+_OWE = """
+WITH owed AS (
+    INSERT INTO context.outbox (tenant_id, id, topic, subject_id)
+    SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, one FROM unnest(%(ids)s::uuid[]) one
+    ON CONFLICT (tenant_id, topic, subject_id) DO NOTHING
+)
+UPDATE context.wm_record SET text_state = 'PENDING', text_error = ''
+WHERE tenant_id = %(tenant_id)s AND id = ANY (%(ids)s)
+"""
+
+
+class TextBackfill:
+    """Owes texts, of all tenants.
+
+    Args:
+        database: Where records and outbox are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._outbox = Outbox("context", TEXT_TOPIC)
+
+    async def run(self, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
+        """Owe every text that was not read; returns when the last is owed.
+
+        Args:
+            dry_run: Only count.
+            on_progress: Told after each batch.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        tenants = await self._database.tenants(reachable=True)
+        done = Backfilled(databases_away=self._database.away)
+        for tenant in tenants:
+            behind: UUID | None = _FIRST_ID
+            while behind is not None:
+                behind, ids = await self._unread(tenant, behind)
+                done = replace(done, to_do=done.to_do + len(ids))
+        if dry_run:
+            return done
+        for tenant in tenants:
+            behind = _FIRST_ID
+            while behind is not None:
+                on_progress(done)
+                await self._outbox.wait_for_room(tenant, due_max=WAITING_MAX, poll_s=POLL_S)
+                behind, ids = await self._unread(tenant, behind)
+                done = replace(done, owed=done.owed + await self._owe(tenant, ids))
+        on_progress(done)
+        return done
+
+    async def _unread(self, tenant: Tenant, behind: UUID) -> tuple[UUID | None, list[UUID]]:
+        """Return the last record that was looked at, None at the end, and those of the page that are to be read."""
+        rows = await tenant.query(_PAGE, {**self._named(tenant), "behind": behind, "count_max": BATCH})
+        return (rows[-1].id if rows else None), [row.id for row in rows if _owes(row)]
+
+    async def _owe(self, tenant: Tenant, ids: list[UUID]) -> int:
+        """Owe the texts of those that still are not read, and return how many these are."""
+
+        async def work(transaction: Transaction) -> int:
+            still = [row.id for row in await transaction.query(_LOCK, {**self._named(tenant), "ids": ids})]
+            await transaction.query(_OWE, {**self._named(tenant), "ids": still})
+            return len(still)
+
+        return await tenant.transaction(work) if ids else 0
+
+    def _named(self, tenant: Tenant) -> dict[str, object]:
+        return {"tenant_id": tenant.tenant_id, "topic": TEXT_TOPIC}
+
+
+def _owes(row: Row) -> bool:
+    types = [row.content_type, content_type_of_name(row.name), row.memory_type]
+    return owes_text(types, row.name, size_bytes=row.size_bytes, is_inline=row.is_inline)

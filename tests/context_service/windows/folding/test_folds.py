@@ -1,0 +1,198 @@
+"""Folds, over random views: what they promise, whatever stands in a log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_service.folding.pure.folds import Fold, Limits, Standing, View, fold
+from context_service.folding.pure.importance import Weights
+from context_service.folding.pure.summaries import DIGEST, DIGEST_TOKENS_MAX, SEGMENT, SEGMENT_TOKENS_MAX, Summary
+from context_service.packing.pure.units import Unit
+from context_service.usage.pure.prices import Prices, pays_after
+from context_service.windows.pure.config import Config, Shares
+
+
+def count(text: str) -> int:
+    return len(text.split())
+
+
+def standing(step: int, tokens: int, masked_tokens: int, *, number: int | None = None, **more: object) -> Standing:
+    text = f"decided number {step} for /src/{step % 7}.py"
+    unit = Unit(kind="decision", text=text, ref=f"m{step}/0", seq=step, weight=1)
+    return Standing(
+        number=step if number is None else number,
+        step=step,
+        seq_from=step,
+        seq_to=step,
+        tokens=tokens,
+        masked_tokens=min(tokens, masked_tokens),
+        units=(unit,),
+        names=frozenset({f"/src/{step % 7}.py"}),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def folded(view: View, limits: Limits, *, state: int = 0, is_close: bool = False, waiting: int = 0) -> Fold:
+    return fold(
+        view,
+        limits,
+        state_tokens=state,
+        goal="the parser",
+        count=count,
+        cost=count,
+        weights=Weights(),
+        is_close=is_close,
+        waiting=waiting,
+    )
+
+
+@st.composite
+def views(draw: st.DrawFn) -> View:
+    blocks, step = [], 0
+    for number in range(draw(st.integers(0, 120))):
+        is_appended = step > 0 and draw(st.integers(0, 5)) == 0
+        step += 0 if is_appended else 1
+        tokens = draw(st.integers(0, 300))
+        blocks.append(standing(step, tokens, draw(st.integers(0, 300)), number=number, is_appended=is_appended))
+    return View(head=draw(st.integers(0, 50)), blocks=tuple(blocks))
+
+
+@st.composite
+def configs(draw: st.DrawFn) -> Config:
+    """Return any config that is valid."""
+    of = st.lists(st.floats(0, 1), min_size=4, max_size=4).filter(lambda shares: sum(shares) <= 1)
+    hot, segments, digests, state = draw(of | st.permutations([1.0, 0.0, 0.0, 0.0]))
+    high_mark = draw(st.floats(0.1, 1))
+    return Config(
+        shares=Shares(hot=hot, segments=segments, digests=digests, state=state),
+        high_mark=high_mark,
+        low_mark=draw(st.floats(0, high_mark, exclude_max=True)),
+        keep_last_steps=draw(st.integers(1, 40)),
+        segment_steps=draw(st.integers(1, 40)),
+    )
+
+
+def steps_of(view: View) -> list[int]:
+    """Return the steps that a view stands for, in order: those of its summaries and of its blocks."""
+    steps: list[int] = []
+    for one in view.summaries:
+        steps += range(one.step_from, one.step_to + 1)
+    return steps + [one.step for one in view.blocks if not one.is_appended]
+
+
+# What no fold takes away: the head, the state, the last step, and what is left of the others: a segment and a digest.
+_LEAST = 50 + 40 + 300 + SEGMENT_TOKENS_MAX + DIGEST_TOKENS_MAX
+
+
+@given(view=views(), limit=st.integers(2_000, 20_000), state=st.integers(0, 40), config=st.just(Config()) | configs())
+def test_a_view_is_under_the_high_mark_after_a_fold_and_its_summaries_tile_the_log(
+    view: View, limit: int, state: int, config: Config
+):
+    limits = Limits.of(limit, config)
+    done = folded(view, limits, state=state)
+
+    assert done.view.tokens <= max(limits.high, _LEAST)
+    assert steps_of(done.view) == steps_of(view)
+    assert [one.level for one in done.view.summaries] == sorted(
+        (one.level for one in done.view.summaries), key=lambda level: level == SEGMENT
+    )
+
+
+@given(view=views(), limit=st.integers(2_000, 20_000), config=st.just(Config()) | configs())
+def test_folding_twice_is_folding_once(view: View, limit: int, config: Config):
+    limits = Limits.of(limit, config)
+    once = folded(view, limits)
+
+    assert not folded(once.view, limits).changes
+
+
+@given(view=views(), limit=st.integers(2_000, 20_000), config=st.just(Config()) | configs())
+def test_a_segment_saves_a_hundred_tokens_and_half_if_all_fits_otherwise(view: View, limit: int, config: Config):
+    limits = Limits.of(limit, config)
+    done = folded(view, limits)
+
+    for one in done.view.summaries if view.tokens <= limits.high else ():
+        if one.level == SEGMENT:
+            steps = [step for step in view.blocks if not step.is_appended and one.step_from <= step.step <= one.step_to]
+            before = sum(step.masked_tokens for step in steps)
+            assert before - one.tokens >= 100
+            assert one.tokens <= before / 2
+
+
+@given(view=views(), limit=st.integers(2_000, 20_000), config=st.just(Config()) | configs())
+def test_the_last_steps_stay_as_they_are_if_they_fit(view: View, limit: int, config: Config):
+    limits = Limits.of(limit, config)
+    done = folded(view, limits)
+
+    last = [one for one in view.blocks if not one.is_appended][-config.keep_last_steps :]
+    if sum(one.tokens for one in last) <= min(limits.hot, limits.high - _LEAST):
+        assert [one for one in done.view.blocks if not one.is_appended][-len(last) :] == last
+
+
+def run(steps: Sequence[tuple[int, int]], limits: Limits) -> tuple[View, int]:
+    """Return the view behind steps of so many tokens, plain and masked, and how many folds it took."""
+    view, folds = View(head=20), 0
+    for number, (tokens, masked_tokens) in enumerate(steps, 1):
+        blocks = (*view.blocks, standing(number, tokens, masked_tokens))
+        view = View(head=view.head, summaries=view.summaries, state=view.state, blocks=blocks)
+        if view.tokens > limits.high:
+            view, folds = folded(view, limits, state=limits.state).view, folds + 1
+    return view, folds
+
+
+def test_three_thousand_steps_fold_rarely_into_few_blocks():
+    limits = Limits.of(24_000)
+
+    view, folds = run([(900, 120)] * 3_000, limits)
+
+    assert view.tokens <= limits.high
+    assert steps_of(view) == list(range(1, 3_001))
+    # The last ten steps and a full store of summaries leave room for nine more.
+    assert folds < 3_000 / 8
+    assert len(view.summaries) < 60
+    assert max(one.level for one in view.summaries) > DIGEST
+
+
+def test_what_was_decided_stays_in_its_digest_word_for_word():
+    view, _ = run([(900, 120)] * 2_000, Limits.of(24_000))
+
+    digests = [one for one in view.summaries if one.level >= DIGEST]
+    lines = [line for one in digests for line in one.text.splitlines()[1:]]
+    assert lines
+    for line in lines:
+        step = int(line.rpartition("(m")[2].partition("/")[0])
+        assert line == f"- decided number {step} for /src/{step % 7}.py (m{step}/0)"
+
+
+def test_a_fold_soon_after_another_masks_the_largest_of_the_last_steps_and_merges_nothing():
+    limits = Limits.of(10_000)
+    before = Summary(level=SEGMENT, step_from=1, step_to=20, seq_from=1, seq_to=20, tokens=100, text="", kept=())
+    blocks = tuple(standing(20 + n, 5_000 if n == 3 else 700, 100) for n in range(1, 8))
+
+    done = folded(View(head=20, summaries=(before,), blocks=blocks), limits, is_close=True)
+
+    assert done.masked == {23}
+    assert done.view.summaries == (before,)
+
+
+def test_the_last_step_is_masked_last():
+    blocks = tuple(standing(n, 4_000, 100) for n in range(1, 4))
+
+    done = folded(View(head=0, blocks=blocks), Limits.of(10_000))
+
+    assert [one.tokens for one in done.view.blocks] == [100, 100, 4_000]
+
+
+@pytest.mark.parametrize(("tokens", "removed", "steps"), [(60_000, 30_000, 11), (60_000, 2_000, 333)])
+def test_a_break_of_the_cache_pays_after_so_many_steps(tokens: int, removed: int, steps: int):
+    assert pays_after(tokens, removed) == pytest.approx(steps, abs=1)
+
+
+def test_a_break_of_the_cache_pays_at_once_without_a_cache_and_never_where_reading_is_free():
+    assert pays_after(60_000, 2_000, Prices(cache_write=1, cache_read=1)) == 0
+    assert pays_after(60_000, 2_000, Prices(cache_read=0)) == -1
+    assert pays_after(60_000, 0) == -1

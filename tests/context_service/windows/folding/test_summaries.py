@@ -1,0 +1,166 @@
+"""Which lines a summary is made of: what differs, before what is said again and again."""
+
+from __future__ import annotations
+
+from context_service.folding.pure.folds import Limits, Standing, View, fold
+from context_service.folding.pure.importance import Seen, Weights, shares_of
+from context_service.folding.pure.summaries import DIGEST_TOKENS_MAX, SEGMENT, Scored, Summary, summary
+from context_service.kernel.rendering import Format
+from context_service.packing.pure.catch_up import Made, caught_up
+from context_service.packing.pure.units import Unit, units_of
+from context_service.profiles.pure.profiles import profile
+from tests.context_service.windows.messages import answered, called, message
+
+DECISION = "We keep the poll interval at the edge, because bots make most of the load."
+
+
+def count(text: str) -> int:
+    return len(text.split())
+
+
+def unit(text: str, *, seq: int = 1, weight: float = 0.9) -> Unit:
+    return Unit(kind="any", text=text, ref=f"m{seq}/0", seq=seq, weight=weight)
+
+
+def shown(units: list[Unit], *, goal: str = "", tokens_max: int = 60) -> list[str]:
+    """Return the lines of a summary of units, a step each."""
+    made = summary(
+        SEGMENT,
+        steps=(1, len(units)),
+        seqs=(1, len(units)),
+        units=[Scored(unit=one, step=1, is_error=False) for one in units],
+        tokens_max=tokens_max,
+        seen=Seen(step=1, goal_terms=shares_of(goal, units), mentions={}),
+        weights=Weights(),
+        count=count,
+    )
+    return made.text.splitlines()[1:]
+
+
+def step(*messages: object) -> Made:
+    done = caught_up(
+        messages,  # type: ignore[arg-type]
+        to=Format.OPENAI,
+        profile=profile("general"),
+        count=count,
+        is_end=True,
+        last_seq=len(messages),
+    )
+    return done.steps[0]
+
+
+def test_what_differs_stands_before_the_same_warning_of_twenty_hosts():
+    warnings = [unit(f"db-{n} cpu={n + 60} WARN above the limit", seq=n, weight=1.0) for n in range(1, 21)]
+
+    lines = shown([*warnings, unit(DECISION, seq=21, weight=0.5)])
+
+    assert f"- {DECISION} (m21/0)" in lines
+    assert len(lines) > 2
+
+
+def test_a_word_of_the_goal_that_every_line_has_tells_nothing():
+    common = [unit(f"the order of {name} is read", seq=n) for n, name in enumerate("abcdefghij", 1)]
+
+    lines = shown([*common, unit("the storage layer is read", seq=11)], goal="orders on a storage layer", tokens_max=20)
+
+    assert lines[-1] == "- the storage layer is read (m11/0)"
+
+
+def test_a_line_that_is_one_of_many_of_its_kind_in_an_output_weighs_less_than_one_alone():
+    rules = profile("general")
+
+    (alone,) = units_of(answered("a\nconnection refused\nb"), rules)
+    among = units_of(answered("\n".join(f"connection {n} refused" for n in range(100))), rules)
+    said = units_of(message("assistant", "\n".join(f"{n} failed" for n in range(100))), rules)
+
+    assert {round(one.weight / alone.weight, 3) for one in among} == {0.1}
+    assert {one.weight for one in said} == {alone.weight}
+
+
+def test_rules_and_values_are_no_units_because_the_state_has_them():
+    """Behind a change they would mislead."""
+    made = step(message("user", "Never touch the ledger.\nSet the batch size to 20.\nThe build failed again."))
+
+    assert [one.section for one in made.entries][:2] == ["constraint", "value"]
+    assert [one.text for one in made.units] == ["The build failed again."]
+
+
+def test_a_file_that_was_written_is_a_unit_and_one_that_was_read_is_not():
+    written = step(called("write_file", {"path": "docs/notes.md"}), answered("ok"))
+    read = step(called("read_file", {"path": "docs/notes.md"}), answered("ok"))
+
+    assert [(one.text, one.ref) for one in written.units] == [("write_file docs/notes.md", "m1/1")]
+    assert not read.units
+
+
+def test_a_digest_of_digests_keeps_most_of_what_they_say():
+    """However long the past is, it is more than a few lines."""
+    limits = Limits.of(40_000)
+    view = View(
+        head=0,
+        summaries=tuple(_digest(n) for n in range(1, 40)),
+        blocks=tuple(
+            Standing(number=n, step=400 + n, seq_from=n, seq_to=n, tokens=2_000, masked_tokens=100) for n in range(30)
+        ),
+    )
+
+    done = fold(view, limits, state_tokens=0, goal="", count=count, cost=count, weights=Weights())
+
+    deepest = max(done.view.summaries, key=lambda one: one.level)
+    assert deepest.tokens > 4 * DIGEST_TOKENS_MAX
+    assert sum(one.tokens for one in done.view.summaries if one.level > SEGMENT) <= limits.digests
+
+
+def _digest(number: int) -> Summary:
+    """Return a digest of ten steps, each with a decision of its own."""
+    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
+    texts = [f"decided {one} {'very ' * number}much because it {'did ' * place}hold" for place, one in enumerate(words)]
+    kept = tuple(Scored(unit=unit(text, seq=number), step=number, is_error=False) for text in texts)
+    return Summary(
+        level=3,
+        step_from=10 * number - 9,
+        step_to=10 * number,
+        seq_from=number,
+        seq_to=number,
+        tokens=DIGEST_TOKENS_MAX,
+        text="",
+        kept=kept,
+    )
+
+
+def test_a_users_text_is_whole_in_a_segment_and_its_other_sentences_stay_beside_a_rule():
+    task = (
+        "We are moving the payroll exports from SFTP drops to the bank's REST interface. Go through the exports one by "
+        "one, keep the nightly job running, and tell me when a field is unclear. " + "It rounds half up to cents. " * 20
+    )
+    made = step(message("user", f"{task}\nAlways use tabs."))
+
+    (unit,) = made.units
+
+    assert "payroll exports from SFTP drops to the bank's REST interface" in unit.text
+    assert unit.text.count("It rounds half up to cents.") == 20
+    assert "Always use tabs" not in unit.text  # the state has it while it holds
+
+
+def test_a_users_text_without_room_shows_its_head_and_its_tail():
+    text = "BEGIN " + " ".join(f"word{n}" for n in range(500)) + " END"
+    unit = Unit(kind="words", text=text, ref="m1/0", seq=1, weight=0.5)
+    other = Unit(kind="error", text="It failed.", ref="m2/1", seq=2, weight=1.0)
+    units = [Scored(unit=one, step=one.seq, is_error=False) for one in (unit, other)]
+    for whole_max in (0, 400, 900, 5_000):
+        made = summary(
+            SEGMENT,
+            steps=(1, 2),
+            seqs=(1, 2),
+            units=units,
+            tokens_max=260,
+            whole_max=whole_max,
+            seen=Seen(step=2, goal_terms={}, mentions={}),
+            weights=Weights(),
+            count=lambda text: len(text) // 4 + 1,
+        )
+        assert made.tokens <= max(260, whole_max) + 2
+        assert "BEGIN" in made.text
+        assert "END (m1/0)" in made.text
+        assert "It failed." in made.text
+        assert (text in made.text) is (whole_max == 5_000)

@@ -1,0 +1,175 @@
+"""Masks: what is left of a step, and that it is worth it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_service.contexts.model import Message
+from context_service.kernel.parts import Part, Reasoning
+from context_service.kernel.rendering import Turn
+from context_service.packing.pure.masks import SAID_CHARS_MAX, masked
+from context_service.packing.pure.steps import cut
+from context_service.packing.pure.units import units_of
+from context_service.profiles.pure.profiles import Profile, parsed, profile, profile_names
+from context_service.windows.pure.refs import parsed as ref
+from tests.context_service.windows.messages import answered, called, message
+
+GENERAL, CODING = profile("general"), profile("coding")
+
+
+def count(text: str) -> int:
+    return (len(text) + 3) // 4
+
+
+def mask(messages: list[Message], of: Profile = GENERAL) -> Turn | None:
+    (step,) = cut(messages, is_end=True).closed
+    return masked(step, [unit for one in messages for unit in units_of(one, of)], of, count)
+
+
+def result(text: str, of: Profile = GENERAL, *, tool: str = "look") -> str:
+    """Return what a mask makes of a tool's answer; empty: none."""
+    turn = mask([called(tool, {"of": "a" * 2_000}), answered(text)], of)
+    assert turn is None or turn.calls[0].result
+    return turn.calls[0].result.text if turn and turn.calls[0].result else ""
+
+
+def test_a_mask_is_the_head_what_matters_and_where_all_of_it_is():
+    text = "\n".join(["first line", *["nothing to see here"] * 200, "error: the disk is full", "last line"])
+
+    kept = result(text)
+
+    lines = kept.splitlines()
+    assert lines[0] == "first line"
+    assert lines[-2:] == ["… error: the disk is full", f"[{len(text) - len(head_of(kept))} characters more: m2/1]"]
+    assert len(head_of(kept)) <= GENERAL.trim_default
+
+
+def head_of(kept: str) -> str:
+    return kept.partition("\n… ")[0]
+
+
+def test_the_ref_names_the_part():
+    one, other = answered("a b " * 500, call_id="c1", seq=5), answered("c d " * 500, call_id="c2", seq=5)
+    calls = message("assistant", "", *called("x", call_id="c1").parts, *called("y", call_id="c2").parts, seq=4)
+
+    turn = mask([calls, message("tool", "", *one.parts, *other.parts, seq=5)])
+
+    assert turn
+    assert [call.result.text.splitlines()[-1].partition(": ")[2] for call in turn.calls if call.result] == [
+        "m5/1]",
+        "m5/2]",
+    ]
+
+
+def test_calls_and_reasoning_stay_as_they_are():
+    thinking = Part(reasoning=Reasoning(provider="anthropic", data_json='{"thinking": "long"}'))
+    first = message("assistant", "I look.", thinking, *called("look", {"of": "a" * 5_000}).parts)
+
+    turn = mask([first, answered("word " * 1_000, is_error=True)])
+
+    assert turn
+    assert [part.text for part in turn.parts] == [None, "I look."]
+    assert turn.parts[0] == thinking
+    assert turn.calls[0].call == first.parts[1].tool_call
+    assert turn.calls[0].result
+    assert turn.calls[0].result.is_error
+
+
+@pytest.mark.parametrize("words", [10, 70, 130])
+def test_what_saves_less_than_a_hundred_tokens_is_no_mask(words: int):
+    assert result("word " * words) == ""
+
+
+def test_what_saves_less_than_half_is_no_mask():
+    """Four hundred characters that matter, of eight hundred."""
+    profile = parsed("test", "high_importance: [{kind: a, of: tool, line: error}]\ntool_output_trim: {default: 600}")
+
+    assert result("word " * 200 + "\n" + "\n".join(f"error {n} {'x' * 80}" for n in range(4)), profile) == ""
+
+
+@given(
+    text=st.text(max_size=200).map(lambda text: text * 20) | st.text(max_size=3_000),
+    name=st.sampled_from(profile_names()),
+    tool=st.sampled_from(["read_file", "shell", "grep", "web_fetch", "look"]),
+)
+def test_a_mask_saves_a_hundred_tokens_and_half_and_says_where_the_rest_is(text: str, name: str, tool: str):
+    of = profile(name)
+    text = text.encode(errors="replace").decode()
+    kept = result(text, of, tool=tool)
+
+    if kept:
+        assert count(text) - count(kept) >= 100
+        assert count(kept) <= count(text) / 2
+        said, _, where = kept.rpartition("\n[")
+        number, _, place = where.removesuffix("]").partition(" characters more: ")
+        assert ref(place) == ref("m2/1")
+        assert text.startswith(text[: len(text) - int(number)])
+        assert said.startswith(text[: len(text) - int(number)])
+        assert len(said) <= 3 * of.trim_of(tool) + 40
+
+
+def test_no_number_and_no_path_is_cut_in_two():
+    for text in ("123456 " * 400, ",".join(["123456"] * 400), '{"a":123456,"b":"x/y.py"}' * 100):
+        head = head_of(result(text)).rpartition("\n[")[0]
+
+        assert text.startswith(head)
+        assert not (head[-1].isalnum() and text[len(head)].isalnum())
+
+
+def test_a_line_of_a_mebibyte_without_spaces_is_masked():
+    kept = result("a" * 2**20)
+
+    assert kept == "a" * 300 + f"\n[{2**20 - 300} characters more: m2/1]"
+
+
+def test_a_diff_is_kept_whole_within_its_room():
+    diff = ["diff --git a/src/a.py b/src/a.py", "-    value  =  1", "+    value  =  2"]
+    text = "\n".join(["compiling the module"] * 60 + diff + [" unchanged = True"] * 60)
+
+    assert "\n…\n" + "\n".join(diff) + "\n" in result(text, CODING, tool="shell")
+    assert "-    value" not in result(text, GENERAL, tool="shell")
+
+
+def test_a_line_that_has_no_room_whole_is_not_kept_in_part():
+    text = "\n".join(["compiling the module"] * 60 + ["+" + "x " * 150, "+short"] + ["more of it"] * 60)
+
+    kept = result(text, CODING, tool="shell")
+
+    assert "\n+short\n" in kept
+    assert "+x x" not in kept
+
+
+def test_a_line_that_the_head_cuts_is_not_taken_for_a_whole_one():
+    text = "word " * 39 + "a MODE = 1 " + "word " * 20 + "\n" + "more of it\n" * 100
+
+    kept = result(text, CODING, tool="shell")
+
+    assert "\n…\n" not in kept
+
+
+def test_a_long_quote_is_kept_whole_for_research():
+    quote = '"' + "so it was said and so it was done, " * 12 + 'and not otherwise"'
+    text = "\n".join(["Accept all cookies, please"] * 60 + [f"They write: {quote}."] + ["Menu of the page"] * 60)
+
+    assert quote in result(text, profile("research"), tool="read_pdf")
+
+
+def test_what_somebody_says_is_masked_only_if_it_is_very_long():
+    assert mask([message("user", "word " * (SAID_CHARS_MAX // 5))]) is None
+
+    turn = mask([message("user", "word " * SAID_CHARS_MAX)])
+
+    assert turn
+    assert turn.parts[0].text
+    assert turn.parts[0].text.endswith(" characters more: m1/0]")
+    assert len(turn.parts[0].text) < 1_500
+
+
+@pytest.mark.parametrize("text", ["\x00\x1b[31m" * 500, "从现在开始" * 500, "👩‍👩‍👧‍👦 " * 500, "\ud7ff\ue000" * 1_000])
+def test_odd_results_are_masked(text: str):
+    kept = result(text)
+
+    assert kept.endswith(" characters more: m2/1]")
+    assert kept.startswith(text[:100])
