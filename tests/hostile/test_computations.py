@@ -221,7 +221,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "a request: 4 MiB, 2,000 rows": ("entity_service.servicer:EntityGraphServicer._parsed",),
     "a line of an import: 4 MiB": ("entity_service.transfer_wire:ImportLines.batches",),
     "a name of a host: looked up by a thread, a bounded number at once for a tenant": (
-        "service_runtime.destinations:_Lookups.resolved",
+        "service_runtime.destinations:_Lookups._looked_up",
     ),
     "`beside_the_loop` itself": (
         "service_runtime.documents:beside_the_loop",
