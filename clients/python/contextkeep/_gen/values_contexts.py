@@ -19,7 +19,7 @@ from contextkeep.values.bases import UnreadRecordBase
 from contextkeep.values.conversions import external_id
 from contextkeep.values.messages import ChatMessage, Part
 
-# How far a task is, as in A2A.
+# State of a task, as in A2A.
 TaskState = Literal[
     "submitted",
     "working",
@@ -40,7 +40,7 @@ TASK_STATES: dict[int, TaskState] = {
     7: "rejected",
     8: "auth_required",
 }
-# Whether there is something left of a context that was deleted, or was past its time.
+# State of the removal of a context that was deleted or has expired.
 ErasureState = Literal[
     "running",
     "finished",
@@ -49,7 +49,7 @@ ERASURE_STATES: dict[int, ErasureState] = {
     1: "running",
     2: "finished",
 }
-# Whether a context takes messages.
+# Whether a context accepts messages.
 ContextState = Literal[
     "open",
     "closed",
@@ -62,25 +62,25 @@ CONTEXT_STATES: dict[int, ContextState] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Task(TaskBase):
-    """Work that is done within a context."""
+    """Work within a context."""
 
     # Made by the server.
     task_id: str = ""
     context_id: str = ""
     state: TaskState | Literal["unknown"] = "unknown"
-    # What the agent says of it: a question, a reason. It belongs to the status, and is no message of the log: it has no
-    # `seq`, and is not found.
+    # A message of the agent about the state: a question, or a reason. It belongs to the status and not to the log: it
+    # has no `seq`, and recall and search do not find it.
     status_message: ChatMessage | None = None
     status_at: datetime
-    # Other tasks of the context, which it builds on.
+    # Other tasks of the context on which this task builds.
     reference_task_ids: tuple[str, ...] = ()
     metadata_json: str = "{}"
-    # Counts its changes, from 1.
+    # Number of the newest change; a new task has version 1.
     version: int = 0
     created_by: str = ""
     created_at: datetime
     updated_at: datetime
-    # Unset: no import wrote it.
+    # Unset if no import wrote it.
     imported: Imported | None = None
     _metadata: Any = kept()
 
@@ -110,30 +110,30 @@ class Task(TaskBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Artifact(Value):
-    """A version of what a task made."""
+    """A version of a result of a task."""
 
-    # The sender's, unique in its task.
+    # The sender's id, unique in its task.
     artifact_id: str = ""
     task_id: str = ""
     context_id: str = ""
     name: str = ""
     description: str = ""
-    # From 1.
+    # The first version is 1.
     version: int = 0
-    # Nothing more comes to this version: its last chunk is there.
+    # The version is complete: its last chunk was written, and no more can follow.
     is_complete: bool = False
-    # In GetArtifact only, as the metadata.
+    # Set by GetArtifact only, like `metadata_json`.
     parts: tuple[Part, ...] = ()
     metadata_json: str = "{}"
     part_count: int = 0
     size_bytes: int = 0
-    # What its texts take of a model's context, about.
+    # Estimated tokens of its texts in the context of a model.
     tokens: int = 0
     created_by: str = ""
-    # Of this version.
+    # When this version was created.
     created_at: datetime
     updated_at: datetime
-    # Unset: no import wrote it.
+    # Unset if no import wrote it.
     imported: Imported | None = None
     redacted_parts: tuple[int, ...] = ()
     _metadata: Any = kept()
@@ -171,10 +171,13 @@ class Artifact(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RetractedMessages(Value):
-    """What one call of RetractMessages, or of SyncHistory, took back; also of messages that were never told."""
+    """The messages that one call of RetractMessages or SyncHistory retracted.
+
+    It may name messages that were never sent in the stream.
+    """
 
     seqs: tuple[int, ...] = ()
-    # In the same order.
+    # In the same order as `seqs`.
     message_ids: tuple[str, ...] = ()
 
     @classmethod
@@ -188,22 +191,22 @@ class RetractedMessages(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class UnreadRecord(UnreadRecordBase):
-    """A record that a part of a message or of an artifact names, and whose file has no text that could be read.
+    """A record that a part of a message or of an artifact names, and whose file could not be read as text.
 
-    What names it stays as it is.
+    The message or artifact stays as it is.
     """
 
-    # Of the message; 0 of an artifact.
+    # `seq` of the message. 0 if an artifact names the record.
     seq: int = 0
-    # The number of the part, from 1.
+    # The number of the part; the first part is 1.
     part: int = 0
     working_memory_id: str = ""
     # "too_large", "too_many_pages", "password", "not_as_said", "forbidden", "timeout", "memory", "broken" or
-    # "no_parser"; there may be others in time.
+    # "no_parser". Later releases may add values.
     reason: str = ""
-    # The same for people.
+    # The reason as a text for people.
     detail: str = ""
-    # Which artifact names it; empty of a message.
+    # The task of the artifact that names the record. Empty if a message names it.
     task_id: str = ""
     artifact_id: str = ""
 
@@ -223,29 +226,29 @@ class UnreadRecord(UnreadRecordBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ContextIndex(ContextIndexBase):
-    """How far the index of a context is.
+    """State of the index of a context.
 
-    Messages are cut into passages, which words find when a message is acknowledged; the embedder's vectors, by which
-    meaning finds them, follow; and so does what records say that parts of messages name, with their files.
+    Messages are cut into passages. Words find a passage as soon as its message is acknowledged. Vectors of the
+    embedder, for search by meaning, are added later. So are the records that parts of messages name, and their files.
     """
 
     # Passages that words find.
     passage_count: int = 0
-    # Those that have a vector of the embedder's model. What has one of another model is not compared until it is made
-    # anew: `context-service embeddings backfill`.
+    # Passages that have a vector of the embedder's current model. Passages with a vector of another model are not
+    # compared by meaning until `context-service embeddings backfill` computes them again.
     indexed_count: int = 0
-    # What is still to be made: vectors of passages, and records that are still to be read.
+    # Work that is pending: vectors of passages to compute, and records to read.
     pending_count: int = 0
-    # What the embedder does not take, which words find all the same; and records whose file could not be read.
+    # Passages that the embedder refused (words still find them), and records whose file could not be read.
     failed_count: int = 0
-    # When the oldest message was written of which something is pending; unset: nothing is.
+    # When the oldest message with pending work was written. Unset if no work is pending.
     oldest_pending_at: datetime | None = None
-    # Why what is pending was not made the last time it was tried; empty: it was not tried, or nothing is pending.
+    # Error of the last attempt at the pending work. Empty if there was no attempt, or no work is pending.
     error: str = ""
-    # Records whose file could not be read, the newest 20 first.
+    # Records whose file could not be read, newest first, at most 20.
     unread: tuple[UnreadRecord, ...] = ()
-    # Records whose file has no text that anything reads, such as a picture: name and description find them, and nothing
-    # has failed.
+    # Records whose file has no readable text, such as a picture. Their name and description find them; they do not
+    # count as failed.
     without_text_count: int = 0
 
     @classmethod
@@ -271,33 +274,34 @@ class Context(ContextBase):
     title: str = ""
     external_ids: tuple[ExternalId, ...] = ()
     metadata_json: str = "{}"
-    # Where it hangs in the entity graph, if it does.
+    # Its node in the entity graph. Empty if it has none.
     entity_node_id: str = ""
-    # Of all its messages, in the order in which they were first seen; the first 100.
+    # The agents of all its messages, in the order of their first message. Only the first 100.
     agent_ids: tuple[str, ...] = ()
     app_id: str = ""
     agent_bundle_id: str = ""
-    # Whose it is; empty: nobody's in particular, and seen by all of the tenant.
+    # Its owner. Empty means that it has no owner, and all callers of the tenant see it.
     owner_user_id: str = ""
     created_by: str = ""
     created_at: datetime
     updated_at: datetime
-    # When it goes by itself; unset: never.
+    # When the context expires and is removed. Unset means never.
     expires_at: datetime | None = None
     state: ContextState = "open"
-    # Which ranking recall has here; empty: the default.
+    # Name of the ranking that recall uses. Empty means the default.
     recall_profile: str = ""
-    # The `seq` of the newest message, retracted or not.
+    # The `seq` of the newest message, retracted messages included.
     last_seq: int = 0
-    # Messages that are not retracted, and their tokens.
+    # Number of messages that are not retracted.
     message_count: int = 0
     # Tokens of those messages.
     token_count: int = 0
-    # How far its index is; set by GetContext alone.
+    # State of its index. Only GetContext sets it.
     index: ContextIndex | None = None
-    # From which it was forked (see ForkWindow), the first one first. It is closed and erased with each of them.
+    # The contexts from which it was forked (see ForkWindow), the oldest ancestor first. Closing or erasing one of them
+    # closes or erases this context too.
     ancestor_ids: tuple[str, ...] = ()
-    # Unset: no import wrote it.
+    # Unset if no import wrote it.
     imported: Imported | None = None
     _metadata: Any = kept()
 
@@ -336,15 +340,15 @@ class Context(ContextBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ContextEvent(Value):
-    """An event of a context: one of the messages."""
+    """An event of a context: one field of the `event` oneof is set."""
 
     message: ChatMessage | None = None
     task: Task | None = None
     # Without its parts.
     artifact: Artifact | None = None
-    # Whoever keeps a copy of them has to remove it.
+    # A client that keeps a copy of these messages must remove it.
     retracted: RetractedMessages | None = None
-    # Changed, or closed. Without its index.
+    # The header after it changed or was closed, without its index.
     context: Context | None = None
     # For the next call.
     seq_from: int = 0
@@ -366,33 +370,34 @@ class ContextEvent(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Erasure(ErasureBase):
-    """The receipt of a context that is gone."""
+    """The receipt of a context that was deleted or has expired."""
 
     erasure_id: str = ""
     context_id: str = ""
     state: ErasureState = "running"
-    # Since when it is there for nobody.
+    # When the context became unreadable.
     created_at: datetime
-    # Unset while it runs.
+    # Unset while the removal runs.
     finished_at: datetime | None = None
-    # The subject of the credential that deleted it; empty: it was past its time.
+    # The subject of the credential that deleted the context. Empty means that the context expired.
     requested_by: str = ""
-    # How many messages there were, retracted ones too, and how many of them are removed.
+    # `message_count` is the number of messages, retracted ones included; `messages_removed` is how many of them are
+    # removed.
     message_count: int = 0
     messages_removed: int = 0
-    # Pieces of text of its index.
+    # Passages of its index.
     passages_removed: int = 0
     vectors_removed: int = 0
     external_ids_removed: int = 0
-    # Answers of writes that were kept for their `request_id`.
+    # Stored answers of writes with a `request_id`.
     answers_removed: int = 0
     # Keys of IssueContextKey.
     keys_ended: int = 0
     tasks_removed: int = 0
-    # Versions.
+    # Versions of artifacts.
     artifacts_removed: int = 0
     windows_removed: int = 0
-    # Of its windows: what they were packed of.
+    # Stored steps of its windows.
     window_steps_removed: int = 0
 
     @classmethod
@@ -423,27 +428,27 @@ class Erasure(ErasureBase):
 class RecalledItem(Value):
     """A passage that was recalled or found."""
 
-    # Names the passage in its context: "m12.0" is the first of the message with `seq` 12, "a3.0" the first of an
-    # artifact.
+    # Id of the passage in its context: "m12.0" is the first passage of the message with `seq` 12, "a3.0" the first
+    # passage of an artifact.
     ref: str = ""
-    # "text", "data", "tool_call", "tool_result", "file" (its name, or an address), "record" (what the record says that
-    # a part names, with its file), or "artifact".
+    # "text", "data", "tool_call", "tool_result", "file" (its name or its address), "record" (text of a record that a
+    # part names, and of its file), or "artifact".
     kind: str = ""
-    # 0 of an artifact: it is none of the log.
+    # 0 for an artifact, which has no `seq`.
     seq: int = 0
     message_id: str = ""
     role: str = ""
-    # The speaker, where several share a role.
+    # Name of the speaker, if several speakers share a role.
     name: str = ""
     said_at: datetime
     text: str = ""
     tokens: int = 0
     score: float = 0.0
-    # Shares of the score by feature, where they were asked for.
+    # Parts of the score by feature. Set if the request has `with_features`.
     features: dict[str, float] = field(default_factory=dict, hash=False)
-    # The task that it belongs to, and the artifact that it is of.
+    # The task of the message or artifact.
     task_id: str = ""
-    # The artifact that the passage is from.
+    # The artifact of the passage.
     artifact_id: str = ""
 
     def __str__(self) -> str:
@@ -471,13 +476,13 @@ class RecalledItem(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ByMeaning(Value):
-    """Whether passages were compared by what they mean, too, or by words alone."""
+    """Whether passages were compared by meaning, or by words alone."""
 
-    # The vectors of passages were compared with that of the text.
+    # The vectors of the passages were compared with the vector of the text.
     is_compared: bool = False
-    # Why they were not, where the service has an embedder: it did not answer in time, or not as it should.
+    # Why the embedder of the service was not used: it did not answer in time, or its answer was not valid.
     error: str = ""
-    # What is still to be made of the context's index: words alone find it.
+    # Passages and records of the context that have no vector yet. Only words find them.
     pending_count: int = 0
 
     @classmethod
@@ -492,19 +497,19 @@ class ByMeaning(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Recalled(Value):
-    """What was recalled."""
+    """The result of a recall."""
 
-    # The most relevant first.
+    # Sorted by relevance, best first.
     items: tuple[RecalledItem, ...] = ()
-    # The same as one block, oldest first, each marked as quoted material with its ref. Empty if there is nothing.
+    # The same items as one block, oldest first, each marked as a quotation with its ref. Empty if there are no items.
     prompt_text: str = ""
-    # Of `prompt_text`.
+    # Tokens of `prompt_text`.
     tokens: int = 0
-    # Candidates that did not fit the budget or the number of items.
+    # Candidates that exceeded the budget of tokens or the maximum number of items.
     left_out_count: int = 0
-    # The reason of the error for which nothing was recalled behind a message that is written.
+    # Reason of the error if the message was stored and the recall after it failed.
     error: str = ""
-    # How vectors counted.
+    # Whether the ranking used vectors.
     by_meaning: ByMeaning
 
     def __str__(self) -> str:
@@ -527,11 +532,11 @@ class Recalled(Value):
 class LeftOutMessage(Value):
     """A message of a history that SyncHistory could not write."""
 
-    # Of which it came.
+    # The node of the message.
     node_id: str = ""
-    # As of the errors of SendMessage: LIMIT_EXCEEDED, INVALID_ARGUMENT, RECORD_NOT_FOUND.
+    # As in the errors of SendMessage: LIMIT_EXCEEDED, INVALID_ARGUMENT, RECORD_NOT_FOUND.
     reason: str = ""
-    # For people: what is wrong with it.
+    # Description of the error for people.
     detail: str = ""
 
     def __str__(self) -> str:
@@ -549,23 +554,23 @@ class LeftOutMessage(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SyncedHistory(Value):
-    """What a context got of a history."""
+    """What SyncHistory changed in a context."""
 
-    # Empty, if there was no message to begin one with.
+    # Empty if the history has no message, and so no context was created.
     context_id: str = ""
-    # The call began the context.
+    # True if the call created the context.
     created: bool = False
     appended_count: int = 0
     # Messages of nodes that changed.
     retracted_count: int = 0
-    # Messages of the history that were there already.
+    # Messages of the history that the context already had.
     unchanged_count: int = 0
-    # Nodes on which a rule failed: what the context has of them stays.
+    # Nodes on which a rule failed. The context keeps their messages.
     nodes_failed: int = 0
-    # Messages whose role is none: they are left out.
+    # Messages with an unknown role. They are left out.
     roles_unknown: int = 0
-    # Messages that the context does not take: such as are too large, or have a part that names a record which the
-    # caller cannot read.
+    # Messages that the context refused: for example, they are too large, or a part names a record that the caller
+    # cannot read.
     left_out_count: int = 0
     # The first 20 of them.
     left_out: tuple[LeftOutMessage, ...] = ()
@@ -588,9 +593,9 @@ class SyncedHistory(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ContextKey(ContextKeyBase):
-    """A key that reaches one context. It is shown once."""
+    """A key that reaches one context and its forks. It is shown once."""
 
-    # Shown once: only its hash is kept.
+    # Shown once: the service stores only its hash.
     key: str = field(default="", repr=False)
     expires_at: datetime
 

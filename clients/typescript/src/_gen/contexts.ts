@@ -9,15 +9,15 @@ import { timeText } from "../times.js";
 import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./message.js";
 import { create } from "@bufbuild/protobuf";
 
-/** An event of a context: one of the messages. */
+/** An event of a context: one field of the `event` oneof is set. */
 export interface ContextEvent {
   message?: ChatMessage;
   task?: Task;
   /** Without its parts. */
   artifact?: Artifact;
-  /** Whoever keeps a copy of them has to remove it. */
+  /** A client that keeps a copy of these messages must remove it. */
   retracted?: RetractedMessages;
-  /** Changed, or closed. Without its index. */
+  /** The header after it changed or was closed, without its index. */
   context?: Context;
   /** For the next call. */
   seqFrom: number;
@@ -37,10 +37,13 @@ export function contextEventOf(message: pb.WatchContextResponse): ContextEvent {
   return value;
 }
 
-/** What one call of contexts.retractMessages, or of contexts.syncHistory, took back; also of messages that were never told. */
+/**
+ * The messages that one call of contexts.retractMessages or contexts.syncHistory retracted. It may name messages that were never sent in
+ * the stream.
+ */
 export interface RetractedMessages {
   seqs: number[];
-  /** In the same order. */
+  /** In the same order as `seqs`. */
   messageIds: string[];
 }
 
@@ -51,30 +54,30 @@ export function retractedMessagesOf(message: pb.RetractedMessages): RetractedMes
   };
 }
 
-/** A version of what a task made. */
+/** A version of a result of a task. */
 export interface Artifact {
-  /** The sender's, unique in its task. */
+  /** The sender's id, unique in its task. */
   artifactId: string;
   taskId: string;
   contextId: string;
   name: string;
   description: string;
-  /** From 1. */
+  /** The first version is 1. */
   version: number;
-  /** Nothing more comes to this version: its last chunk is there. */
+  /** The version is complete: its last chunk was written, and no more can follow. */
   isComplete: boolean;
-  /** In artifacts.get only, as the metadata. */
+  /** Set by artifacts.get only, like `metadataJson`. */
   parts: Part[];
   metadata: JsonObject;
   partCount: number;
   sizeBytes: number;
-  /** What its texts take of a model's context, about. */
+  /** Estimated tokens of its texts in the context of a model. */
   tokens: number;
   createdBy: string;
-  /** Of this version. */
+  /** When this version was created. */
   createdAt: string;
   updatedAt: string;
-  /** Unset: no import wrote it. */
+  /** Unset if no import wrote it. */
   imported?: Imported;
 }
 
@@ -103,7 +106,7 @@ export function artifactOf(message: pb.Artifact): Artifact {
 export interface TaskHistory {
   task: Task;
   messages: ChatMessage[];
-  /** Of it, each in its newest version without its parts, oldest first. A task has up to 500. */
+  /** The artifacts of the task, each in its newest version without its parts, oldest first. A task has up to 500. */
   artifacts: Artifact[];
 }
 
@@ -115,33 +118,36 @@ export function taskHistoryOf(message: pb.GetTaskResponse): TaskHistory {
   };
 }
 
-/** The receipt of a context that is gone. */
+/** The receipt of a context that was deleted or has expired. */
 export interface Erasure {
   erasureId: string;
   contextId: string;
   state: "running" | "finished" | "unknown";
-  /** Since when it is there for nobody. */
+  /** When the context became unreadable. */
   createdAt: string;
-  /** Empty while it runs. */
+  /** Empty while the removal runs. */
   finishedAt: string;
-  /** The subject of the credential that deleted it; empty: it was past its time. */
+  /** The subject of the credential that deleted the context. Empty means that the context expired. */
   requestedBy: string;
-  /** How many messages there were, retracted ones too, and how many of them are removed. */
+  /**
+   * `messageCount` is the number of messages, retracted ones included; `messagesRemoved` is how many of them are
+   * removed.
+   */
   messageCount: number;
   messagesRemoved: number;
-  /** Pieces of text of its index. */
+  /** Passages of its index. */
   passagesRemoved: number;
   vectorsRemoved: number;
   externalIdsRemoved: number;
-  /** Answers of writes that were kept for their `requestId`. */
+  /** Stored answers of writes with a `requestId`. */
   answersRemoved: number;
   /** Keys of contexts.issueKey. */
   keysEnded: number;
   tasksRemoved: number;
-  /** Versions. */
+  /** Versions of artifacts. */
   artifactsRemoved: number;
   windowsRemoved: number;
-  /** Of its windows: what they were packed of. */
+  /** Stored steps of its windows. */
   windowStepsRemoved: number;
 }
 
@@ -169,7 +175,7 @@ export function erasureOf(message: pb.Erasure): Erasure {
 
 /** An id that another system has for a context. */
 export interface ExternalId {
-  /** Which system: any text up to 100 characters. */
+  /** Name of the other system: any text up to 100 characters. */
   system: string;
   /** Any text up to 400 characters. */
   id: string;
@@ -188,33 +194,36 @@ export interface Context {
   title: string;
   externalIds: ExternalId[];
   metadata: JsonObject;
-  /** Where it hangs in the entity graph, if it does. */
+  /** Its node in the entity graph. Empty if it has none. */
   entityNodeId: string;
-  /** Of all its messages, in the order in which they were first seen; the first 100. */
+  /** The agents of all its messages, in the order of their first message. Only the first 100. */
   agentIds: string[];
   appId: string;
   agentBundleId: string;
-  /** Whose it is; empty: nobody's in particular, and seen by all of the tenant. */
+  /** Its owner. Empty means that it has no owner, and all callers of the tenant see it. */
   ownerUserId: string;
   createdBy: string;
   createdAt: string;
   updatedAt: string;
-  /** When it goes by itself; unset: never. */
+  /** When the context expires and is removed. Empty means never. */
   expiresAt: string;
   state: "open" | "closed" | "unknown";
-  /** Which ranking recall has here; empty: the default. */
+  /** Name of the ranking that recall uses. Empty means the default. */
   recallProfile: string;
-  /** The `seq` of the newest message, retracted or not. */
+  /** The `seq` of the newest message, retracted messages included. */
   lastSeq: number;
-  /** Messages that are not retracted, and their tokens. */
+  /** Number of messages that are not retracted. */
   messageCount: number;
   /** Tokens of those messages. */
   tokenCount: number;
-  /** How far its index is; set by contexts.get alone. */
+  /** State of its index. Only contexts.get sets it. */
   index?: ContextIndex;
-  /** From which it was forked (see windows.fork), the first one first. It is closed and erased with each of them. */
+  /**
+   * The contexts from which it was forked (see windows.fork), the oldest ancestor first. Closing or erasing one of them
+   * closes or erases this context too.
+   */
   ancestorIds: string[];
-  /** Unset: no import wrote it. */
+  /** Unset if no import wrote it. */
   imported?: Imported;
 }
 
@@ -246,28 +255,32 @@ export function contextOf(message: pb.Context): Context {
 }
 
 /**
- * How far the index of a context is. Messages are cut into passages, which words find when a message is acknowledged; the embedder's
- * vectors, by which meaning finds them, follow; and so does what records say that parts of messages name, with their files.
+ * State of the index of a context. Messages are cut into passages. Words find a passage as soon as its message is
+ * acknowledged. Vectors of the embedder, for search by meaning, are added later. So are the records that parts of
+ * messages name, and their files.
  */
 export interface ContextIndex {
   /** Passages that words find. */
   passageCount: number;
   /**
-   * Those that have a vector of the embedder's model. What has one of another model is not compared until it is made anew:
-   * `context-service embeddings backfill`.
+   * Passages that have a vector of the embedder's current model. Passages with a vector of another model are not
+   * compared by meaning until `context-service embeddings backfill` computes them again.
    */
   indexedCount: number;
-  /** What is still to be made: vectors of passages, and records that are still to be read. */
+  /** Work that is pending: vectors of passages to compute, and records to read. */
   pendingCount: number;
-  /** What the embedder does not take, which words find all the same; and records whose file could not be read. */
+  /** Passages that the embedder refused (words still find them), and records whose file could not be read. */
   failedCount: number;
-  /** When the oldest message was written of which something is pending; unset: nothing is. */
+  /** When the oldest message with pending work was written. Empty if no work is pending. */
   oldestPendingAt: string;
-  /** Why what is pending was not made the last time it was tried; empty: it was not tried, or nothing is pending. */
+  /** Error of the last attempt at the pending work. Empty if there was no attempt, or no work is pending. */
   error: string;
-  /** Records whose file could not be read, the newest 20 first. */
+  /** Records whose file could not be read, newest first, at most 20. */
   unread: UnreadRecord[];
-  /** Records whose file has no text that anything reads, such as a picture: name and description find them, and nothing has failed. */
+  /**
+   * Records whose file has no readable text, such as a picture. Their name and description find them; they do not count
+   * as failed.
+   */
   withoutTextCount: number;
 }
 
@@ -284,21 +297,24 @@ export function contextIndexOf(message: pb.ContextIndex): ContextIndex {
   };
 }
 
-/** A record that a part of a message or of an artifact names, and whose file has no text that could be read. What names it stays as it is. */
+/**
+ * A record that a part of a message or of an artifact names, and whose file could not be read as text. The message or
+ * artifact stays as it is.
+ */
 export interface UnreadRecord {
-  /** Of the message; 0 of an artifact. */
+  /** `seq` of the message. 0 if an artifact names the record. */
   seq: number;
-  /** The number of the part, from 1. */
+  /** The number of the part; the first part is 1. */
   part: number;
   workingMemoryId: string;
   /**
-   * "too_large", "too_many_pages", "password", "not_as_said", "forbidden", "timeout", "memory", "broken" or "no_parser"; there may be
-   * others in time.
+   * "too_large", "too_many_pages", "password", "not_as_said", "forbidden", "timeout", "memory", "broken" or
+   * "no_parser". Later releases may add values.
    */
   reason: string;
-  /** The same for people. */
+  /** The reason as a text for people. */
   detail: string;
-  /** Which artifact names it; empty of a message. */
+  /** The task of the artifact that names the record. Empty if a message names it. */
   taskId: string;
   artifactId: string;
 }
@@ -315,14 +331,14 @@ export function unreadRecordOf(message: pb.UnreadRecord): UnreadRecord {
   };
 }
 
-/** What became of a message that was sent. */
+/** What the server stored for a message. */
 export interface StoredMessage {
   messageId: string;
   seq: number;
   createdAt: string;
-  /** What it takes of a model's context, about. */
+  /** Estimated tokens of the message in the context of a model. */
   tokens: number;
-  /** Places of the parts that held secrets, of which {"redacted": true} is stored. */
+  /** Indexes of the parts that held secrets. {"redacted": true} is stored in their place. */
   redactedParts: number[];
 }
 
@@ -338,28 +354,31 @@ export function storedMessageOf(message: pb.SentMessage): StoredMessage {
 
 /** A passage that was recalled or found. */
 export interface RecalledItem {
-  /** Names the passage in its context: "m12.0" is the first of the message with `seq` 12, "a3.0" the first of an artifact. */
+  /**
+   * Id of the passage in its context: "m12.0" is the first passage of the message with `seq` 12, "a3.0" the first
+   * passage of an artifact.
+   */
   ref: string;
   /**
-   * "text", "data", "tool_call", "tool_result", "file" (its name, or an address), "record" (what the record says that a part names,
-   * with its file), or "artifact".
+   * "text", "data", "tool_call", "tool_result", "file" (its name or its address), "record" (text of a record that a
+   * part names, and of its file), or "artifact".
    */
   kind: string;
-  /** 0 of an artifact: it is none of the log. */
+  /** 0 for an artifact, which has no `seq`. */
   seq: number;
   messageId: string;
   role: string;
-  /** The speaker, where several share a role. */
+  /** Name of the speaker, if several speakers share a role. */
   name: string;
   saidAt: string;
   text: string;
   tokens: number;
   score: number;
-  /** Shares of the score by feature, where they were asked for. */
+  /** Parts of the score by feature. Set if the request has `withFeatures`. */
   features: Record<string, number>;
-  /** The task that it belongs to, and the artifact that it is of. */
+  /** The task of the message or artifact. */
   taskId: string;
-  /** The artifact that the passage is from. */
+  /** The artifact of the passage. */
   artifactId: string;
 }
 
@@ -381,19 +400,19 @@ export function recalledItemOf(message: pb.RecalledItem): RecalledItem {
   };
 }
 
-/** What was recalled. */
+/** The result of a recall. */
 export interface Recalled {
-  /** The most relevant first. */
+  /** Sorted by relevance, best first. */
   items: RecalledItem[];
-  /** The same as one block, oldest first, each marked as quoted material with its ref. Empty if there is nothing. */
+  /** The same items as one block, oldest first, each marked as a quotation with its ref. Empty if there are no items. */
   promptText: string;
-  /** Of `promptText`. */
+  /** Tokens of `promptText`. */
   tokens: number;
-  /** Candidates that did not fit the budget or the number of items. */
+  /** Candidates that exceeded the budget of tokens or the maximum number of items. */
   leftOutCount: number;
-  /** The reason of the error for which nothing was recalled behind a message that is written. */
+  /** Reason of the error if the message was stored and the recall after it failed. */
   error: string;
-  /** How vectors counted. */
+  /** Whether the ranking used vectors. */
   byMeaning: ByMeaning;
 }
 
@@ -408,13 +427,13 @@ export function recalledOf(message: pb.Recalled): Recalled {
   };
 }
 
-/** Whether passages were compared by what they mean, too, or by words alone. */
+/** Whether passages were compared by meaning, or by words alone. */
 export interface ByMeaning {
-  /** The vectors of passages were compared with that of the text. */
+  /** The vectors of the passages were compared with the vector of the text. */
   isCompared: boolean;
-  /** Why they were not, where the service has an embedder: it did not answer in time, or not as it should. */
+  /** Why the embedder of the service was not used: it did not answer in time, or its answer was not valid. */
   error: string;
-  /** What is still to be made of the context's index: words alone find it. */
+  /** Passages and records of the context that have no vector yet. Only words find them. */
   pendingCount: number;
 }
 
@@ -438,22 +457,25 @@ export function contextHistoryOf(message: pb.GetContextResponse): ContextHistory
   };
 }
 
-/** What a context got of a history. */
+/** What contexts.syncHistory changed in a context. */
 export interface SyncedHistory {
-  /** Empty, if there was no message to begin one with. */
+  /** Empty if the history has no message, and so no context was created. */
   contextId: string;
-  /** The call began the context. */
+  /** True if the call created the context. */
   created: boolean;
   appendedCount: number;
   /** Messages of nodes that changed. */
   retractedCount: number;
-  /** Messages of the history that were there already. */
+  /** Messages of the history that the context already had. */
   unchangedCount: number;
-  /** Nodes on which a rule failed: what the context has of them stays. */
+  /** Nodes on which a rule failed. The context keeps their messages. */
   nodesFailed: number;
-  /** Messages whose role is none: they are left out. */
+  /** Messages with an unknown role. They are left out. */
   rolesUnknown: number;
-  /** Messages that the context does not take: such as are too large, or have a part that names a record which the caller cannot read. */
+  /**
+   * Messages that the context refused: for example, they are too large, or a part names a record that the caller cannot
+   * read.
+   */
   leftOutCount: number;
   /** The first 20 of them. */
   leftOut: LeftOutMessage[];
@@ -475,11 +497,11 @@ export function syncedHistoryOf(message: pb.SyncHistoryResponse): SyncedHistory 
 
 /** A message of a history that contexts.syncHistory could not write. */
 export interface LeftOutMessage {
-  /** Of which it came. */
+  /** The node of the message. */
   nodeId: string;
-  /** As of the errors of contexts.send: LimitExceeded, InvalidArgument, RecordNotFound. */
+  /** As in the errors of contexts.send: LimitExceeded, InvalidArgument, RecordNotFound. */
   reason: string;
-  /** For people: what is wrong with it. */
+  /** Description of the error for people. */
   detail: string;
 }
 
@@ -491,9 +513,9 @@ export function leftOutMessageOf(message: pb.LeftOutMessage): LeftOutMessage {
   };
 }
 
-/** A key that reaches one context. It is shown once. */
+/** A key that reaches one context and its forks. It is shown once. */
 export interface ContextKey {
-  /** Shown once: only its hash is kept. */
+  /** Shown once: the service stores only its hash. */
   key: string;
   expiresAt: string;
 }

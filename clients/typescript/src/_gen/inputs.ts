@@ -12,16 +12,19 @@ import { toTimestamp } from "../times.js";
 import type { ExternalId } from "./contexts.js";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
-/** What a caller says of an artifact. */
+/** The fields of an artifact that a caller sets. */
 export interface ArtifactInput {
-  /** Up to 200 characters, unique in its task. Empty: the server makes one. */
+  /** Up to 200 characters, unique in its task. Empty means that the server makes an id. */
   artifactId?: string;
-  /** Up to 200 characters, and 1,000. Of a chunk that is appended these stay as they were said first, as the metadata do. */
+  /**
+   * Up to 200 characters for `name` and 1,000 for `description`. With `append`, these and the metadata keep their first
+   * values.
+   */
   name?: string;
   description?: string;
-  /** 1 to 100 in one call; all of a version up to 2 MiB and 1,000 parts. Secrets are taken out, as of messages. */
+  /** 1 to 100 parts in one call. A version has up to 2 MiB and 1,000 parts. Secrets are removed, as in messages. */
   parts: PartInput[];
-  /** A JSON object up to 64 KiB. Empty: {}. */
+  /** A JSON object up to 64 KiB. Empty means {}. */
   metadata?: object;
 }
 
@@ -38,15 +41,15 @@ export function artifactInput(
   };
 }
 
-/** What a caller says of a new context. */
+/** The fields of a new context that a caller sets. */
 export interface ContextInput {
   /** Up to 400 characters. */
   title?: string;
   /** Up to 20. */
   externalIds?: ExternalId[];
-  /** A JSON object up to 64 KiB. Empty: {}. */
+  /** A JSON object up to 64 KiB. Empty means {}. */
   metadata?: object;
-  /** Optional; not checked against the graph. */
+  /** Optional. The service does not check that the graph has this node. */
   entityNodeId?: string;
   appId?: string;
   agentBundleId?: string;
@@ -137,28 +140,28 @@ export function facetFields(value: FacetFields, path: string): MessageInitShape<
   };
 }
 
-/** What a caller says of a message. */
+/** The fields of a message that a caller sets. */
 export interface MessageInput {
-  /** The sender's own id of it, up to 200 characters, unique in its context. Empty: the server makes one. */
+  /** The sender's own id, up to 200 characters, unique in its context. Empty means that the server makes an id. */
   messageId?: string;
-  /** "user", "assistant", "system" or "tool"; "agent" is taken for "assistant". Empty: "user". */
+  /** "user", "assistant", "system" or "tool". "agent" is stored as "assistant". Empty means "user". */
   role?: "user" | "assistant" | "agent" | "system" | "tool";
-  /** The text, up to 1 MiB. A message has this, parts, or both. */
+  /** The text, up to 1 MiB. A message has content, parts, or both. */
   content?: string;
-  /** Up to 100; all of a message up to 2 MiB. */
+  /** Up to 100 parts. A message has up to 2 MiB in all. */
   parts?: PartInput[];
-  /** Who speaks, where several share a role. */
+  /** Name of the speaker, if several speakers share a role. */
   name?: string;
   agentId?: string;
-  /** A JSON object up to 64 KiB. Empty: {}. */
+  /** A JSON object up to 64 KiB. Empty means {}. */
   metadata?: object;
-  /** When it was said. Unset: now. */
+  /** When the speaker said it. Unset means now. */
   saidAt?: Date | string;
-  /** What the sender calls the session that it belongs to. Empty: four hours without a message begin a new one. */
+  /** The sender's name of the session. Empty means that a new session begins after four hours without a message. */
   session?: string;
-  /** The task that it belongs to. Without a `contextId` it goes to the context of the task. */
+  /** The task to which the message belongs. Without a `contextId`, the message goes to the context of this task. */
   taskId?: string;
-  /** Up to 100 tasks of its context, which it is about. */
+  /** Up to 100 other tasks of its context to which the message refers. */
   referenceTaskIds?: string[];
 }
 
@@ -194,25 +197,26 @@ export interface QueryOrder {
   descending?: boolean;
 }
 
-/** Which passages are recalled or found; what is empty asks for nothing. */
+/** Which passages may be recalled or found. An empty field does not restrict. */
 export interface RecallFilter {
-  /** "user", "assistant" (or "agent"), "system", "tool"; another one is InvalidArgument. */
+  /** "user", "assistant" (or "agent"), "system", "tool". Another value is InvalidArgument. */
   roles?: ("user" | "assistant" | "system" | "tool")[];
-  /** "text", "data", "tool_call", "tool_result", "file", "record", "artifact"; another one is InvalidArgument. */
+  /** "text", "data", "tool_call", "tool_result", "file", "record", "artifact". Another value is InvalidArgument. */
   kinds?: ("artifact" | "text" | "data" | "tool_call" | "tool_result" | "file")[];
-  /** Names of those who spoke. */
+  /** Names of the speakers. */
   authors?: string[];
-  /** Said at or after, and before. */
+  /** Said at `saidFrom` or later, and before `saidTo`. */
   saidFrom?: Date | string;
   saidTo?: Date | string;
-  /** Places, both included; 0: any. An artifact has none: `seqFrom` leaves it out. */
+  /** Range of `seq`, both ends included. 0 means no bound. Artifacts have no `seq`: `seqFrom` leaves them out. */
   seqFrom?: number;
   seqTo?: number;
-  /** Of messages and artifacts of these tasks. */
+  /** Messages and artifacts of these tasks. */
   taskIds?: string[];
   /**
-   * About any of these nodes of the entity graph, up to 100: of messages and artifacts of which a part names a record of such a node, and
-   * of messages that contexts.syncHistory read from one; and of a context whose `entityNodeId` is one of them, all. Not checked against the graph.
+   * Passages about one of these nodes of the entity graph, up to 100. A message or artifact is about a node if one of
+   * its parts names a record of the node, or if contexts.syncHistory read the message from the node. All passages of a context
+   * whose `entityNodeId` is one of the nodes match too. The service does not check that the graph has these nodes.
    */
   entityNodeIds?: string[];
 }
@@ -234,19 +238,22 @@ export function recallFilter(
   };
 }
 
-/** How much is recalled, and of what. */
+/** How much to recall, and from which passages. */
 export interface RecallOptions {
-  /** Of `promptText`, at most; 0: 2,000. Up to 100,000. */
+  /** Maximum number of tokens of `promptText`, up to 100,000. 0 means 2,000. */
   tokensMax?: number;
-  /** 0: 20. Up to 200. */
+  /** Maximum number of items, up to 200. 0 means 20. */
   itemsMax?: number;
-  /** The ranking: "default", "conversation". Empty: the context's, else the default. */
+  /**
+   * Name of the ranking: "default" or "conversation". Empty means the ranking of the context, or the default if it has
+   * none.
+   */
   profile?: string;
-  /** Only what stands up to this `seq`; 0: all. For callers who hold the newest messages already. */
+  /** Recall only up to this `seq`. 0 means all. For callers that already hold the newest messages. */
   notAfterSeq?: number;
   /** Which passages may be recalled. */
   filter?: RecallFilter;
-  /** Say of each item what its score is made of. */
+  /** Return for each item the parts of its score. */
   withFeatures?: boolean;
 }
 

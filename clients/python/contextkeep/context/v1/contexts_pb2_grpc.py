@@ -26,15 +26,22 @@ if _version_not_supported:
 
 
 class ContextsStub:
-    """Isolated conversations. A context is begun by its first message, and nothing of one is ever seen in another: every statement names
-    the context, row-level security checks it, and a key of IssueContextKey can reach no other.
+    """Isolated conversations. The first message of a context creates it. A call never sees data of another context: every
+    SQL statement names the context, row-level security checks it, and a key of IssueContextKey reaches one context and
+    its forks.
 
-    Of every RPC: a context is named by the id that its first message was answered with. One of another tenant or user, outside of what the
-    key is bound to, deleted, expired, or invented is CONTEXT_NOT_FOUND, all alike, and nothing is made. Of contexts that have an owner, a
-    credential with a user sees its own; one without a user names him in `subject_user_id`, for which it needs the scope `delegate`
-    (PERMISSION_DENIED without; also if the credential is another user's), and otherwise sees what has no owner. A credential with `admin`
-    reads all of its tenant. Ids of contexts are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. LIMIT_EXCEEDED
-    (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the `value` that came.
+    These rules hold for every RPC. The answer to the first message has the id of the context; later calls name the
+    context by this id. CONTEXT_NOT_FOUND is the answer, and nothing is created, if the id is unknown, the context is
+    deleted or expired, it belongs to another tenant or user, or it lies outside the bounds of the key. Callers cannot
+    tell these cases apart.
+
+    A context may have an owner. A credential with a user sees the contexts of this user. A credential without a user
+    names the user in `subject_user_id`, which needs the scope `delegate` (PERMISSION_DENIED without it, or if the
+    credential belongs to another user). Without `subject_user_id` it sees contexts that have no owner. A credential with
+    `admin` reads all contexts of its tenant.
+
+    Ids of contexts are UUIDs as text. A malformed id is INVALID_ARGUMENT with the name of the field. LIMIT_EXCEEDED
+    (RESOURCE_EXHAUSTED) names the `limit`, its `limit_max` and the `value` of the request.
     """
 
     def __init__(self, channel):
@@ -171,59 +178,70 @@ class ContextsStub:
 
 
 class ContextsServicer:
-    """Isolated conversations. A context is begun by its first message, and nothing of one is ever seen in another: every statement names
-    the context, row-level security checks it, and a key of IssueContextKey can reach no other.
+    """Isolated conversations. The first message of a context creates it. A call never sees data of another context: every
+    SQL statement names the context, row-level security checks it, and a key of IssueContextKey reaches one context and
+    its forks.
 
-    Of every RPC: a context is named by the id that its first message was answered with. One of another tenant or user, outside of what the
-    key is bound to, deleted, expired, or invented is CONTEXT_NOT_FOUND, all alike, and nothing is made. Of contexts that have an owner, a
-    credential with a user sees its own; one without a user names him in `subject_user_id`, for which it needs the scope `delegate`
-    (PERMISSION_DENIED without; also if the credential is another user's), and otherwise sees what has no owner. A credential with `admin`
-    reads all of its tenant. Ids of contexts are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. LIMIT_EXCEEDED
-    (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the `value` that came.
+    These rules hold for every RPC. The answer to the first message has the id of the context; later calls name the
+    context by this id. CONTEXT_NOT_FOUND is the answer, and nothing is created, if the id is unknown, the context is
+    deleted or expired, it belongs to another tenant or user, or it lies outside the bounds of the key. Callers cannot
+    tell these cases apart.
+
+    A context may have an owner. A credential with a user sees the contexts of this user. A credential without a user
+    names the user in `subject_user_id`, which needs the scope `delegate` (PERMISSION_DENIED without it, or if the
+    credential belongs to another user). Without `subject_user_id` it sees contexts that have no owner. A credential with
+    `admin` reads all contexts of its tenant.
+
+    Ids of contexts are UUIDs as text. A malformed id is INVALID_ARGUMENT with the name of the field. LIMIT_EXCEEDED
+    (RESOURCE_EXHAUSTED) names the `limit`, its `limit_max` and the `value` of the request.
     """
 
     def SendMessage(self, request, context):
-        """Writes one message: without a `context_id` the first one of a new context.
+        """Writes one message. Without a `context_id`, it creates a context.
 
-        When this is answered, the message is stored and indexed: the next call finds it by its words. `seq` has no gaps. The same `message_id`
-        again is the same message, and answers as the first time; secrets are taken out before anything is kept, and the answer names them.
+        When the call returns, the message is stored and indexed: the next call finds it by its words. `seq` has no gaps. A
+        repeat with the same `message_id` and the same message writes nothing and gets the first answer. Secrets are
+        removed before anything is stored, and the answer names the parts that held them.
 
-        Reasons: INVALID_ARGUMENT, CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), MESSAGE_EXISTS (the id is another message's),
-        TASK_NOT_FOUND (a task that it names is not of the context), TASK_ENDED (FAILED_PRECONDITION; its `task_id` is that of an ended task),
-        RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED. What was
-        written is written: if recalling fails behind it, `recall.error` says so, and Recall may be called.
+        Reasons: INVALID_ARGUMENT, CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), MESSAGE_EXISTS (another message
+        of the context has this id), TASK_NOT_FOUND (the context has no task with an id that the message names), TASK_ENDED
+        (FAILED_PRECONDITION; the task of `task_id` has ended), RECORD_NOT_FOUND (a part names a record that the caller
+        cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED. If recall fails after the message is stored,
+        the call still succeeds: `recall.error` has the reason, and `Recall` can be called again.
 
-        The same `request_id` again answers as the first time for a day, also if the context is closed or past its time by then; ERASED
-        (NOT_FOUND) if the context was deleted. So do all calls with a `request_id`.
+        For one day, a repeat with the same `request_id` gets the first answer, even if the context has been closed or has
+        expired since. It gets ERASED (NOT_FOUND) if the context was deleted. This holds for all calls with a `request_id`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AppendMessages(self, request, context):
-        """Writes up to 500 messages in their order, all or none. Reasons: those of SendMessage.
+        """Writes up to 500 messages in the given order, all or none. Reasons: those of SendMessage.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Recall(self, request, context):
-        """Finds the passages of a context that matter to a text, within a budget of tokens. It looks at words, at what stands next to them, at
-        authors and dates, and, where the service has an embedder, at meaning. An embedder that fails, or takes too long, leaves words;
-        `by_meaning` says so.
+        """Finds the passages of a context that are relevant to a text, within a budget of tokens. The ranking uses words,
+        neighboring passages, authors and dates. If the service has an embedder, it also uses meaning. If the embedder
+        fails or takes too long, the ranking uses words alone, and `by_meaning` has the error.
 
-        Items come the most relevant first; `prompt_text` has the same as one block for a model, oldest first, each marked as a quotation
-        with its ref, and never of more than `tokens_max`. Tool results are at most a third of the items, and near-duplicates are left out.
+        Items are sorted by relevance, best first. `prompt_text` has the same items as one block for a model, oldest first,
+        each marked as a quotation with its ref. It never exceeds `tokens_max`. At most a third of the items are tool
+        results. Near-duplicates are left out.
 
-        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT (no text; an unknown `profile`),
-        LIMIT_EXCEEDED.
+        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT (no text; an unknown
+        `profile`), LIMIT_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SearchContext(self, request, context):
-        """Finds passages of a context by the words of a query, the best first: what Recall ranks, without a budget.
+        """Finds passages of a context by the words of a query, best first. The ranking is that of `Recall`, without a budget
+        of tokens.
 
         Reasons: those of Recall.
         """
@@ -232,7 +250,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetContext(self, request, context):
-        """Reads a context with its newest messages, oldest of them first.
+        """Reads a context with its newest messages, sorted oldest first.
 
         Reasons: CONTEXT_NOT_FOUND.
         """
@@ -241,7 +259,8 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetContextsByExternalId(self, request, context):
-        """Lists the contexts that carry an id of another system, newest first: there may be several. Reasons: INVALID_PAGE_TOKEN.
+        """Lists the contexts that have an id of another system, newest first. Several contexts may have the same id. Reasons:
+        INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -255,17 +274,20 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateContext(self, request, context):
-        """Changes the fields that `update_mask` names, each as a whole: title, external_ids, metadata_json, entity_node_id, expires_at,
-        recall_profile. A named field that is empty is emptied.
+        """Replaces the fields that `update_mask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
+        expires_at and recall_profile. The new value replaces the old one as a whole. A field that the mask names and the
+        request leaves empty becomes empty.
 
-        Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, INVALID_ARGUMENT (also a mask that names another field), REQUEST_ID_REUSED.
+        Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, INVALID_ARGUMENT (also a mask that names another field),
+        REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CloseContext(self, request, context):
-        """Closes a context, and what was forked from it: it is read and recalled as before, and takes no more messages. Again is harmless.
+        """Closes a context and all its forks. A closed context is read and recalled as before, and refuses new messages.
+        Closing a closed context changes nothing.
 
         Reasons: CONTEXT_NOT_FOUND.
         """
@@ -274,7 +296,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMessages(self, request, context):
-        """Lists the messages of a context by their `seq`. Retracted ones are left out.
+        """Lists the messages of a context by their `seq`, without retracted messages.
 
         A page ends at `page_size` messages or 2 MiB. Reasons: CONTEXT_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
@@ -283,67 +305,77 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetMessage(self, request, context):
-        """Reads one message. Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (also of a retracted one).
+        """Reads one message. Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (also of a retracted message).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetractMessages(self, request, context):
-        """Hides messages from reads, recall and later windows. Their `seq` stays theirs, and so do their ids: sent again, they stay
-        retracted. Again is harmless.
+        """Hides messages from reads, from recall and from windows that are packed later. Retracted messages keep their `seq`
+        and their ids: sending one again does not bring it back. Retracting a retracted message changes nothing.
 
-        Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (of any of them: then none is retracted), CONTEXT_CLOSED, LIMIT_EXCEEDED.
+        Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (one of them does not exist; no message is retracted),
+        CONTEXT_CLOSED, LIMIT_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SyncHistory(self, request, context):
-        """Fills a context from a chat history of the entity graph. Call it again and again, so that sessions of the graph are recalled.
+        """Copies a chat history from the entity graph into a context. Call it regularly, so that recall finds the sessions of
+        the graph.
 
-        The graph is read as the caller, by a mapping as of GetChatHistory, in the mapping's order. A message gets its id from its node, rule
-        and place, and the node's version: what is there already is not written again, and of a node that changed the new message is appended
-        and the old one retracted. What came of nodes that the history has no longer, or on which a rule fails now, stays. A message that
-        cannot be written is left out, and the answer says why: an older version of it stays, and the next call tries it again. Messages are
-        written in batches of up to 500: if the call fails half-way, what is written stays, and the next one goes on. After another mapping,
-        fill another context.
+        The service reads the graph as the caller, by a mapping (see GetChatHistory), in the order of the mapping. The id
+        of a message is made from its node, the rule, its position and the version of the node. Messages that the context
+        already has are not written again. If a node changed, its new message is appended and its old message is retracted.
+        If the history no longer has a node, or a rule now fails on it, the messages of the node stay.
 
-        Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, those of GetChatHistory (NODE_NOT_FOUND, MAPPING_NOT_FOUND, COST_EXCEEDED, UNAVAILABLE),
-        INVALID_ARGUMENT, and LIMIT_EXCEEDED of the new context.
+        A message that cannot be written is left out, and the answer has the reason. An older version of it stays, and the
+        next call tries it again. Messages are written in batches of up to 500. If the call fails, the batches that were
+        written stay, and the next call continues. Fill another context if you change the mapping.
+
+        Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, those of GetChatHistory (NODE_NOT_FOUND, MAPPING_NOT_FOUND,
+        COST_EXCEEDED, UNAVAILABLE), INVALID_ARGUMENT, and LIMIT_EXCEEDED of the new context.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def IssueContextKey(self, request, context):
-        """Makes a short-lived key that reaches this context, its forks, and nothing else in either service. It is for an agent that must not
-        reach another context, whatever it is talked into. It has no more than the key that asks, makes no keys, and dies with it: of a JWT
-        with the token, of an anonymous caller in development after an hour.
+        """Creates a short-lived key that reaches only this context and its forks, in both services. Give it to an agent that
+        must not reach another context, even after a prompt injection. The key has at most the rights of the caller's key,
+        and cannot create keys. It ends with the caller's credential: with a JWT when the token expires, and for an
+        anonymous caller in development after one hour.
 
-        Reasons: CONTEXT_NOT_FOUND, PERMISSION_DENIED (a scope that the caller lacks; a key of a context asks), INVALID_ARGUMENT.
+        Reasons: CONTEXT_NOT_FOUND, PERMISSION_DENIED (the caller lacks a scope, or calls with a key of a context),
+        INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WaitForIndex(self, request, context):
-        """Waits until what was written up to a `seq` has all that it is found by, and answers how far the index is. Words are there when a
-        message is acknowledged; vectors follow behind it. Without an embedder there is nothing to wait for. It answers, too, when
-        `timeout_s` is over, with `is_complete` unset; what the embedder says that it fails by stands in `index.error`.
+        """Waits until the messages up to a `seq` are fully indexed, and returns the state of the index. Words are indexed
+        when a message is acknowledged; vectors are added later. Without an embedder the call does not wait for vectors.
+        After `timeout_s` the call returns with `is_complete` unset; `index.error` has the error of the embedder, if there
+        is one.
 
-        Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED (`timeout_s`, or too many who wait).
+        Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED (`timeout_s`, or too many calls wait).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteContext(self, request, context):
-        """Deletes a context for good, with its forks. When this is answered, the context is CONTEXT_NOT_FOUND for everybody, its keys are
-        ended, and the id of `get_or_create` is free. Its messages, its index, its external ids, the records that were uploaded for it and
-        that nothing else refers to, and the answers that repeated calls would get are removed after that, in steps; the receipt says how far
-        that is. Again is harmless, and answers the same receipt. A context that is past its `expires_at` is removed by itself in the same
-        way, and has a receipt, too. A credential with `admin` deletes what is any user's; a key of a context deletes nothing.
+        """Deletes a context and its forks permanently. When the call returns, every caller gets CONTEXT_NOT_FOUND, the keys
+        of the context have ended, and the id of `get_or_create` is free. The rest is removed after the call, in steps: the
+        messages, the index, the external ids, the stored answers of repeated calls, and the records that were uploaded for
+        the context and that nothing else refers to. The receipt shows the progress.
+
+        A repeat changes nothing and returns the same receipt. A context that has passed its `expires_at` is removed in the
+        same way, and has a receipt too. A credential with `admin` deletes contexts of any user. A key of a context deletes
+        nothing.
 
         Reasons: CONTEXT_NOT_FOUND, REQUEST_ID_REUSED.
         """
@@ -352,7 +384,8 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetErasure(self, request, context):
-        """Reads a receipt as it is now. It is kept for a year after all was removed, and has numbers and times, nothing of what was said.
+        """Reads the current state of a receipt. A receipt is kept for one year after everything was removed. It has counts
+        and times, and no content.
 
         Reasons: ERASURE_NOT_FOUND.
         """
@@ -361,84 +394,94 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateTask(self, request, context):
-        """Begins a task of a context: work with a state, to which messages belong that name it. What goes on with an ended one is a new task
-        of the same context, which names it in `reference_task_ids`.
+        """Creates a task in a context: work with a state, and messages that name it. To continue an ended task, create a new
+        one in the same context and name the old task in `reference_task_ids`.
 
-        A task is never seen in another context: one that is another's, another tenant's or user's, or invented is TASK_NOT_FOUND, all alike.
+        A task is visible only in its context. TASK_NOT_FOUND is the answer if the task is unknown or belongs to another
+        context, tenant or user. Callers cannot tell these cases apart.
 
-        Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT, RECORD_NOT_FOUND (a part of
-        the status names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
+        Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT,
+        RECORD_NOT_FOUND (a part of the status names a record that the caller cannot read), REQUEST_ID_REUSED,
+        LIMIT_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateTask(self, request, context):
-        """Changes what `update_mask` names of a task, each as a whole: status, metadata_json. Nothing of an ended task changes, and none goes
-        back to TASK_STATE_SUBMITTED; any other state may follow any other.
+        """Replaces the fields of a task that `update_mask` names: status, metadata_json. An ended task does not change. No
+        task returns to TASK_STATE_SUBMITTED; every other change of state is allowed.
 
-        Reasons: TASK_NOT_FOUND, TASK_ENDED (FAILED_PRECONDITION), CONTEXT_CLOSED, VERSION_CONFLICT (ABORTED), and those of CreateTask.
+        Reasons: TASK_NOT_FOUND, TASK_ENDED (FAILED_PRECONDITION), CONTEXT_CLOSED, VERSION_CONFLICT (ABORTED), and those of
+        CreateTask.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetTask(self, request, context):
-        """Reads a task with its newest messages, oldest of them first. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND.
+        """Reads a task with its newest messages, sorted oldest first. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListTasks(self, request, context):
-        """Lists the tasks of a context, the newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """Lists the tasks of a context, newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelTask(self, request, context):
-        """Ends a task as TASK_STATE_CANCELED. Again is harmless. Whoever works on it reads so with GetTask: nothing is sent to him.
+        """Ends a task as TASK_STATE_CANCELED. Canceling a canceled task changes nothing. The agent that works on the task is
+        not notified: it reads the state with GetTask.
 
-        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED (it ended otherwise), CONTEXT_CLOSED, REQUEST_ID_REUSED.
+        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED (the task ended in another state), CONTEXT_CLOSED,
+        REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutArtifact(self, request, context):
-        """Writes an artifact: what a task makes. The same `artifact_id` again is its next version, or with `append` a chunk of the newest one.
+        """Writes an artifact, the result of a task. The same `artifact_id` again creates the next version. With `append`, the
+        parts are added to the newest version as a chunk.
 
-        When this is answered, its texts are found by the next call, as passages of the kind "artifact"; those of the version before are not.
-        An artifact of one task is never listed with another.
+        When the call returns, the next call finds the texts of the artifact, as passages of the kind "artifact". It no
+        longer finds the texts of the version before. An artifact belongs to one task, and is never listed with another.
 
-        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED, CONTEXT_CLOSED, ARTIFACT_NOT_FOUND (a chunk of none), ARTIFACT_COMPLETE
-        (FAILED_PRECONDITION; a chunk behind the last one), INVALID_ARGUMENT, RECORD_NOT_FOUND (a part names a record that the caller cannot
-        read), REQUEST_ID_REUSED, LIMIT_EXCEEDED. Who repeats an `append` without a `request_id` appends twice.
+        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED, CONTEXT_CLOSED, ARTIFACT_NOT_FOUND (a chunk for an artifact
+        that does not exist), ARTIFACT_COMPLETE (FAILED_PRECONDITION; a chunk after the last one), INVALID_ARGUMENT,
+        RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED. Repeating
+        an `append` without a `request_id` appends the parts twice.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetArtifact(self, request, context):
-        """Reads a version of an artifact, with its parts. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, ARTIFACT_NOT_FOUND, INVALID_ARGUMENT.
+        """Reads a version of an artifact with its parts. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, ARTIFACT_NOT_FOUND,
+        INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchContext(self, request, context):
-        """Streams what happens in a context, from the places on that the request names: first what is there, then what comes.
+        """Streams the events of a context from a position on: first stored events, then new ones.
 
-        Told are messages, each once by its `seq`; behind them, by the number of the newest change: messages that were retracted; tasks and
-        artifacts that are new or changed, and the header when UpdateContext changed it or CloseContext closed it, each as it is then: of several
-        changes between two looks the last. What a header counts changes with the messages, and is not told for itself. Each answer has the
-        places from which on there is more: who names them in the next call, of whatever replica, misses nothing. An answer without an event
-        says, about every 15 seconds, that nothing happens.
+        Messages come first, each once, in the order of `seq`. The changes follow in the order of their numbers: retracted
+        messages, tasks and artifacts that are new or changed, and the header after UpdateContext or CloseContext. A change
+        shows the state at the time of reading: if an object changes several times between two reads, only its last state
+        is sent. The counts in a header change with the messages; the service sends no event for that. Each answer has the
+        positions from which to continue. A client that sends them in its next call, to any replica, misses nothing. About
+        every 15 seconds without an event, the service sends an answer without an event as a keep-alive.
 
-        It ends well when the context is closed and all is told; with CONTEXT_NOT_FOUND when it is deleted or past its time, with
-        UNAUTHENTICATED within seconds after its key is revoked or over, and with UNAVAILABLE when the service stops: watch again from where it
-        was. A watch takes none of the places of calls, and has a limit of its own.
+        The stream ends without an error when the context is closed and all events are sent. It ends with CONTEXT_NOT_FOUND
+        when the context is deleted or expires, with UNAUTHENTICATED within seconds after the key is revoked or expires,
+        and with UNAVAILABLE when the service stops; then call again from the last positions. Watches do not count against
+        the limit of concurrent calls; they have a limit of their own.
 
         Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, TOO_MANY_CALLS (RESOURCE_EXHAUSTED), UNAUTHENTICATED, UNAVAILABLE.
         """
@@ -583,15 +626,22 @@ def add_ContextsServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Contexts:
-    """Isolated conversations. A context is begun by its first message, and nothing of one is ever seen in another: every statement names
-    the context, row-level security checks it, and a key of IssueContextKey can reach no other.
+    """Isolated conversations. The first message of a context creates it. A call never sees data of another context: every
+    SQL statement names the context, row-level security checks it, and a key of IssueContextKey reaches one context and
+    its forks.
 
-    Of every RPC: a context is named by the id that its first message was answered with. One of another tenant or user, outside of what the
-    key is bound to, deleted, expired, or invented is CONTEXT_NOT_FOUND, all alike, and nothing is made. Of contexts that have an owner, a
-    credential with a user sees its own; one without a user names him in `subject_user_id`, for which it needs the scope `delegate`
-    (PERMISSION_DENIED without; also if the credential is another user's), and otherwise sees what has no owner. A credential with `admin`
-    reads all of its tenant. Ids of contexts are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. LIMIT_EXCEEDED
-    (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the `value` that came.
+    These rules hold for every RPC. The answer to the first message has the id of the context; later calls name the
+    context by this id. CONTEXT_NOT_FOUND is the answer, and nothing is created, if the id is unknown, the context is
+    deleted or expired, it belongs to another tenant or user, or it lies outside the bounds of the key. Callers cannot
+    tell these cases apart.
+
+    A context may have an owner. A credential with a user sees the contexts of this user. A credential without a user
+    names the user in `subject_user_id`, which needs the scope `delegate` (PERMISSION_DENIED without it, or if the
+    credential belongs to another user). Without `subject_user_id` it sees contexts that have no owner. A credential with
+    `admin` reads all contexts of its tenant.
+
+    Ids of contexts are UUIDs as text. A malformed id is INVALID_ARGUMENT with the name of the field. LIMIT_EXCEEDED
+    (RESOURCE_EXHAUSTED) names the `limit`, its `limit_max` and the `value` of the request.
     """
 
     @staticmethod

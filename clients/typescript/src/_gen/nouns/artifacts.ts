@@ -11,18 +11,20 @@ import { type ArtifactInput, artifactInput } from "../inputs.js";
 /** The calls of `artifacts` that are one method each. */
 export class Artifacts extends Noun<AppClient> {
   /**
-   * Writes an artifact: what a task makes. The same `artifactId` again is its next version, or with `append` a chunk of the newest one.
+   * Writes an artifact, the result of a task. The same `artifactId` again creates the next version. With `append`, the
+   * parts are added to the newest version as a chunk.
    *
-   * When this is answered, its texts are found by the next call, as passages of the kind "artifact"; those of the version before are not.
-   * An artifact of one task is never listed with another.
+   * When the call returns, the next call finds the texts of the artifact, as passages of the kind "artifact". It no
+   * longer finds the texts of the version before. An artifact belongs to one task, and is never listed with another.
    *
-   * Throws ContextNotFound, TaskNotFound, TaskEnded, ContextClosed, ArtifactNotFound (a chunk of none), ArtifactComplete
-   * (FailedPrecondition; a chunk behind the last one), InvalidArgument, RecordNotFound (a part names a record that the caller cannot
-   * read), RequestIdReused, LimitExceeded. Who repeats an `append` without a `requestId` appends twice.
+   * Throws ContextNotFound, TaskNotFound, TaskEnded, ContextClosed, ArtifactNotFound (a chunk for an artifact
+   * that does not exist), ArtifactComplete (FailedPrecondition; a chunk after the last one), InvalidArgument,
+   * RecordNotFound (a part names a record that the caller cannot read), RequestIdReused, LimitExceeded. Repeating
+   * an `append` without a `requestId` appends the parts twice.
    *
-   * @param options.contextId Empty: that of the task.
-   * @param options.append The parts go behind those of the newest version. Else they are the next version.
-   * @param options.lastChunk Nothing more comes to this version.
+   * @param options.contextId Empty means the context of the task.
+   * @param options.append Add the parts to the end of the newest version. Otherwise they are the next version.
+   * @param options.lastChunk Complete this version: no more chunks can follow.
    */
   async put(
     taskId: string,
@@ -43,10 +45,11 @@ export class Artifacts extends Noun<AppClient> {
   }
 
   /**
-   * Reads a version of an artifact, with its parts. Throws ContextNotFound, TaskNotFound, ArtifactNotFound, InvalidArgument.
+   * Reads a version of an artifact with its parts. Throws ContextNotFound, TaskNotFound, ArtifactNotFound,
+   * InvalidArgument.
    *
-   * @param options.contextId Empty: that of the task.
-   * @param options.version 0: the newest.
+   * @param options.contextId Empty means the context of the task. Required with `ref`.
+   * @param options.version 0 means the newest version.
    */
   async get(
     taskId: string,
@@ -65,10 +68,11 @@ export class Artifacts extends Noun<AppClient> {
   }
 
   /**
-   * Reads a version of an artifact, with its parts. Throws ContextNotFound, TaskNotFound, ArtifactNotFound, InvalidArgument.
+   * Reads a version of an artifact with its parts. Throws ContextNotFound, TaskNotFound, ArtifactNotFound,
+   * InvalidArgument.
    *
-   * @param contextId Empty: that of the task.
-   * @param ref In the place of the task and what is below it: what Recall calls a passage of it, in `contextId`, such as "a3.0". It is of the version that was found then.
+   * @param contextId Empty means the context of the task. Required with `ref`.
+   * @param ref The `ref` that `contexts.recall` returned for a passage of the artifact, such as "a3.0". Set it instead of `taskId`, `artifactId` and `version`. It names the version that `contexts.recall` found.
    */
   async getAt(contextId: string, ref: string, options: ContextOptions = {}): Promise<Artifact> {
     const request = {

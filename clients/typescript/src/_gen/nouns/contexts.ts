@@ -40,18 +40,18 @@ import { type ChatMessage, chatMessageOf } from "../message.js";
 
 /** Options of `contexts.send`. */
 export interface SendOptions {
-  /** Empty: the message begins a new context, or goes to that of its task. */
+  /** Empty means the context of the message's task; without a task, the message creates a new context. */
   contextId?: string;
-  /** Of a new context. With a `contextId`, or where `getOrCreate` finds one, it is left aside. */
+  /** The fields of a new context. Ignored if `contextId` is set or `getOrCreate` finds a context. */
   context?: ContextInput;
   /**
-   * Instead of a `contextId`: the one context that the owner has for this id in the app and the agent bundle that a new one would have;
-   * made by whoever is first. It is one of the context's `externalIds`.
+   * Instead of `contextId`. Names the one context that the owner has for this id in the app and agent bundle of
+   * `context`. The first caller creates it. The id becomes one of its `externalIds`.
    */
   getOrCreate?: ExternalId;
-  /** Stores nothing: the message is checked, and the answer has no context. */
+  /** Check the message and store nothing. The answer has no context. */
   standalone?: boolean;
-  /** What is recalled for the message. Unset: with the defaults, for a message of a user in a context that was there. */
+  /** What to recall for the message. Unset means the defaults, for a message of a user in a context that existed before. */
   recall?: RecallOptions | false;
 }
 
@@ -64,41 +64,47 @@ export interface AppendOptions {
 
 /** Options of `contexts.recall`. */
 export interface ContextsRecallOptions {
-  /** Of `promptText`, at most; 0: 2,000. Up to 100,000. */
+  /** Maximum number of tokens of `promptText`, up to 100,000. 0 means 2,000. */
   tokensMax?: number;
-  /** 0: 20. Up to 200. */
+  /** Maximum number of items, up to 200. 0 means 20. */
   itemsMax?: number;
-  /** The ranking: "default", "conversation". Empty: the context's, else the default. */
+  /**
+   * Name of the ranking: "default" or "conversation". Empty means the ranking of the context, or the default if it has
+   * none.
+   */
   profile?: string;
-  /** Only what stands up to this `seq`; 0: all. For callers who hold the newest messages already. */
+  /** Recall only up to this `seq`. 0 means all. For callers that already hold the newest messages. */
   notAfterSeq?: number;
   /** Which passages may be recalled. */
   filter?: RecallFilter;
-  /** Say of each item what its score is made of. */
+  /** Return for each item the parts of its score. */
   withFeatures?: boolean;
-  /** Up to 100 tasks of the context, whose artifacts come first. Of a message that is sent, its `referenceTaskIds` are meant. */
+  /**
+   * Up to 100 tasks of the context whose artifacts are ranked first. For a recall with contexts.send, the service uses
+   * the `referenceTaskIds` of the message.
+   */
   referenceTaskIds?: string[];
 }
 
 /** Options of `contexts.list`. */
 export interface ContextFilter {
-  /** Contexts in which this agent has spoken. */
+  /** Contexts with a message of this agent. */
   agentId?: string;
-  /** Contexts of this owner, of those that the caller sees. */
+  /** Contexts of this owner, among those that the caller sees. */
   ownerUserId?: string;
-  /** Created at or after, and before. */
+  /** Created at this time or later. */
   createdFrom?: Date | string;
-  /** Created before. */
+  /** Created before this time. */
   createdTo?: Date | string;
-  /** Unset: open and closed ones. */
+  /** Unset means open and closed contexts. */
   state?: "open" | "closed";
-  /** Contexts that carry it. */
+  /** Contexts that have this external id. */
   externalId?: ExternalId;
-  /** A JSON object: contexts whose metadata contain it. */
+  /** A JSON object. Contexts whose metadata contain it. */
   metadataContains?: object;
-  /** Empty: of any app. */
+  /** Empty means contexts of any app. */
   appId?: string;
-  /** Contexts that hang at this node. */
+  /** Contexts of this node of the entity graph. */
   entityNodeId?: string;
   pageSize?: number;
 }
@@ -109,9 +115,9 @@ export interface ContextChanges {
   title?: string;
   /** Up to 20. */
   externalIds?: ExternalId[];
-  /** A JSON object up to 64 KiB. Empty: {}. */
+  /** A JSON object up to 64 KiB. Empty means {}. */
   metadata?: object;
-  /** Optional; not checked against the graph. */
+  /** Optional. The service does not check that the graph has this node. */
   entityNodeId?: string;
   expiresAt?: Date | string;
   recallProfile?: string;
@@ -119,33 +125,38 @@ export interface ContextChanges {
 
 /** Options of `contexts.syncHistory`. */
 export interface ContextsSyncHistoryOptions {
-  /** Which context: this, or the one of `getOrCreate`, which the first message of the history begins. */
+  /** The context to fill. Set it, or `getOrCreate`. */
   contextId?: string;
-  /** Instead of `contextId`: the one context of this id, which the first message begins. */
+  /** Instead of `contextId`: the one context that has this id. The first message of the history creates it. */
   getOrCreate?: ExternalId;
-  /** Of a new context, as of contexts.append. */
+  /** The fields of a new context, as in contexts.append. */
   context?: ContextInput;
-  /** The app that the mapping is looked up in; empty: the key's if it has exactly one, else the tenant's shared scope. */
+  /**
+   * The app in which the mapping is looked up. Empty means the app of the key if it has exactly one, otherwise the
+   * shared scope of the tenant.
+   */
   appId?: string;
-  /** Empty: the default, as of history.get. */
+  /** Empty means the default, as in history.get. */
   mappingName?: string;
 }
 
 /** The calls of `contexts` that are one method each. */
 export class GeneratedContexts extends Noun<AppClient> {
   /**
-   * Writes one message: without a `contextId` the first one of a new context.
+   * Writes one message. Without a `contextId`, it creates a context.
    *
-   * When this is answered, the message is stored and indexed: the next call finds it by its words. `seq` has no gaps. The same `messageId`
-   * again is the same message, and answers as the first time; secrets are taken out before anything is kept, and the answer names them.
+   * When the call returns, the message is stored and indexed: the next call finds it by its words. `seq` has no gaps. A
+   * repeat with the same `messageId` and the same message writes nothing and gets the first answer. Secrets are
+   * removed before anything is stored, and the answer names the parts that held them.
    *
-   * Throws InvalidArgument, ContextNotFound, ContextClosed (FailedPrecondition), MessageExists (the id is another message's),
-   * TaskNotFound (a task that it names is not of the context), TaskEnded (FailedPrecondition; its `taskId` is that of an ended task),
-   * RecordNotFound (a part names a record that the caller cannot read), RequestIdReused, LimitExceeded, PermissionDenied. What was
-   * written is written: if recalling fails behind it, `recall.error` says so, and Recall may be called.
+   * Throws InvalidArgument, ContextNotFound, ContextClosed (FailedPrecondition), MessageExists (another message
+   * of the context has this id), TaskNotFound (the context has no task with an id that the message names), TaskEnded
+   * (FailedPrecondition; the task of `taskId` has ended), RecordNotFound (a part names a record that the caller
+   * cannot read), RequestIdReused, LimitExceeded, PermissionDenied. If recall fails after the message is stored,
+   * the call still succeeds: `recall.error` has the reason, and `contexts.recall` can be called again.
    *
-   * The same `requestId` again answers as the first time for a day, also if the context is closed or past its time by then; Erased
-   * (NotFound) if the context was deleted. So do all calls with a `requestId`.
+   * For one day, a repeat with the same `requestId` gets the first answer, even if the context has been closed or has
+   * expired since. It gets Erased (NotFound) if the context was deleted. This holds for all calls with a `requestId`.
    */
   async send(
     message: MessageInput | string,
@@ -165,7 +176,7 @@ export class GeneratedContexts extends Noun<AppClient> {
     return sentOf(answer);
   }
 
-  /** Writes up to 500 messages in their order, all or none. Throws those of contexts.send. */
+  /** Writes up to 500 messages in the given order, all or none. Throws those of contexts.send. */
   async append(
     messages: (MessageInput | string)[],
     options: AppendOptions & ContextOptions & WriteOptions = {},
@@ -183,17 +194,18 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Finds the passages of a context that matter to a text, within a budget of tokens. It looks at words, at what stands next to them, at
-   * authors and dates, and, where the service has an embedder, at meaning. An embedder that fails, or takes too long, leaves words;
-   * `byMeaning` says so.
+   * Finds the passages of a context that are relevant to a text, within a budget of tokens. The ranking uses words,
+   * neighboring passages, authors and dates. If the service has an embedder, it also uses meaning. If the embedder
+   * fails or takes too long, the ranking uses words alone, and `byMeaning` has the error.
    *
-   * Items come the most relevant first; `promptText` has the same as one block for a model, oldest first, each marked as a quotation
-   * with its ref, and never of more than `tokensMax`. Tool results are at most a third of the items, and near-duplicates are left out.
+   * Items are sorted by relevance, best first. `promptText` has the same items as one block for a model, oldest first,
+   * each marked as a quotation with its ref. It never exceeds `tokensMax`. At most a third of the items are tool
+   * results. Near-duplicates are left out.
    *
-   * Throws ContextNotFound, TaskNotFound (of `referenceTaskIds`), InvalidArgument (no text; an unknown `profile`),
-   * LimitExceeded.
+   * Throws ContextNotFound, TaskNotFound (of `referenceTaskIds`), InvalidArgument (no text; an unknown
+   * `profile`), LimitExceeded.
    *
-   * @param text A question, or the message to which it is to matter. The first 20,000 characters count.
+   * @param text A question, or a message for which to find relevant passages. Only the first 20,000 characters count.
    */
   async recall(
     contextId: string,
@@ -219,15 +231,16 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Finds passages of a context by the words of a query, the best first: what Recall ranks, without a budget.
+   * Finds passages of a context by the words of a query, best first. The ranking is that of `contexts.recall`, without a budget
+   * of tokens.
    *
    * Throws those of Recall.
    *
    * @param query Words to find.
-   * @param options.limit 0: 20. Up to 200.
-   * @param options.profile As of RecallOptions.
+   * @param options.limit Maximum number of hits, up to 200. 0 means 20.
+   * @param options.profile Name of the ranking, as in RecallOptions.
    * @param options.filter Which passages may be found.
-   * @param options.withFeatures Say of each passage what its score is made of.
+   * @param options.withFeatures Return for each passage the parts of its score.
    */
   async search(
     contextId: string,
@@ -248,11 +261,11 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Reads a context with its newest messages, oldest of them first.
+   * Reads a context with its newest messages, sorted oldest first.
    *
    * Throws ContextNotFound.
    *
-   * @param options.historyLength The newest so many messages. Unset: all that fit (2 MiB); 0: none.
+   * @param options.historyLength Return at most this many of the newest messages. Unset means as many as fit in 2 MiB; 0 means none.
    */
   async get(contextId: string, options: { historyLength?: number } & ContextOptions = {}): Promise<ContextHistory> {
     const request = {
@@ -265,9 +278,10 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Lists the contexts that carry an id of another system, newest first: there may be several. Throws InvalidPageToken.
+   * Lists the contexts that have an id of another system, newest first. Several contexts may have the same id. Reasons:
+   * InvalidPageToken.
    *
-   * @param externalId Several contexts may carry it, or none.
+   * @param externalId No context, one or several may have this id.
    */
   getByExternalId(externalId: ExternalId, options: { pageSize?: number } & ContextOptions = {}): Rows<Context> {
     const request = {
@@ -307,10 +321,12 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Changes the fields that `updateMask` names, each as a whole: title, external_ids, metadata_json, entity_node_id, expires_at,
-   * recall_profile. A named field that is empty is emptied.
+   * Replaces the fields that `updateMask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
+   * expires_at and recall_profile. The new value replaces the old one as a whole. A field that the mask names and the
+   * request leaves empty becomes empty.
    *
-   * Throws ContextNotFound, ContextClosed, InvalidArgument (also a mask that names another field), RequestIdReused.
+   * Throws ContextNotFound, ContextClosed, InvalidArgument (also a mask that names another field),
+   * RequestIdReused.
    */
   async update(contextId: string, options: ContextChanges & ContextOptions & WriteOptions = {}): Promise<Context> {
     const request = {
@@ -339,7 +355,8 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Closes a context, and what was forked from it: it is read and recalled as before, and takes no more messages. Again is harmless.
+   * Closes a context and all its forks. A closed context is read and recalled as before, and refuses new messages.
+   * Closing a closed context changes nothing.
    *
    * Throws ContextNotFound.
    */
@@ -354,13 +371,13 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Lists the messages of a context by their `seq`. Retracted ones are left out.
+   * Lists the messages of a context by their `seq`, without retracted messages.
    *
    * A page ends at `pageSize` messages or 2 MiB. Throws ContextNotFound, InvalidPageToken.
    *
-   * @param options.seqFrom From this `seq` on, and up to this one, both included; 0: from the first, to the last.
-   * @param options.seqTo Up to this one, included. 0: to the last.
-   * @param options.newestFirst The newest first; else the oldest.
+   * @param options.seqFrom First `seq` to list, included. 0 means from the first message.
+   * @param options.seqTo Last `seq` to list, included. 0 means to the last message.
+   * @param options.newestFirst Sort newest first. Otherwise oldest first.
    */
   listMessages(
     contextId: string,
@@ -382,7 +399,7 @@ export class GeneratedContexts extends Noun<AppClient> {
     );
   }
 
-  /** Reads one message. Throws ContextNotFound, MessageNotFound (also of a retracted one). */
+  /** Reads one message. Throws ContextNotFound, MessageNotFound (also of a retracted message). */
   async getMessage(contextId: string, messageId: string, options: ContextOptions = {}): Promise<ChatMessage> {
     const request = {
       contextId,
@@ -394,12 +411,13 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Hides messages from reads, recall and later windows. Their `seq` stays theirs, and so do their ids: sent again, they stay
-   * retracted. Again is harmless.
+   * Hides messages from reads, from recall and from windows that are packed later. Retracted messages keep their `seq`
+   * and their ids: sending one again does not bring it back. Retracting a retracted message changes nothing.
    *
-   * Throws ContextNotFound, MessageNotFound (of any of them: then none is retracted), ContextClosed, LimitExceeded.
+   * Throws ContextNotFound, MessageNotFound (one of them does not exist; no message is retracted),
+   * ContextClosed, LimitExceeded.
    *
-   * @param messageIds 1 to 500.
+   * @param messageIds 1 to 500 ids.
    */
   async retractMessages(
     contextId: string,
@@ -417,19 +435,22 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Fills a context from a chat history of the entity graph. Call it again and again, so that sessions of the graph are recalled.
+   * Copies a chat history from the entity graph into a context. Call it regularly, so that recall finds the sessions of
+   * the graph.
    *
-   * The graph is read as the caller, by a mapping as of history.get, in the mapping's order. A message gets its id from its node, rule
-   * and place, and the node's version: what is there already is not written again, and of a node that changed the new message is appended
-   * and the old one retracted. What came of nodes that the history has no longer, or on which a rule fails now, stays. A message that
-   * cannot be written is left out, and the answer says why: an older version of it stays, and the next call tries it again. Messages are
-   * written in batches of up to 500: if the call fails half-way, what is written stays, and the next one goes on. After another mapping,
-   * fill another context.
+   * The service reads the graph as the caller, by a mapping (see history.get), in the order of the mapping. The id
+   * of a message is made from its node, the rule, its position and the version of the node. Messages that the context
+   * already has are not written again. If a node changed, its new message is appended and its old message is retracted.
+   * If the history no longer has a node, or a rule now fails on it, the messages of the node stay.
    *
-   * Throws ContextNotFound, ContextClosed, those of history.get (NodeNotFound, MappingNotFound, CostExceeded, Unavailable),
-   * InvalidArgument, and LimitExceeded of the new context.
+   * A message that cannot be written is left out, and the answer has the reason. An older version of it stays, and the
+   * next call tries it again. Messages are written in batches of up to 500. If the call fails, the batches that were
+   * written stay, and the next call continues. Fill another context if you change the mapping.
    *
-   * @param nodeId Which history: a node by its id, or by the caller's own in a graph.
+   * Throws ContextNotFound, ContextClosed, those of history.get (NodeNotFound, MappingNotFound,
+   * CostExceeded, Unavailable), InvalidArgument, and LimitExceeded of the new context.
+   *
+   * @param nodeId The node of the history: its id, or the caller's own `externalId` in a graph.
    */
   async syncHistory(
     nodeId: NodeName,
@@ -449,14 +470,16 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Makes a short-lived key that reaches this context, its forks, and nothing else in either service. It is for an agent that must not
-   * reach another context, whatever it is talked into. It has no more than the key that asks, makes no keys, and dies with it: of a JWT
-   * with the token, of an anonymous caller in development after an hour.
+   * Creates a short-lived key that reaches only this context and its forks, in both services. Give it to an agent that
+   * must not reach another context, even after a prompt injection. The key has at most the rights of the caller's key,
+   * and cannot create keys. It ends with the caller's credential: with a JWT when the token expires, and for an
+   * anonymous caller in development after one hour.
    *
-   * Throws ContextNotFound, PermissionDenied (a scope that the caller lacks; a key of a context asks), InvalidArgument.
+   * Throws ContextNotFound, PermissionDenied (the caller lacks a scope, or calls with a key of a context),
+   * InvalidArgument.
    *
-   * @param options.scopes "read", "write". Empty: those of both that the caller has.
-   * @param options.ttlS Seconds until it ends, at most a day. 0: an hour.
+   * @param options.scopes "read", "write". Empty means both, as far as the caller has them.
+   * @param options.ttlS Lifetime of the key in seconds, at most 86,400 (one day). 0 means 3,600 (one hour).
    */
   async issueKey(
     contextId: string,
@@ -473,15 +496,18 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Deletes a context for good, with its forks. When this is answered, the context is ContextNotFound for everybody, its keys are
-   * ended, and the id of `getOrCreate` is free. Its messages, its index, its external ids, the records that were uploaded for it and
-   * that nothing else refers to, and the answers that repeated calls would get are removed after that, in steps; the receipt says how far
-   * that is. Again is harmless, and answers the same receipt. A context that is past its `expiresAt` is removed by itself in the same
-   * way, and has a receipt, too. A credential with `admin` deletes what is any user's; a key of a context deletes nothing.
+   * Deletes a context and its forks permanently. When the call returns, every caller gets ContextNotFound, the keys
+   * of the context have ended, and the id of `getOrCreate` is free. The rest is removed after the call, in steps: the
+   * messages, the index, the external ids, the stored answers of repeated calls, and the records that were uploaded for
+   * the context and that nothing else refers to. The receipt shows the progress.
+   *
+   * A repeat changes nothing and returns the same receipt. A context that has passed its `expiresAt` is removed in the
+   * same way, and has a receipt too. A credential with `admin` deletes contexts of any user. A key of a context deletes
+   * nothing.
    *
    * Throws ContextNotFound, RequestIdReused.
    *
-   * @param options.now Begins to remove its rows at once. Else the next pass does, within SWEEP_INTERVAL_S.
+   * @param options.now Begin to remove its rows at once. Otherwise the next sweep begins, within SWEEP_INTERVAL_S.
    */
   async delete(contextId: string, options: { now?: boolean } & ContextOptions & WriteOptions = {}): Promise<Erasure> {
     const request = {
@@ -495,7 +521,8 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Reads a receipt as it is now. It is kept for a year after all was removed, and has numbers and times, nothing of what was said.
+   * Reads the current state of a receipt. A receipt is kept for one year after everything was removed. It has counts
+   * and times, and no content.
    *
    * Throws ErasureNotFound.
    */

@@ -12,33 +12,39 @@ import { type TaskHistory, taskHistoryOf } from "../contexts.js";
 
 /** Options of `tasks.create`. */
 export interface NewTask {
-  /** Unset, of a new task: TASK_STATE_SUBMITTED. */
+  /** Unset means TASK_STATE_SUBMITTED, for a new task. */
   state?: "submitted" | "working" | "completed" | "failed" | "canceled" | "input_required" | "rejected" | "auth_required";
-  /** Content, parts, name, agent_id, message_id and metadata_json of it are kept; secrets are taken out, as of messages. Unset: none. */
+  /**
+   * The service keeps its content, parts, name, agent_id, message_id and metadata_json. Secrets are removed, as in
+   * messages. Unset means no message.
+   */
   statusMessage?: MessageInput | string;
-  /** Of a new task: up to 100 tasks of its context. */
+  /** Up to 100 tasks of its context. Only for a new task. */
   referenceTaskIds?: string[];
-  /** A JSON object up to 64 KiB. Empty: {}. */
+  /** A JSON object up to 64 KiB. Empty means {}. */
   metadata?: object;
 }
 
 /** Options of `tasks.update`. */
 export interface TaskChanges {
-  /** Empty: that of the task, as in the next three. */
+  /** Empty means the context of the task. */
   contextId?: string;
-  /** Unset, of a new task: TASK_STATE_SUBMITTED. */
+  /** Unset means TASK_STATE_SUBMITTED, for a new task. */
   state?: "submitted" | "working" | "completed" | "failed" | "canceled" | "input_required" | "rejected" | "auth_required";
-  /** Content, parts, name, agent_id, message_id and metadata_json of it are kept; secrets are taken out, as of messages. Unset: none. */
+  /**
+   * The service keeps its content, parts, name, agent_id, message_id and metadata_json. Secrets are removed, as in
+   * messages. Unset means no message.
+   */
   statusMessage?: MessageInput | string;
-  /** A JSON object up to 64 KiB. Empty: {}. */
+  /** A JSON object up to 64 KiB. Empty means {}. */
   metadata?: object;
-  /** The version that it must have; 0: any. */
+  /** The version that the task must have. 0 means any version. */
   expectedVersion?: number;
 }
 
 /** Options of `tasks.list`. */
 export interface TasksListOptions {
-  /** Any of these. Empty: all. */
+  /** Tasks in one of these states. Empty means all states. */
   states?: ("submitted" | "working" | "completed" | "failed" | "canceled" | "input_required" | "rejected" | "auth_required")[];
   pageSize?: number;
 }
@@ -46,13 +52,15 @@ export interface TasksListOptions {
 /** The calls of `tasks` that are one method each. */
 export class Tasks extends Noun<AppClient> {
   /**
-   * Begins a task of a context: work with a state, to which messages belong that name it. What goes on with an ended one is a new task
-   * of the same context, which names it in `referenceTaskIds`.
+   * Creates a task in a context: work with a state, and messages that name it. To continue an ended task, create a new
+   * one in the same context and name the old task in `referenceTaskIds`.
    *
-   * A task is never seen in another context: one that is another's, another tenant's or user's, or invented is TaskNotFound, all alike.
+   * A task is visible only in its context. TaskNotFound is the answer if the task is unknown or belongs to another
+   * context, tenant or user. Callers cannot tell these cases apart.
    *
-   * Throws ContextNotFound, ContextClosed, TaskNotFound (of `referenceTaskIds`), InvalidArgument, RecordNotFound (a part of
-   * the status names a record that the caller cannot read), RequestIdReused, LimitExceeded.
+   * Throws ContextNotFound, ContextClosed, TaskNotFound (of `referenceTaskIds`), InvalidArgument,
+   * RecordNotFound (a part of the status names a record that the caller cannot read), RequestIdReused,
+   * LimitExceeded.
    */
   async create(contextId: string, options: NewTask & ContextOptions & WriteOptions = {}): Promise<Task> {
     const request = {
@@ -76,10 +84,11 @@ export class Tasks extends Noun<AppClient> {
   }
 
   /**
-   * Changes what `updateMask` names of a task, each as a whole: status, metadata_json. Nothing of an ended task changes, and none goes
-   * back to TASK_STATE_SUBMITTED; any other state may follow any other.
+   * Replaces the fields of a task that `updateMask` names: status, metadata_json. An ended task does not change. No
+   * task returns to TASK_STATE_SUBMITTED; every other change of state is allowed.
    *
-   * Throws TaskNotFound, TaskEnded (FailedPrecondition), ContextClosed, VersionConflict (Aborted), and those of tasks.create.
+   * Throws TaskNotFound, TaskEnded (FailedPrecondition), ContextClosed, VersionConflict (Aborted), and those of
+   * tasks.create.
    */
   async update(taskId: string, options: TaskChanges & ContextOptions & WriteOptions = {}): Promise<Task> {
     const request = {
@@ -108,9 +117,9 @@ export class Tasks extends Noun<AppClient> {
   }
 
   /**
-   * Reads a task with its newest messages, oldest of them first. Throws ContextNotFound, TaskNotFound.
+   * Reads a task with its newest messages, sorted oldest first. Throws ContextNotFound, TaskNotFound.
    *
-   * @param options.historyLength The newest so many messages of it. Unset: all that fit (2 MiB); 0: none.
+   * @param options.historyLength Return at most this many of its newest messages. Unset means as many as fit in 2 MiB; 0 means none.
    */
   async get(
     taskId: string,
@@ -126,7 +135,7 @@ export class Tasks extends Noun<AppClient> {
     return taskHistoryOf(answer);
   }
 
-  /** Lists the tasks of a context, the newest first. Throws ContextNotFound, InvalidArgument, InvalidPageToken. */
+  /** Lists the tasks of a context, newest first. Throws ContextNotFound, InvalidArgument, InvalidPageToken. */
   list(contextId: string, options: TasksListOptions & ContextOptions = {}): Rows<Task> {
     const request = {
       contextId,
@@ -143,9 +152,11 @@ export class Tasks extends Noun<AppClient> {
   }
 
   /**
-   * Ends a task as TASK_STATE_CANCELED. Again is harmless. Whoever works on it reads so with tasks.get: nothing is sent to him.
+   * Ends a task as TASK_STATE_CANCELED. Canceling a canceled task changes nothing. The agent that works on the task is
+   * not notified: it reads the state with tasks.get.
    *
-   * Throws ContextNotFound, TaskNotFound, TaskEnded (it ended otherwise), ContextClosed, RequestIdReused.
+   * Throws ContextNotFound, TaskNotFound, TaskEnded (the task ended in another state), ContextClosed,
+   * RequestIdReused.
    */
   async cancel(taskId: string, options: { contextId?: string } & ContextOptions & WriteOptions = {}): Promise<Task> {
     const request = {

@@ -34,25 +34,26 @@ class Contexts(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> Recalled:
-        """Finds the passages of a context that matter to a text, within a budget of tokens.
+        """Finds the passages of a context that are relevant to a text, within a budget of tokens.
 
-        It looks at words, at what stands next to them, at authors and dates, and, where the service has an embedder, at
-        meaning. An embedder that fails, or takes too long, leaves words; `by_meaning` says so.
+        The ranking uses words, neighboring passages, authors and dates. If the service has an embedder, it also uses
+        meaning. If the embedder fails or takes too long, the ranking uses words alone, and `by_meaning` has the error.
 
-        Items come the most relevant first; `prompt_text` has the same as one block for a model, oldest first, each
-        marked as a quotation with its ref, and never of more than `tokens_max`. Tool results are at most a third of the
-        items, and near-duplicates are left out.
+        Items are sorted by relevance, best first. `prompt_text` has the same items as one block for a model, oldest
+        first, each marked as a quotation with its ref. It never exceeds `tokens_max`. At most a third of the items are
+        tool results. Near-duplicates are left out.
 
         Args:
-            text: A question, or the message to which it is to matter. The first 20,000 characters count.
-            tokens_max: Of `prompt_text`, at most; 0: 2,000. Up to 100,000.
-            items_max: 0: 20. Up to 200.
-            profile: The ranking: "default", "conversation". Empty: the context's, else the default.
-            not_after_seq: Only what stands up to this `seq`; 0: all. For callers who hold the newest messages already.
+            text: A question, or a message for which to find relevant passages. Only the first 20,000 characters count.
+            tokens_max: Maximum number of tokens of `prompt_text`, up to 100,000. 0 means 2,000.
+            items_max: Maximum number of items, up to 200. 0 means 20.
+            profile: Name of the ranking: "default" or "conversation". Empty means the ranking of the context, or the
+                default if it has none.
+            not_after_seq: Recall only up to this `seq`. 0 means all. For callers that already hold the newest messages.
             filter: Which passages may be recalled.
-            with_features: Say of each item what its score is made of.
-            reference_task_ids: Up to 100 tasks of the context, whose artifacts come first. Of a message that is sent,
-                its `reference_task_ids` are meant.
+            with_features: Return for each item the parts of its score.
+            reference_task_ids: Up to 100 tasks of the context whose artifacts are ranked first. For a recall with
+                `contexts.send`, the service uses the `reference_task_ids` of the message.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
 
@@ -91,14 +92,16 @@ class Contexts(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> builtins.list[RecalledItem]:
-        """Finds passages of a context by the words of a query, the best first: what Recall ranks, without a budget.
+        """Finds passages of a context by the words of a query, best first.
+
+        The ranking is that of `contexts.recall`, without a budget of tokens.
 
         Args:
             query: Words to find.
-            limit: 0: 20. Up to 200.
-            profile: As of RecallOptions.
+            limit: Maximum number of hits, up to 200. 0 means 20.
+            profile: Name of the ranking, as in RecallOptions.
             filter: Which passages may be found.
-            with_features: Say of each passage what its score is made of.
+            with_features: Return for each passage the parts of its score.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
 
@@ -123,10 +126,12 @@ class Contexts(Noun):
     async def get_by_external_id(
         self, external_id: ExternalId, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncGenerator[Context, None]:
-        """Lists the contexts that carry an id of another system, newest first: there may be several.
+        """Lists the contexts that have an id of another system, newest first.
+
+        Several contexts may have the same id.
 
         Args:
-            external_id: Several contexts may carry it, or none.
+            external_id: No context, one or several may have this id.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
@@ -168,15 +173,15 @@ class Contexts(Noun):
         """Lists contexts, newest first.
 
         Args:
-            agent_id: Contexts in which this agent has spoken.
-            owner_user_id: Contexts of this owner, of those that the caller sees.
-            created_from: Created at or after, and before.
-            created_to: Created before.
-            state: None: open and closed ones.
-            external_id: Contexts that carry it.
-            metadata_contains: A JSON object: contexts whose metadata contain it.
-            app_id: Empty: of any app.
-            entity_node_id: Contexts that hang at this node.
+            agent_id: Contexts with a message of this agent.
+            owner_user_id: Contexts of this owner, among those that the caller sees.
+            created_from: Created at this time or later.
+            created_to: Created before this time.
+            state: None means open and closed contexts.
+            external_id: Contexts that have this external id.
+            metadata_contains: A JSON object. Contexts whose metadata contain it.
+            app_id: Empty means contexts of any app.
+            entity_node_id: Contexts of this node of the entity graph.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
@@ -209,9 +214,10 @@ class Contexts(Noun):
     async def close(
         self, context_id: Id, *, subject_user_id: str = "", request_id: Id | None = None, timeout_s: float | None = None
     ) -> Context:
-        """Closes a context, and what was forked from it: it is read and recalled as before, and takes no more messages.
+        """Closes a context and all its forks.
 
-        Again is harmless.
+        A closed context is read and recalled as before, and refuses new messages. Closing a closed context changes
+        nothing.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -240,16 +246,14 @@ class Contexts(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> AsyncGenerator[ChatMessage, None]:
-        """Lists the messages of a context by their `seq`.
-
-        Retracted ones are left out.
+        """Lists the messages of a context by their `seq`, without retracted messages.
 
         A page ends at `page_size` messages or 2 MiB.
 
         Args:
-            seq_from: From this `seq` on, and up to this one, both included; 0: from the first, to the last.
-            seq_to: Up to this one, included. 0: to the last.
-            newest_first: The newest first; else the oldest.
+            seq_from: First `seq` to list, included. 0 means from the first message.
+            seq_to: Last `seq` to list, included. 0 means to the last message.
+            newest_first: Sort newest first. Otherwise oldest first.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
@@ -285,7 +289,7 @@ class Contexts(Noun):
 
         Raises:
             ContextNotFound: There is no context with this id that the caller may see.
-            MessageNotFound: also of a retracted one.
+            MessageNotFound: also of a retracted message.
         """
         request = contexts_pb.GetMessageRequest(
             context_id=messages.to_id(context_id), message_id=message_id, subject_user_id=subject_user_id
@@ -302,19 +306,20 @@ class Contexts(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> int:
-        """Hides messages from reads, recall and later windows.
+        """Hides messages from reads, from recall and from windows that are packed later.
 
-        Their `seq` stays theirs, and so do their ids: sent again, they stay retracted. Again is harmless.
+        Retracted messages keep their `seq` and their ids: sending one again does not bring it back. Retracting a
+        retracted message changes nothing.
 
         Args:
-            message_ids: 1 to 500.
+            message_ids: 1 to 500 ids.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             ContextNotFound: There is no context with this id that the caller may see.
-            MessageNotFound: of any of them: then none is retracted.
+            MessageNotFound: one of them does not exist; no message is retracted.
             ContextClosed: The context takes no more messages.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
         """
@@ -340,27 +345,28 @@ class Contexts(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> SyncedHistory:
-        """Fills a context from a chat history of the entity graph.
+        """Copies a chat history from the entity graph into a context.
 
-        Call it again and again, so that sessions of the graph are recalled.
+        Call it regularly, so that recall finds the sessions of the graph.
 
-        The graph is read as the caller, by a mapping as of `history.get`, in the mapping's order. A message gets its id
-        from its node, rule and place, and the node's version: what is there already is not written again, and of a node
-        that changed the new message is appended and the old one retracted. What came of nodes that the history has no
-        longer, or on which a rule fails now, stays. A message that cannot be written is left out, and the answer says
-        why: an older version of it stays, and the next call tries it again. Messages are written in batches of up to
-        500: if the call fails half-way, what is written stays, and the next one goes on. After another mapping, fill
-        another context.
+        The service reads the graph as the caller, by a mapping (see `history.get`), in the order of the mapping. The id
+        of a message is made from its node, the rule, its position and the version of the node. Messages that the
+        context already has are not written again. If a node changed, its new message is appended and its old message is
+        retracted. If the history no longer has a node, or a rule now fails on it, the messages of the node stay.
+
+        A message that cannot be written is left out, and the answer has the reason. An older version of it stays, and
+        the next call tries it again. Messages are written in batches of up to 500. If the call fails, the batches that
+        were written stay, and the next call continues. Fill another context if you change the mapping.
 
         Args:
-            node_id: Which history: a node by its id, or by the caller's own in a graph.
-            context_id: Which context: this, or the one of `get_or_create`, which the first message of the history
-                begins.
-            get_or_create: Instead of `context_id`: the one context of this id, which the first message begins.
-            context: Of a new context, as of `contexts.append`.
-            app_id: The app that the mapping is looked up in; empty: the key's if it has exactly one, else the tenant's
-                shared scope.
-            mapping_name: Empty: the default, as of `history.get`.
+            node_id: The node of the history: its id, or the caller's own `external_id` in a graph.
+            context_id: The context to fill. Set it, or `get_or_create`.
+            get_or_create: Instead of `context_id`: the one context that has this id. The first message of the history
+                creates it.
+            context: The fields of a new context, as in `contexts.append`.
+            app_id: The app in which the mapping is looked up. Empty means the app of the key if it has exactly one,
+                otherwise the shared scope of the tenant.
+            mapping_name: Empty means the default, as in `history.get`.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
@@ -399,21 +405,21 @@ class Contexts(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> ContextKey:
-        """Makes a short-lived key that reaches this context, its forks, and nothing else in either service.
+        """Creates a short-lived key that reaches only this context and its forks, in both services.
 
-        It is for an agent that must not reach another context, whatever it is talked into. It has no more than the key
-        that asks, makes no keys, and dies with it: of a JWT with the token, of an anonymous caller in development after
-        an hour.
+        Give it to an agent that must not reach another context, even after a prompt injection. The key has at most the
+        rights of the caller's key, and cannot create keys. It ends with the caller's credential: with a JWT when the
+        token expires, and for an anonymous caller in development after one hour.
 
         Args:
-            scopes: "read", "write". Empty: those of both that the caller has.
-            ttl_s: Seconds until it ends, at most a day. 0: an hour.
+            scopes: "read", "write". Empty means both, as far as the caller has them.
+            ttl_s: Lifetime of the key in seconds, at most 86,400 (one day). 0 means 3,600 (one hour).
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             ContextNotFound: There is no context with this id that the caller may see.
-            PermissionDenied: a scope that the caller lacks; a key of a context asks.
+            PermissionDenied: the caller lacks a scope, or calls with a key of a context.
             InvalidArgument: A field is malformed; `violations` name it.
         """
         request = contexts_pb.IssueContextKeyRequest(
@@ -434,17 +440,19 @@ class Contexts(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Erasure:
-        """Deletes a context for good, with its forks.
+        """Deletes a context and its forks permanently.
 
-        When this is answered, the context is `ContextNotFound` for everybody, its keys are ended, and the id of
-        `get_or_create` is free. Its messages, its index, its external ids, the records that were uploaded for it and
-        that nothing else refers to, and the answers that repeated calls would get are removed after that, in steps; the
-        receipt says how far that is. Again is harmless, and answers the same receipt. A context that is past its
-        `expires_at` is removed by itself in the same way, and has a receipt, too. A credential with `admin` deletes
-        what is any user's; a key of a context deletes nothing.
+        When the call returns, every caller gets `ContextNotFound`, the keys of the context have ended, and the id of
+        `get_or_create` is free. The rest is removed after the call, in steps: the messages, the index, the external
+        ids, the stored answers of repeated calls, and the records that were uploaded for the context and that nothing
+        else refers to. The receipt shows the progress.
+
+        A repeat changes nothing and returns the same receipt. A context that has passed its `expires_at` is removed in
+        the same way, and has a receipt too. A credential with `admin` deletes contexts of any user. A key of a context
+        deletes nothing.
 
         Args:
-            now: Begins to remove its rows at once. Else the next pass does, within SWEEP_INTERVAL_S.
+            now: Begin to remove its rows at once. Otherwise the next sweep begins, within SWEEP_INTERVAL_S.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
@@ -465,9 +473,9 @@ class Contexts(Noun):
     async def get_erasure(
         self, erasure_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None
     ) -> Erasure:
-        """Reads a receipt as it is now.
+        """Reads the current state of a receipt.
 
-        It is kept for a year after all was removed, and has numbers and times, nothing of what was said.
+        A receipt is kept for one year after everything was removed. It has counts and times, and no content.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.

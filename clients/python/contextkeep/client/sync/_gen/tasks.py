@@ -24,10 +24,10 @@ class Tasks(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> Generator[Task, None, None]:
-        """Lists the tasks of a context, the newest first.
+        """Lists the tasks of a context, newest first.
 
         Args:
-            states: Any of these. Empty: all.
+            states: Tasks in one of these states. Empty means all states.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
@@ -62,7 +62,8 @@ class Tasks(Noun):
     ) -> Task:
         """Ends a task as TASK_STATE_CANCELED.
 
-        Again is harmless. Whoever works on it reads so with `tasks.get`: nothing is sent to him.
+        Canceling a canceled task changes nothing. The agent that works on the task is not notified: it reads the state
+        with `tasks.get`.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -72,7 +73,7 @@ class Tasks(Noun):
         Raises:
             ContextNotFound: There is no context with this id that the caller may see.
             TaskNotFound: The context has no task with this id.
-            TaskEnded: it ended otherwise.
+            TaskEnded: the task ended in another state.
             ContextClosed: The context takes no more messages.
             RequestIdReused: The request id was used before, with other content or for another RPC.
         """

@@ -22,7 +22,7 @@ export const file_contextkeep_context_v1_contexts: GenFile = /*@__PURE__*/
  */
 export type WatchContextRequest = Message<"contextkeep.context.v1.WatchContextRequest"> & {
   /**
-   * End when all is told that is there.
+   * End the stream after the events that exist now.
    *
    * @generated from field: bool until_now = 1;
    */
@@ -34,14 +34,14 @@ export type WatchContextRequest = Message<"contextkeep.context.v1.WatchContextRe
   contextId: string;
 
   /**
-   * The first message that is told. 0: from the first.
+   * `seq` of the first message to send. 0 means from the first message.
    *
    * @generated from field: int64 seq_from = 3;
    */
   seqFrom: bigint;
 
   /**
-   * What changed behind this number: all but messages has one. 0: all.
+   * Send changes with a higher number than this one. Every event except a message has a number. 0 means all changes.
    *
    * @generated from field: int64 change_after = 4;
    */
@@ -61,7 +61,7 @@ export const WatchContextRequestSchema: GenMessage<WatchContextRequest> = /*@__P
   messageDesc(file_contextkeep_context_v1_contexts, 0);
 
 /**
- * An event of a context: one of the messages.
+ * An event of a context: one field of the `event` oneof is set.
  *
  * @generated from message contextkeep.context.v1.WatchContextResponse
  */
@@ -91,7 +91,7 @@ export type WatchContextResponse = Message<"contextkeep.context.v1.WatchContextR
     case: "artifact";
   } | {
     /**
-     * Whoever keeps a copy of them has to remove it.
+     * A client that keeps a copy of these messages must remove it.
      *
      * @generated from field: contextkeep.context.v1.RetractedMessages retracted = 6;
      */
@@ -99,7 +99,7 @@ export type WatchContextResponse = Message<"contextkeep.context.v1.WatchContextR
     case: "retracted";
   } | {
     /**
-     * Changed, or closed. Without its index.
+     * The header after it changed or was closed, without its index.
      *
      * @generated from field: contextkeep.context.v1.Context context = 7;
      */
@@ -128,7 +128,8 @@ export const WatchContextResponseSchema: GenMessage<WatchContextResponse> = /*@_
   messageDesc(file_contextkeep_context_v1_contexts, 1);
 
 /**
- * What one call of RetractMessages, or of SyncHistory, took back; also of messages that were never told.
+ * The messages that one call of RetractMessages or SyncHistory retracted. It may name messages that were never sent in
+ * the stream.
  *
  * @generated from message contextkeep.context.v1.RetractedMessages
  */
@@ -139,7 +140,7 @@ export type RetractedMessages = Message<"contextkeep.context.v1.RetractedMessage
   seqs: bigint[];
 
   /**
-   * In the same order.
+   * In the same order as `seqs`.
    *
    * @generated from field: repeated string message_ids = 2;
    */
@@ -154,13 +155,13 @@ export const RetractedMessagesSchema: GenMessage<RetractedMessages> = /*@__PURE_
   messageDesc(file_contextkeep_context_v1_contexts, 2);
 
 /**
- * A version of what a task made.
+ * A version of a result of a task.
  *
  * @generated from message contextkeep.context.v1.Artifact
  */
 export type Artifact = Message<"contextkeep.context.v1.Artifact"> & {
   /**
-   * The sender's, unique in its task.
+   * The sender's id, unique in its task.
    *
    * @generated from field: string artifact_id = 1;
    */
@@ -187,21 +188,21 @@ export type Artifact = Message<"contextkeep.context.v1.Artifact"> & {
   description: string;
 
   /**
-   * From 1.
+   * The first version is 1.
    *
    * @generated from field: int32 version = 6;
    */
   version: number;
 
   /**
-   * Nothing more comes to this version: its last chunk is there.
+   * The version is complete: its last chunk was written, and no more can follow.
    *
    * @generated from field: bool is_complete = 7;
    */
   isComplete: boolean;
 
   /**
-   * In GetArtifact only, as the metadata.
+   * Set by GetArtifact only, like `metadata_json`.
    *
    * @generated from field: repeated contextkeep.context.v1.Part parts = 8;
    */
@@ -223,7 +224,7 @@ export type Artifact = Message<"contextkeep.context.v1.Artifact"> & {
   sizeBytes: bigint;
 
   /**
-   * What its texts take of a model's context, about.
+   * Estimated tokens of its texts in the context of a model.
    *
    * @generated from field: int32 tokens = 12;
    */
@@ -235,7 +236,7 @@ export type Artifact = Message<"contextkeep.context.v1.Artifact"> & {
   createdBy: string;
 
   /**
-   * Of this version.
+   * When this version was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 14;
    */
@@ -247,7 +248,7 @@ export type Artifact = Message<"contextkeep.context.v1.Artifact"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Unset: no import wrote it.
+   * Unset if no import wrote it.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 16;
    */
@@ -262,20 +263,21 @@ export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 3);
 
 /**
- * What a caller says of an artifact.
+ * The fields of an artifact that a caller sets.
  *
  * @generated from message contextkeep.context.v1.ArtifactInput
  */
 export type ArtifactInput = Message<"contextkeep.context.v1.ArtifactInput"> & {
   /**
-   * Up to 200 characters, unique in its task. Empty: the server makes one.
+   * Up to 200 characters, unique in its task. Empty means that the server makes an id.
    *
    * @generated from field: string artifact_id = 1;
    */
   artifactId: string;
 
   /**
-   * Up to 200 characters, and 1,000. Of a chunk that is appended these stay as they were said first, as the metadata do.
+   * Up to 200 characters for `name` and 1,000 for `description`. With `append`, these and the metadata keep their first
+   * values.
    *
    * @generated from field: string name = 2;
    */
@@ -287,14 +289,14 @@ export type ArtifactInput = Message<"contextkeep.context.v1.ArtifactInput"> & {
   description: string;
 
   /**
-   * 1 to 100 in one call; all of a version up to 2 MiB and 1,000 parts. Secrets are taken out, as of messages.
+   * 1 to 100 parts in one call. A version has up to 2 MiB and 1,000 parts. Secrets are removed, as in messages.
    *
    * @generated from field: repeated contextkeep.context.v1.Part parts = 4;
    */
   parts: Part[];
 
   /**
-   * A JSON object up to 64 KiB. Empty: {}.
+   * A JSON object up to 64 KiB. Empty means {}.
    *
    * @generated from field: string metadata_json = 5;
    */
@@ -313,7 +315,7 @@ export const ArtifactInputSchema: GenMessage<ArtifactInput> = /*@__PURE__*/
  */
 export type PutArtifactRequest = Message<"contextkeep.context.v1.PutArtifactRequest"> & {
   /**
-   * Empty: that of the task.
+   * Empty means the context of the task.
    *
    * @generated from field: string context_id = 1;
    */
@@ -330,14 +332,14 @@ export type PutArtifactRequest = Message<"contextkeep.context.v1.PutArtifactRequ
   artifact?: ArtifactInput | undefined;
 
   /**
-   * The parts go behind those of the newest version. Else they are the next version.
+   * Add the parts to the end of the newest version. Otherwise they are the next version.
    *
    * @generated from field: bool append = 4;
    */
   append: boolean;
 
   /**
-   * Nothing more comes to this version.
+   * Complete this version: no more chunks can follow.
    *
    * @generated from field: bool last_chunk = 5;
    */
@@ -373,7 +375,7 @@ export type PutArtifactResponse = Message<"contextkeep.context.v1.PutArtifactRes
   artifact?: Artifact | undefined;
 
   /**
-   * Places of the parts that held secrets, of which {"redacted": true} is stored.
+   * Indexes of the parts that held secrets. {"redacted": true} is stored in their place.
    *
    * @generated from field: repeated int32 redacted_parts = 2;
    */
@@ -392,7 +394,7 @@ export const PutArtifactResponseSchema: GenMessage<PutArtifactResponse> = /*@__P
  */
 export type GetArtifactRequest = Message<"contextkeep.context.v1.GetArtifactRequest"> & {
   /**
-   * Empty: that of the task.
+   * Empty means the context of the task. Required with `ref`.
    *
    * @generated from field: string context_id = 1;
    */
@@ -409,7 +411,7 @@ export type GetArtifactRequest = Message<"contextkeep.context.v1.GetArtifactRequ
   artifactId: string;
 
   /**
-   * 0: the newest.
+   * 0 means the newest version.
    *
    * @generated from field: int32 version = 4;
    */
@@ -421,8 +423,8 @@ export type GetArtifactRequest = Message<"contextkeep.context.v1.GetArtifactRequ
   subjectUserId: string;
 
   /**
-   * In the place of the task and what is below it: what Recall calls a passage of it, in `context_id`, such as "a3.0". It is of the version
-   * that was found then.
+   * The `ref` that `Recall` returned for a passage of the artifact, such as "a3.0". Set it instead of `task_id`,
+   * `artifact_id` and `version`. It names the version that `Recall` found.
    *
    * @generated from field: string ref = 6;
    */
@@ -454,7 +456,7 @@ export const GetArtifactResponseSchema: GenMessage<GetArtifactResponse> = /*@__P
   messageDesc(file_contextkeep_context_v1_contexts, 8);
 
 /**
- * A state, and since when.
+ * A state, and the time at which it began.
  *
  * @generated from message contextkeep.context.v1.TaskStatus
  */
@@ -465,8 +467,8 @@ export type TaskStatus = Message<"contextkeep.context.v1.TaskStatus"> & {
   state: TaskState;
 
   /**
-   * What the agent says of it: a question, a reason. It belongs to the status, and is no message of the log: it has no `seq`, and is
-   * not found.
+   * A message of the agent about the state: a question, or a reason. It belongs to the status and not to the log: it
+   * has no `seq`, and recall and search do not find it.
    *
    * @generated from field: contextkeep.context.v1.ChatMessage message = 2;
    */
@@ -486,7 +488,7 @@ export const TaskStatusSchema: GenMessage<TaskStatus> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 9);
 
 /**
- * Work that is done within a context.
+ * Work within a context.
  *
  * @generated from message contextkeep.context.v1.Task
  */
@@ -509,7 +511,7 @@ export type Task = Message<"contextkeep.context.v1.Task"> & {
   status?: TaskStatus | undefined;
 
   /**
-   * Other tasks of the context, which it builds on.
+   * Other tasks of the context on which this task builds.
    *
    * @generated from field: repeated string reference_task_ids = 4;
    */
@@ -521,7 +523,7 @@ export type Task = Message<"contextkeep.context.v1.Task"> & {
   metadataJson: string;
 
   /**
-   * Counts its changes, from 1.
+   * Number of the newest change; a new task has version 1.
    *
    * @generated from field: int64 version = 6;
    */
@@ -543,7 +545,7 @@ export type Task = Message<"contextkeep.context.v1.Task"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Unset: no import wrote it.
+   * Unset if no import wrote it.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 10;
    */
@@ -558,20 +560,21 @@ export const TaskSchema: GenMessage<Task> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 10);
 
 /**
- * What a caller says of the status of a task.
+ * The fields of the status of a task that a caller sets.
  *
  * @generated from message contextkeep.context.v1.TaskStatusInput
  */
 export type TaskStatusInput = Message<"contextkeep.context.v1.TaskStatusInput"> & {
   /**
-   * Unset, of a new task: TASK_STATE_SUBMITTED.
+   * Unset means TASK_STATE_SUBMITTED, for a new task.
    *
    * @generated from field: contextkeep.context.v1.TaskState state = 1;
    */
   state: TaskState;
 
   /**
-   * Content, parts, name, agent_id, message_id and metadata_json of it are kept; secrets are taken out, as of messages. Unset: none.
+   * The service keeps its content, parts, name, agent_id, message_id and metadata_json. Secrets are removed, as in
+   * messages. Unset means no message.
    *
    * @generated from field: contextkeep.context.v1.MessageInput message = 2;
    */
@@ -586,7 +589,7 @@ export const TaskStatusInputSchema: GenMessage<TaskStatusInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 11);
 
 /**
- * What a caller says of a task.
+ * The fields of a task that a caller sets.
  *
  * @generated from message contextkeep.context.v1.TaskInput
  */
@@ -597,14 +600,14 @@ export type TaskInput = Message<"contextkeep.context.v1.TaskInput"> & {
   status?: TaskStatusInput | undefined;
 
   /**
-   * Of a new task: up to 100 tasks of its context.
+   * Up to 100 tasks of its context. Only for a new task.
    *
    * @generated from field: repeated string reference_task_ids = 2;
    */
   referenceTaskIds: string[];
 
   /**
-   * A JSON object up to 64 KiB. Empty: {}.
+   * A JSON object up to 64 KiB. Empty means {}.
    *
    * @generated from field: string metadata_json = 3;
    */
@@ -672,7 +675,7 @@ export const CreateTaskResponseSchema: GenMessage<CreateTaskResponse> = /*@__PUR
  */
 export type UpdateTaskRequest = Message<"contextkeep.context.v1.UpdateTaskRequest"> & {
   /**
-   * Empty: that of the task, as in the next three.
+   * Empty means the context of the task.
    *
    * @generated from field: string context_id = 1;
    */
@@ -694,7 +697,7 @@ export type UpdateTaskRequest = Message<"contextkeep.context.v1.UpdateTaskReques
   updateMask?: FieldMask | undefined;
 
   /**
-   * The version that it must have; 0: any.
+   * The version that the task must have. 0 means any version.
    *
    * @generated from field: int64 expected_version = 5;
    */
@@ -750,7 +753,7 @@ export type GetTaskRequest = Message<"contextkeep.context.v1.GetTaskRequest"> & 
   taskId: string;
 
   /**
-   * The newest so many messages of it. Unset: all that fit (2 MiB); 0: none.
+   * Return at most this many of its newest messages. Unset means as many as fit in 2 MiB; 0 means none.
    *
    * @generated from field: optional int32 history_length = 3;
    */
@@ -784,7 +787,7 @@ export type GetTaskResponse = Message<"contextkeep.context.v1.GetTaskResponse"> 
   history: ChatMessage[];
 
   /**
-   * Of it, each in its newest version without its parts, oldest first. A task has up to 500.
+   * The artifacts of the task, each in its newest version without its parts, oldest first. A task has up to 500.
    *
    * @generated from field: repeated contextkeep.context.v1.Artifact artifacts = 3;
    */
@@ -808,7 +811,7 @@ export type ListTasksRequest = Message<"contextkeep.context.v1.ListTasksRequest"
   contextId: string;
 
   /**
-   * Any of these. Empty: all.
+   * Tasks in one of these states. Empty means all states.
    *
    * @generated from field: repeated contextkeep.context.v1.TaskState states = 2;
    */
@@ -911,7 +914,7 @@ export const CancelTaskResponseSchema: GenMessage<CancelTaskResponse> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_contexts, 22);
 
 /**
- * The receipt of a context that is gone.
+ * The receipt of a context that was deleted or has expired.
  *
  * @generated from message contextkeep.context.v1.Erasure
  */
@@ -932,28 +935,29 @@ export type Erasure = Message<"contextkeep.context.v1.Erasure"> & {
   state: ErasureState;
 
   /**
-   * Since when it is there for nobody.
+   * When the context became unreadable.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * Unset while it runs.
+   * Unset while the removal runs.
    *
    * @generated from field: google.protobuf.Timestamp finished_at = 5;
    */
   finishedAt?: Timestamp | undefined;
 
   /**
-   * The subject of the credential that deleted it; empty: it was past its time.
+   * The subject of the credential that deleted the context. Empty means that the context expired.
    *
    * @generated from field: string requested_by = 6;
    */
   requestedBy: string;
 
   /**
-   * How many messages there were, retracted ones too, and how many of them are removed.
+   * `message_count` is the number of messages, retracted ones included; `messages_removed` is how many of them are
+   * removed.
    *
    * @generated from field: int64 message_count = 7;
    */
@@ -965,7 +969,7 @@ export type Erasure = Message<"contextkeep.context.v1.Erasure"> & {
   messagesRemoved: bigint;
 
   /**
-   * Pieces of text of its index.
+   * Passages of its index.
    *
    * @generated from field: int64 passages_removed = 9;
    */
@@ -982,7 +986,7 @@ export type Erasure = Message<"contextkeep.context.v1.Erasure"> & {
   externalIdsRemoved: bigint;
 
   /**
-   * Answers of writes that were kept for their `request_id`.
+   * Stored answers of writes with a `request_id`.
    *
    * @generated from field: int64 answers_removed = 12;
    */
@@ -1001,7 +1005,7 @@ export type Erasure = Message<"contextkeep.context.v1.Erasure"> & {
   tasksRemoved: bigint;
 
   /**
-   * Versions.
+   * Versions of artifacts.
    *
    * @generated from field: int64 artifacts_removed = 15;
    */
@@ -1013,7 +1017,7 @@ export type Erasure = Message<"contextkeep.context.v1.Erasure"> & {
   windowsRemoved: bigint;
 
   /**
-   * Of its windows: what they were packed of.
+   * Stored steps of its windows.
    *
    * @generated from field: int64 window_steps_removed = 17;
    */
@@ -1034,7 +1038,7 @@ export const ErasureSchema: GenMessage<Erasure> = /*@__PURE__*/
  */
 export type ExternalId = Message<"contextkeep.context.v1.ExternalId"> & {
   /**
-   * Which system: any text up to 100 characters.
+   * Name of the other system: any text up to 100 characters.
    *
    * @generated from field: string system = 1;
    */
@@ -1082,14 +1086,14 @@ export type Context = Message<"contextkeep.context.v1.Context"> & {
   metadataJson: string;
 
   /**
-   * Where it hangs in the entity graph, if it does.
+   * Its node in the entity graph. Empty if it has none.
    *
    * @generated from field: string entity_node_id = 5;
    */
   entityNodeId: string;
 
   /**
-   * Of all its messages, in the order in which they were first seen; the first 100.
+   * The agents of all its messages, in the order of their first message. Only the first 100.
    *
    * @generated from field: repeated string agent_ids = 6;
    */
@@ -1106,7 +1110,7 @@ export type Context = Message<"contextkeep.context.v1.Context"> & {
   agentBundleId: string;
 
   /**
-   * Whose it is; empty: nobody's in particular, and seen by all of the tenant.
+   * Its owner. Empty means that it has no owner, and all callers of the tenant see it.
    *
    * @generated from field: string owner_user_id = 9;
    */
@@ -1128,7 +1132,7 @@ export type Context = Message<"contextkeep.context.v1.Context"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * When it goes by itself; unset: never.
+   * When the context expires and is removed. Unset means never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 13;
    */
@@ -1140,21 +1144,21 @@ export type Context = Message<"contextkeep.context.v1.Context"> & {
   state: ContextState;
 
   /**
-   * Which ranking recall has here; empty: the default.
+   * Name of the ranking that recall uses. Empty means the default.
    *
    * @generated from field: string recall_profile = 15;
    */
   recallProfile: string;
 
   /**
-   * The `seq` of the newest message, retracted or not.
+   * The `seq` of the newest message, retracted messages included.
    *
    * @generated from field: int64 last_seq = 16;
    */
   lastSeq: bigint;
 
   /**
-   * Messages that are not retracted, and their tokens.
+   * Number of messages that are not retracted.
    *
    * @generated from field: int64 message_count = 17;
    */
@@ -1168,21 +1172,22 @@ export type Context = Message<"contextkeep.context.v1.Context"> & {
   tokenCount: bigint;
 
   /**
-   * How far its index is; set by GetContext alone.
+   * State of its index. Only GetContext sets it.
    *
    * @generated from field: contextkeep.context.v1.ContextIndex index = 19;
    */
   index?: ContextIndex | undefined;
 
   /**
-   * From which it was forked (see ForkWindow), the first one first. It is closed and erased with each of them.
+   * The contexts from which it was forked (see ForkWindow), the oldest ancestor first. Closing or erasing one of them
+   * closes or erases this context too.
    *
    * @generated from field: repeated string ancestor_ids = 20;
    */
   ancestorIds: string[];
 
   /**
-   * Unset: no import wrote it.
+   * Unset if no import wrote it.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 21;
    */
@@ -1197,8 +1202,9 @@ export const ContextSchema: GenMessage<Context> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 25);
 
 /**
- * How far the index of a context is. Messages are cut into passages, which words find when a message is acknowledged; the embedder's
- * vectors, by which meaning finds them, follow; and so does what records say that parts of messages name, with their files.
+ * State of the index of a context. Messages are cut into passages. Words find a passage as soon as its message is
+ * acknowledged. Vectors of the embedder, for search by meaning, are added later. So are the records that parts of
+ * messages name, and their files.
  *
  * @generated from message contextkeep.context.v1.ContextIndex
  */
@@ -1211,50 +1217,51 @@ export type ContextIndex = Message<"contextkeep.context.v1.ContextIndex"> & {
   passageCount: bigint;
 
   /**
-   * Those that have a vector of the embedder's model. What has one of another model is not compared until it is made anew:
-   * `context-service embeddings backfill`.
+   * Passages that have a vector of the embedder's current model. Passages with a vector of another model are not
+   * compared by meaning until `context-service embeddings backfill` computes them again.
    *
    * @generated from field: int64 indexed_count = 2;
    */
   indexedCount: bigint;
 
   /**
-   * What is still to be made: vectors of passages, and records that are still to be read.
+   * Work that is pending: vectors of passages to compute, and records to read.
    *
    * @generated from field: int64 pending_count = 3;
    */
   pendingCount: bigint;
 
   /**
-   * What the embedder does not take, which words find all the same; and records whose file could not be read.
+   * Passages that the embedder refused (words still find them), and records whose file could not be read.
    *
    * @generated from field: int64 failed_count = 4;
    */
   failedCount: bigint;
 
   /**
-   * When the oldest message was written of which something is pending; unset: nothing is.
+   * When the oldest message with pending work was written. Unset if no work is pending.
    *
    * @generated from field: google.protobuf.Timestamp oldest_pending_at = 5;
    */
   oldestPendingAt?: Timestamp | undefined;
 
   /**
-   * Why what is pending was not made the last time it was tried; empty: it was not tried, or nothing is pending.
+   * Error of the last attempt at the pending work. Empty if there was no attempt, or no work is pending.
    *
    * @generated from field: string error = 6;
    */
   error: string;
 
   /**
-   * Records whose file could not be read, the newest 20 first.
+   * Records whose file could not be read, newest first, at most 20.
    *
    * @generated from field: repeated contextkeep.context.v1.UnreadRecord unread = 7;
    */
   unread: UnreadRecord[];
 
   /**
-   * Records whose file has no text that anything reads, such as a picture: name and description find them, and nothing has failed.
+   * Records whose file has no readable text, such as a picture. Their name and description find them; they do not count
+   * as failed.
    *
    * @generated from field: int64 without_text_count = 8;
    */
@@ -1269,20 +1276,21 @@ export const ContextIndexSchema: GenMessage<ContextIndex> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 26);
 
 /**
- * A record that a part of a message or of an artifact names, and whose file has no text that could be read. What names it stays as it is.
+ * A record that a part of a message or of an artifact names, and whose file could not be read as text. The message or
+ * artifact stays as it is.
  *
  * @generated from message contextkeep.context.v1.UnreadRecord
  */
 export type UnreadRecord = Message<"contextkeep.context.v1.UnreadRecord"> & {
   /**
-   * Of the message; 0 of an artifact.
+   * `seq` of the message. 0 if an artifact names the record.
    *
    * @generated from field: int64 seq = 1;
    */
   seq: bigint;
 
   /**
-   * The number of the part, from 1.
+   * The number of the part; the first part is 1.
    *
    * @generated from field: int32 part = 2;
    */
@@ -1294,22 +1302,22 @@ export type UnreadRecord = Message<"contextkeep.context.v1.UnreadRecord"> & {
   workingMemoryId: string;
 
   /**
-   * "too_large", "too_many_pages", "password", "not_as_said", "forbidden", "timeout", "memory", "broken" or "no_parser"; there may be
-   * others in time.
+   * "too_large", "too_many_pages", "password", "not_as_said", "forbidden", "timeout", "memory", "broken" or
+   * "no_parser". Later releases may add values.
    *
    * @generated from field: string reason = 4;
    */
   reason: string;
 
   /**
-   * The same for people.
+   * The reason as a text for people.
    *
    * @generated from field: string detail = 5;
    */
   detail: string;
 
   /**
-   * Which artifact names it; empty of a message.
+   * The task of the artifact that names the record. Empty if a message names it.
    *
    * @generated from field: string task_id = 6;
    */
@@ -1329,7 +1337,7 @@ export const UnreadRecordSchema: GenMessage<UnreadRecord> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 27);
 
 /**
- * What a caller says of a new context.
+ * The fields of a new context that a caller sets.
  *
  * @generated from message contextkeep.context.v1.ContextInput
  */
@@ -1349,14 +1357,14 @@ export type ContextInput = Message<"contextkeep.context.v1.ContextInput"> & {
   externalIds: ExternalId[];
 
   /**
-   * A JSON object up to 64 KiB. Empty: {}.
+   * A JSON object up to 64 KiB. Empty means {}.
    *
    * @generated from field: string metadata_json = 3;
    */
   metadataJson: string;
 
   /**
-   * Optional; not checked against the graph.
+   * Optional. The service does not check that the graph has this node.
    *
    * @generated from field: string entity_node_id = 4;
    */
@@ -1391,41 +1399,41 @@ export const ContextInputSchema: GenMessage<ContextInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 28);
 
 /**
- * What a caller says of a message.
+ * The fields of a message that a caller sets.
  *
  * @generated from message contextkeep.context.v1.MessageInput
  */
 export type MessageInput = Message<"contextkeep.context.v1.MessageInput"> & {
   /**
-   * The sender's own id of it, up to 200 characters, unique in its context. Empty: the server makes one.
+   * The sender's own id, up to 200 characters, unique in its context. Empty means that the server makes an id.
    *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * "user", "assistant", "system" or "tool"; "agent" is taken for "assistant". Empty: "user".
+   * "user", "assistant", "system" or "tool". "agent" is stored as "assistant". Empty means "user".
    *
    * @generated from field: string role = 2;
    */
   role: string;
 
   /**
-   * The text, up to 1 MiB. A message has this, parts, or both.
+   * The text, up to 1 MiB. A message has content, parts, or both.
    *
    * @generated from field: string content = 3;
    */
   content: string;
 
   /**
-   * Up to 100; all of a message up to 2 MiB.
+   * Up to 100 parts. A message has up to 2 MiB in all.
    *
    * @generated from field: repeated contextkeep.context.v1.Part parts = 4;
    */
   parts: Part[];
 
   /**
-   * Who speaks, where several share a role.
+   * Name of the speaker, if several speakers share a role.
    *
    * @generated from field: string name = 5;
    */
@@ -1437,35 +1445,35 @@ export type MessageInput = Message<"contextkeep.context.v1.MessageInput"> & {
   agentId: string;
 
   /**
-   * A JSON object up to 64 KiB. Empty: {}.
+   * A JSON object up to 64 KiB. Empty means {}.
    *
    * @generated from field: string metadata_json = 7;
    */
   metadataJson: string;
 
   /**
-   * When it was said. Unset: now.
+   * When the speaker said it. Unset means now.
    *
    * @generated from field: google.protobuf.Timestamp said_at = 8;
    */
   saidAt?: Timestamp | undefined;
 
   /**
-   * What the sender calls the session that it belongs to. Empty: four hours without a message begin a new one.
+   * The sender's name of the session. Empty means that a new session begins after four hours without a message.
    *
    * @generated from field: string session = 9;
    */
   session: string;
 
   /**
-   * The task that it belongs to. Without a `context_id` it goes to the context of the task.
+   * The task to which the message belongs. Without a `context_id`, the message goes to the context of this task.
    *
    * @generated from field: string task_id = 10;
    */
   taskId: string;
 
   /**
-   * Up to 100 tasks of its context, which it is about.
+   * Up to 100 other tasks of its context to which the message refers.
    *
    * @generated from field: repeated string reference_task_ids = 11;
    */
@@ -1480,7 +1488,7 @@ export const MessageInputSchema: GenMessage<MessageInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 29);
 
 /**
- * What became of a message that was sent.
+ * What the server stored for a message.
  *
  * @generated from message contextkeep.context.v1.SentMessage
  */
@@ -1501,14 +1509,14 @@ export type SentMessage = Message<"contextkeep.context.v1.SentMessage"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * What it takes of a model's context, about.
+   * Estimated tokens of the message in the context of a model.
    *
    * @generated from field: int32 tokens = 4;
    */
   tokens: number;
 
   /**
-   * Places of the parts that held secrets, of which {"redacted": true} is stored.
+   * Indexes of the parts that held secrets. {"redacted": true} is stored in their place.
    *
    * @generated from field: repeated int32 redacted_parts = 5;
    */
@@ -1527,7 +1535,7 @@ export const SentMessageSchema: GenMessage<SentMessage> = /*@__PURE__*/
  */
 export type SendMessageRequest = Message<"contextkeep.context.v1.SendMessageRequest"> & {
   /**
-   * Empty: the message begins a new context, or goes to that of its task.
+   * Empty means the context of the message's task; without a task, the message creates a new context.
    *
    * @generated from field: string context_id = 1;
    */
@@ -1539,22 +1547,22 @@ export type SendMessageRequest = Message<"contextkeep.context.v1.SendMessageRequ
   message?: MessageInput | undefined;
 
   /**
-   * Of a new context. With a `context_id`, or where `get_or_create` finds one, it is left aside.
+   * The fields of a new context. Ignored if `context_id` is set or `get_or_create` finds a context.
    *
    * @generated from field: contextkeep.context.v1.ContextInput context = 3;
    */
   context?: ContextInput | undefined;
 
   /**
-   * Instead of a `context_id`: the one context that the owner has for this id in the app and the agent bundle that a new one would have;
-   * made by whoever is first. It is one of the context's `external_ids`.
+   * Instead of `context_id`. Names the one context that the owner has for this id in the app and agent bundle of
+   * `context`. The first caller creates it. The id becomes one of its `external_ids`.
    *
    * @generated from field: contextkeep.context.v1.ExternalId get_or_create = 4;
    */
   getOrCreate?: ExternalId | undefined;
 
   /**
-   * Stores nothing: the message is checked, and the answer has no context.
+   * Check the message and store nothing. The answer has no context.
    *
    * @generated from field: bool standalone = 5;
    */
@@ -1571,7 +1579,7 @@ export type SendMessageRequest = Message<"contextkeep.context.v1.SendMessageRequ
   requestId: string;
 
   /**
-   * What is recalled for the message. Unset: with the defaults, for a message of a user in a context that was there.
+   * What to recall for the message. Unset means the defaults, for a message of a user in a context that existed before.
    *
    * @generated from field: contextkeep.context.v1.RecallOptions recall = 8;
    */
@@ -1590,7 +1598,7 @@ export const SendMessageRequestSchema: GenMessage<SendMessageRequest> = /*@__PUR
  */
 export type SendMessageResponse = Message<"contextkeep.context.v1.SendMessageResponse"> & {
   /**
-   * Empty of a standalone message.
+   * Empty for a standalone message.
    *
    * @generated from field: string context_id = 1;
    */
@@ -1602,14 +1610,14 @@ export type SendMessageResponse = Message<"contextkeep.context.v1.SendMessageRes
   message?: SentMessage | undefined;
 
   /**
-   * The message began it.
+   * True if the message created the context.
    *
    * @generated from field: bool created = 3;
    */
   created: boolean;
 
   /**
-   * What of the context's past matters to the message; unset if nothing was to be recalled.
+   * Passages of the context that are relevant to the message. Unset if nothing was to be recalled.
    *
    * @generated from field: contextkeep.context.v1.Recalled recall = 4;
    */
@@ -1624,41 +1632,42 @@ export const SendMessageResponseSchema: GenMessage<SendMessageResponse> = /*@__P
   messageDesc(file_contextkeep_context_v1_contexts, 32);
 
 /**
- * How much is recalled, and of what.
+ * How much to recall, and from which passages.
  *
  * @generated from message contextkeep.context.v1.RecallOptions
  */
 export type RecallOptions = Message<"contextkeep.context.v1.RecallOptions"> & {
   /**
-   * Recalls nothing.
+   * Recall nothing.
    *
    * @generated from field: bool off = 1;
    */
   off: boolean;
 
   /**
-   * Of `prompt_text`, at most; 0: 2,000. Up to 100,000.
+   * Maximum number of tokens of `prompt_text`, up to 100,000. 0 means 2,000.
    *
    * @generated from field: int32 tokens_max = 2;
    */
   tokensMax: number;
 
   /**
-   * 0: 20. Up to 200.
+   * Maximum number of items, up to 200. 0 means 20.
    *
    * @generated from field: int32 items_max = 3;
    */
   itemsMax: number;
 
   /**
-   * The ranking: "default", "conversation". Empty: the context's, else the default.
+   * Name of the ranking: "default" or "conversation". Empty means the ranking of the context, or the default if it has
+   * none.
    *
    * @generated from field: string profile = 4;
    */
   profile: string;
 
   /**
-   * Only what stands up to this `seq`; 0: all. For callers who hold the newest messages already.
+   * Recall only up to this `seq`. 0 means all. For callers that already hold the newest messages.
    *
    * @generated from field: int64 not_after_seq = 5;
    */
@@ -1672,7 +1681,7 @@ export type RecallOptions = Message<"contextkeep.context.v1.RecallOptions"> & {
   filter?: RecallFilter | undefined;
 
   /**
-   * Say of each item what its score is made of.
+   * Return for each item the parts of its score.
    *
    * @generated from field: bool with_features = 7;
    */
@@ -1687,34 +1696,34 @@ export const RecallOptionsSchema: GenMessage<RecallOptions> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 33);
 
 /**
- * Which passages are recalled or found; what is empty asks for nothing.
+ * Which passages may be recalled or found. An empty field does not restrict.
  *
  * @generated from message contextkeep.context.v1.RecallFilter
  */
 export type RecallFilter = Message<"contextkeep.context.v1.RecallFilter"> & {
   /**
-   * "user", "assistant" (or "agent"), "system", "tool"; another one is INVALID_ARGUMENT.
+   * "user", "assistant" (or "agent"), "system", "tool". Another value is INVALID_ARGUMENT.
    *
    * @generated from field: repeated string roles = 1;
    */
   roles: string[];
 
   /**
-   * "text", "data", "tool_call", "tool_result", "file", "record", "artifact"; another one is INVALID_ARGUMENT.
+   * "text", "data", "tool_call", "tool_result", "file", "record", "artifact". Another value is INVALID_ARGUMENT.
    *
    * @generated from field: repeated string kinds = 2;
    */
   kinds: string[];
 
   /**
-   * Names of those who spoke.
+   * Names of the speakers.
    *
    * @generated from field: repeated string authors = 3;
    */
   authors: string[];
 
   /**
-   * Said at or after, and before.
+   * Said at `said_from` or later, and before `said_to`.
    *
    * @generated from field: google.protobuf.Timestamp said_from = 4;
    */
@@ -1726,7 +1735,7 @@ export type RecallFilter = Message<"contextkeep.context.v1.RecallFilter"> & {
   saidTo?: Timestamp | undefined;
 
   /**
-   * Places, both included; 0: any. An artifact has none: `seq_from` leaves it out.
+   * Range of `seq`, both ends included. 0 means no bound. Artifacts have no `seq`: `seq_from` leaves them out.
    *
    * @generated from field: int64 seq_from = 6;
    */
@@ -1738,15 +1747,16 @@ export type RecallFilter = Message<"contextkeep.context.v1.RecallFilter"> & {
   seqTo: bigint;
 
   /**
-   * Of messages and artifacts of these tasks.
+   * Messages and artifacts of these tasks.
    *
    * @generated from field: repeated string task_ids = 8;
    */
   taskIds: string[];
 
   /**
-   * About any of these nodes of the entity graph, up to 100: of messages and artifacts of which a part names a record of such a node, and
-   * of messages that SyncHistory read from one; and of a context whose `entity_node_id` is one of them, all. Not checked against the graph.
+   * Passages about one of these nodes of the entity graph, up to 100. A message or artifact is about a node if one of
+   * its parts names a record of the node, or if SyncHistory read the message from the node. All passages of a context
+   * whose `entity_node_id` is one of the nodes match too. The service does not check that the graph has these nodes.
    *
    * @generated from field: repeated string entity_node_ids = 9;
    */
@@ -1767,22 +1777,23 @@ export const RecallFilterSchema: GenMessage<RecallFilter> = /*@__PURE__*/
  */
 export type RecalledItem = Message<"contextkeep.context.v1.RecalledItem"> & {
   /**
-   * Names the passage in its context: "m12.0" is the first of the message with `seq` 12, "a3.0" the first of an artifact.
+   * Id of the passage in its context: "m12.0" is the first passage of the message with `seq` 12, "a3.0" the first
+   * passage of an artifact.
    *
    * @generated from field: string ref = 1;
    */
   ref: string;
 
   /**
-   * "text", "data", "tool_call", "tool_result", "file" (its name, or an address), "record" (what the record says that a part names,
-   * with its file), or "artifact".
+   * "text", "data", "tool_call", "tool_result", "file" (its name or its address), "record" (text of a record that a
+   * part names, and of its file), or "artifact".
    *
    * @generated from field: string kind = 2;
    */
   kind: string;
 
   /**
-   * 0 of an artifact: it is none of the log.
+   * 0 for an artifact, which has no `seq`.
    *
    * @generated from field: int64 seq = 3;
    */
@@ -1799,7 +1810,7 @@ export type RecalledItem = Message<"contextkeep.context.v1.RecalledItem"> & {
   role: string;
 
   /**
-   * The speaker, where several share a role.
+   * Name of the speaker, if several speakers share a role.
    *
    * @generated from field: string name = 6;
    */
@@ -1826,21 +1837,21 @@ export type RecalledItem = Message<"contextkeep.context.v1.RecalledItem"> & {
   score: number;
 
   /**
-   * Shares of the score by feature, where they were asked for.
+   * Parts of the score by feature. Set if the request has `with_features`.
    *
    * @generated from field: map<string, double> features = 11;
    */
   features: { [key: string]: number };
 
   /**
-   * The task that it belongs to, and the artifact that it is of.
+   * The task of the message or artifact.
    *
    * @generated from field: string task_id = 12;
    */
   taskId: string;
 
   /**
-   * The artifact that the passage is from.
+   * The artifact of the passage.
    *
    * @generated from field: string artifact_id = 13;
    */
@@ -1855,48 +1866,48 @@ export const RecalledItemSchema: GenMessage<RecalledItem> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 35);
 
 /**
- * What was recalled.
+ * The result of a recall.
  *
  * @generated from message contextkeep.context.v1.Recalled
  */
 export type Recalled = Message<"contextkeep.context.v1.Recalled"> & {
   /**
-   * The most relevant first.
+   * Sorted by relevance, best first.
    *
    * @generated from field: repeated contextkeep.context.v1.RecalledItem items = 1;
    */
   items: RecalledItem[];
 
   /**
-   * The same as one block, oldest first, each marked as quoted material with its ref. Empty if there is nothing.
+   * The same items as one block, oldest first, each marked as a quotation with its ref. Empty if there are no items.
    *
    * @generated from field: string prompt_text = 2;
    */
   promptText: string;
 
   /**
-   * Of `prompt_text`.
+   * Tokens of `prompt_text`.
    *
    * @generated from field: int32 tokens = 3;
    */
   tokens: number;
 
   /**
-   * Candidates that did not fit the budget or the number of items.
+   * Candidates that exceeded the budget of tokens or the maximum number of items.
    *
    * @generated from field: int32 left_out_count = 4;
    */
   leftOutCount: number;
 
   /**
-   * The reason of the error for which nothing was recalled behind a message that is written.
+   * Reason of the error if the message was stored and the recall after it failed.
    *
    * @generated from field: string error = 5;
    */
   error: string;
 
   /**
-   * How vectors counted.
+   * Whether the ranking used vectors.
    *
    * @generated from field: contextkeep.context.v1.ByMeaning by_meaning = 6;
    */
@@ -1911,27 +1922,27 @@ export const RecalledSchema: GenMessage<Recalled> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 36);
 
 /**
- * Whether passages were compared by what they mean, too, or by words alone.
+ * Whether passages were compared by meaning, or by words alone.
  *
  * @generated from message contextkeep.context.v1.ByMeaning
  */
 export type ByMeaning = Message<"contextkeep.context.v1.ByMeaning"> & {
   /**
-   * The vectors of passages were compared with that of the text.
+   * The vectors of the passages were compared with the vector of the text.
    *
    * @generated from field: bool is_compared = 1;
    */
   isCompared: boolean;
 
   /**
-   * Why they were not, where the service has an embedder: it did not answer in time, or not as it should.
+   * Why the embedder of the service was not used: it did not answer in time, or its answer was not valid.
    *
    * @generated from field: string error = 2;
    */
   error: string;
 
   /**
-   * What is still to be made of the context's index: words alone find it.
+   * Passages and records of the context that have no vector yet. Only words find them.
    *
    * @generated from field: int64 pending_count = 3;
    */
@@ -1955,7 +1966,7 @@ export type RecallRequest = Message<"contextkeep.context.v1.RecallRequest"> & {
   contextId: string;
 
   /**
-   * A question, or the message to which it is to matter. The first 20,000 characters count.
+   * A question, or a message for which to find relevant passages. Only the first 20,000 characters count.
    *
    * @generated from field: string text = 2;
    */
@@ -1972,7 +1983,8 @@ export type RecallRequest = Message<"contextkeep.context.v1.RecallRequest"> & {
   subjectUserId: string;
 
   /**
-   * Up to 100 tasks of the context, whose artifacts come first. Of a message that is sent, its `reference_task_ids` are meant.
+   * Up to 100 tasks of the context whose artifacts are ranked first. For a recall with SendMessage, the service uses
+   * the `reference_task_ids` of the message.
    *
    * @generated from field: repeated string reference_task_ids = 5;
    */
@@ -2020,14 +2032,14 @@ export type SearchContextRequest = Message<"contextkeep.context.v1.SearchContext
   query: string;
 
   /**
-   * 0: 20. Up to 200.
+   * Maximum number of hits, up to 200. 0 means 20.
    *
    * @generated from field: int32 limit = 3;
    */
   limit: number;
 
   /**
-   * As of RecallOptions.
+   * Name of the ranking, as in RecallOptions.
    *
    * @generated from field: string profile = 4;
    */
@@ -2041,7 +2053,7 @@ export type SearchContextRequest = Message<"contextkeep.context.v1.SearchContext
   filter?: RecallFilter | undefined;
 
   /**
-   * Say of each passage what its score is made of.
+   * Return for each passage the parts of its score.
    *
    * @generated from field: bool with_features = 6;
    */
@@ -2070,7 +2082,7 @@ export type SearchContextResponse = Message<"contextkeep.context.v1.SearchContex
   hits: RecalledItem[];
 
   /**
-   * How vectors counted.
+   * Whether the ranking used vectors.
    *
    * @generated from field: contextkeep.context.v1.ByMeaning by_meaning = 2;
    */
@@ -2163,7 +2175,7 @@ export type GetContextRequest = Message<"contextkeep.context.v1.GetContextReques
   contextId: string;
 
   /**
-   * The newest so many messages. Unset: all that fit (2 MiB); 0: none.
+   * Return at most this many of the newest messages. Unset means as many as fit in 2 MiB; 0 means none.
    *
    * @generated from field: optional int32 history_length = 2;
    */
@@ -2209,7 +2221,7 @@ export const GetContextResponseSchema: GenMessage<GetContextResponse> = /*@__PUR
  */
 export type GetContextsByExternalIdRequest = Message<"contextkeep.context.v1.GetContextsByExternalIdRequest"> & {
   /**
-   * Several contexts may carry it, or none.
+   * No context, one or several may have this id.
    *
    * @generated from field: contextkeep.context.v1.ExternalId external_id = 1;
    */
@@ -2265,63 +2277,63 @@ export const GetContextsByExternalIdResponseSchema: GenMessage<GetContextsByExte
  */
 export type ListContextsRequest = Message<"contextkeep.context.v1.ListContextsRequest"> & {
   /**
-   * Contexts in which this agent has spoken.
+   * Contexts with a message of this agent.
    *
    * @generated from field: string agent_id = 1;
    */
   agentId: string;
 
   /**
-   * Contexts of this owner, of those that the caller sees.
+   * Contexts of this owner, among those that the caller sees.
    *
    * @generated from field: string owner_user_id = 2;
    */
   ownerUserId: string;
 
   /**
-   * Created at or after, and before.
+   * Created at this time or later.
    *
    * @generated from field: google.protobuf.Timestamp created_from = 3;
    */
   createdFrom?: Timestamp | undefined;
 
   /**
-   * Created before.
+   * Created before this time.
    *
    * @generated from field: google.protobuf.Timestamp created_to = 4;
    */
   createdTo?: Timestamp | undefined;
 
   /**
-   * Unset: open and closed ones.
+   * Unset means open and closed contexts.
    *
    * @generated from field: contextkeep.context.v1.ContextState state = 5;
    */
   state: ContextState;
 
   /**
-   * Contexts that carry it.
+   * Contexts that have this external id.
    *
    * @generated from field: contextkeep.context.v1.ExternalId external_id = 6;
    */
   externalId?: ExternalId | undefined;
 
   /**
-   * A JSON object: contexts whose metadata contain it.
+   * A JSON object. Contexts whose metadata contain it.
    *
    * @generated from field: string metadata_contains_json = 7;
    */
   metadataContainsJson: string;
 
   /**
-   * Empty: of any app.
+   * Empty means contexts of any app.
    *
    * @generated from field: string app_id = 8;
    */
   appId: string;
 
   /**
-   * Contexts that hang at this node.
+   * Contexts of this node of the entity graph.
    *
    * @generated from field: string entity_node_id = 9;
    */
@@ -2480,21 +2492,21 @@ export type ListMessagesRequest = Message<"contextkeep.context.v1.ListMessagesRe
   contextId: string;
 
   /**
-   * From this `seq` on, and up to this one, both included; 0: from the first, to the last.
+   * First `seq` to list, included. 0 means from the first message.
    *
    * @generated from field: int64 seq_from = 2;
    */
   seqFrom: bigint;
 
   /**
-   * Up to this one, included. 0: to the last.
+   * Last `seq` to list, included. 0 means to the last message.
    *
    * @generated from field: int64 seq_to = 3;
    */
   seqTo: bigint;
 
   /**
-   * The newest first; else the oldest.
+   * Sort newest first. Otherwise oldest first.
    *
    * @generated from field: bool newest_first = 4;
    */
@@ -2599,7 +2611,7 @@ export type RetractMessagesRequest = Message<"contextkeep.context.v1.RetractMess
   contextId: string;
 
   /**
-   * 1 to 500.
+   * 1 to 500 ids.
    *
    * @generated from field: repeated string message_ids = 2;
    */
@@ -2628,7 +2640,7 @@ export const RetractMessagesRequestSchema: GenMessage<RetractMessagesRequest> = 
  */
 export type RetractMessagesResponse = Message<"contextkeep.context.v1.RetractMessagesResponse"> & {
   /**
-   * Those that this call retracted.
+   * Number of messages that this call retracted.
    *
    * @generated from field: int32 retracted_count = 1;
    */
@@ -2647,28 +2659,28 @@ export const RetractMessagesResponseSchema: GenMessage<RetractMessagesResponse> 
  */
 export type SyncHistoryRequest = Message<"contextkeep.context.v1.SyncHistoryRequest"> & {
   /**
-   * Which context: this, or the one of `get_or_create`, which the first message of the history begins.
+   * The context to fill. Set it, or `get_or_create`.
    *
    * @generated from field: string context_id = 1;
    */
   contextId: string;
 
   /**
-   * Instead of `context_id`: the one context of this id, which the first message begins.
+   * Instead of `context_id`: the one context that has this id. The first message of the history creates it.
    *
    * @generated from field: contextkeep.context.v1.ExternalId get_or_create = 2;
    */
   getOrCreate?: ExternalId | undefined;
 
   /**
-   * Of a new context, as of AppendMessages.
+   * The fields of a new context, as in AppendMessages.
    *
    * @generated from field: contextkeep.context.v1.ContextInput context = 3;
    */
   context?: ContextInput | undefined;
 
   /**
-   * Which history: a node by its id, or by the caller's own in a graph.
+   * The node of the history: its id, or the caller's own `external_id` in a graph.
    *
    * @generated from field: string node_id = 4;
    */
@@ -2685,14 +2697,15 @@ export type SyncHistoryRequest = Message<"contextkeep.context.v1.SyncHistoryRequ
   graphName: string;
 
   /**
-   * The app that the mapping is looked up in; empty: the key's if it has exactly one, else the tenant's shared scope.
+   * The app in which the mapping is looked up. Empty means the app of the key if it has exactly one, otherwise the
+   * shared scope of the tenant.
    *
    * @generated from field: string app_id = 7;
    */
   appId: string;
 
   /**
-   * Empty: the default, as of GetChatHistory.
+   * Empty means the default, as in GetChatHistory.
    *
    * @generated from field: string mapping_name = 8;
    */
@@ -2712,20 +2725,20 @@ export const SyncHistoryRequestSchema: GenMessage<SyncHistoryRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_contexts, 60);
 
 /**
- * What a context got of a history.
+ * What SyncHistory changed in a context.
  *
  * @generated from message contextkeep.context.v1.SyncHistoryResponse
  */
 export type SyncHistoryResponse = Message<"contextkeep.context.v1.SyncHistoryResponse"> & {
   /**
-   * Empty, if there was no message to begin one with.
+   * Empty if the history has no message, and so no context was created.
    *
    * @generated from field: string context_id = 1;
    */
   contextId: string;
 
   /**
-   * The call began the context.
+   * True if the call created the context.
    *
    * @generated from field: bool created = 2;
    */
@@ -2744,28 +2757,29 @@ export type SyncHistoryResponse = Message<"contextkeep.context.v1.SyncHistoryRes
   retractedCount: bigint;
 
   /**
-   * Messages of the history that were there already.
+   * Messages of the history that the context already had.
    *
    * @generated from field: int64 unchanged_count = 5;
    */
   unchangedCount: bigint;
 
   /**
-   * Nodes on which a rule failed: what the context has of them stays.
+   * Nodes on which a rule failed. The context keeps their messages.
    *
    * @generated from field: int32 nodes_failed = 6;
    */
   nodesFailed: number;
 
   /**
-   * Messages whose role is none: they are left out.
+   * Messages with an unknown role. They are left out.
    *
    * @generated from field: int32 roles_unknown = 7;
    */
   rolesUnknown: number;
 
   /**
-   * Messages that the context does not take: such as are too large, or have a part that names a record which the caller cannot read.
+   * Messages that the context refused: for example, they are too large, or a part names a record that the caller cannot
+   * read.
    *
    * @generated from field: int64 left_out_count = 8;
    */
@@ -2793,21 +2807,21 @@ export const SyncHistoryResponseSchema: GenMessage<SyncHistoryResponse> = /*@__P
  */
 export type LeftOutMessage = Message<"contextkeep.context.v1.LeftOutMessage"> & {
   /**
-   * Of which it came.
+   * The node of the message.
    *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * As of the errors of SendMessage: LIMIT_EXCEEDED, INVALID_ARGUMENT, RECORD_NOT_FOUND.
+   * As in the errors of SendMessage: LIMIT_EXCEEDED, INVALID_ARGUMENT, RECORD_NOT_FOUND.
    *
    * @generated from field: string reason = 2;
    */
   reason: string;
 
   /**
-   * For people: what is wrong with it.
+   * Description of the error for people.
    *
    * @generated from field: string detail = 3;
    */
@@ -2831,14 +2845,14 @@ export type IssueContextKeyRequest = Message<"contextkeep.context.v1.IssueContex
   contextId: string;
 
   /**
-   * "read", "write". Empty: those of both that the caller has.
+   * "read", "write". Empty means both, as far as the caller has them.
    *
    * @generated from field: repeated string scopes = 2;
    */
   scopes: string[];
 
   /**
-   * Seconds until it ends, at most a day. 0: an hour.
+   * Lifetime of the key in seconds, at most 86,400 (one day). 0 means 3,600 (one hour).
    *
    * @generated from field: int32 ttl_s = 3;
    */
@@ -2858,13 +2872,13 @@ export const IssueContextKeyRequestSchema: GenMessage<IssueContextKeyRequest> = 
   messageDesc(file_contextkeep_context_v1_contexts, 63);
 
 /**
- * A key that reaches one context. It is shown once.
+ * A key that reaches one context and its forks. It is shown once.
  *
  * @generated from message contextkeep.context.v1.IssueContextKeyResponse
  */
 export type IssueContextKeyResponse = Message<"contextkeep.context.v1.IssueContextKeyResponse"> & {
   /**
-   * Shown once: only its hash is kept.
+   * Shown once: the service stores only its hash.
    *
    * @generated from field: string key = 1;
    */
@@ -2893,7 +2907,7 @@ export type DeleteContextRequest = Message<"contextkeep.context.v1.DeleteContext
   contextId: string;
 
   /**
-   * Begins to remove its rows at once. Else the next pass does, within SWEEP_INTERVAL_S.
+   * Begin to remove its rows at once. Otherwise the next sweep begins, within SWEEP_INTERVAL_S.
    *
    * @generated from field: bool now = 2;
    */
@@ -2983,14 +2997,14 @@ export type WaitForIndexRequest = Message<"contextkeep.context.v1.WaitForIndexRe
   contextId: string;
 
   /**
-   * Up to which; 0: all that is written when the call comes.
+   * Wait for the messages up to this `seq`. 0 means all messages that are stored when the call arrives.
    *
    * @generated from field: int64 seq = 2;
    */
   seq: bigint;
 
   /**
-   * Seconds to wait at most, up to 300; 0: 30. Within the deadline of the call.
+   * Maximum time to wait in seconds, up to 300. 0 means 30. The deadline of the call applies too.
    *
    * @generated from field: int32 timeout_s = 3;
    */
@@ -3019,7 +3033,7 @@ export type WaitForIndexResponse = Message<"contextkeep.context.v1.WaitForIndexR
   index?: ContextIndex | undefined;
 
   /**
-   * Nothing up to `seq` is pending.
+   * No work is pending for messages up to `seq`.
    *
    * @generated from field: bool is_complete = 2;
    */
@@ -3034,7 +3048,7 @@ export const WaitForIndexResponseSchema: GenMessage<WaitForIndexResponse> = /*@_
   messageDesc(file_contextkeep_context_v1_contexts, 70);
 
 /**
- * How far a task is, as in A2A.
+ * State of a task, as in A2A.
  *
  * @generated from enum contextkeep.context.v1.TaskState
  */
@@ -3045,7 +3059,7 @@ export enum TaskState {
   UNSPECIFIED = 0,
 
   /**
-   * It is taken, and nobody works on it.
+   * The task was created, and no work on it has started.
    *
    * @generated from enum value: TASK_STATE_SUBMITTED = 1;
    */
@@ -3057,42 +3071,42 @@ export enum TaskState {
   WORKING = 2,
 
   /**
-   * Ended: done.
+   * Ended: the work is done.
    *
    * @generated from enum value: TASK_STATE_COMPLETED = 3;
    */
   COMPLETED = 3,
 
   /**
-   * Ended: not done.
+   * Ended: the work failed.
    *
    * @generated from enum value: TASK_STATE_FAILED = 4;
    */
   FAILED = 4,
 
   /**
-   * Ended before it was done.
+   * Ended before the work was done.
    *
    * @generated from enum value: TASK_STATE_CANCELED = 5;
    */
   CANCELED = 5,
 
   /**
-   * It waits for what somebody is to say.
+   * The task waits for input.
    *
    * @generated from enum value: TASK_STATE_INPUT_REQUIRED = 6;
    */
   INPUT_REQUIRED = 6,
 
   /**
-   * Ended: the agent does not take it.
+   * Ended: the agent refused the task.
    *
    * @generated from enum value: TASK_STATE_REJECTED = 7;
    */
   REJECTED = 7,
 
   /**
-   * It waits for a credential.
+   * The task waits for a credential.
    *
    * @generated from enum value: TASK_STATE_AUTH_REQUIRED = 8;
    */
@@ -3106,7 +3120,7 @@ export const TaskStateSchema: GenEnum<TaskState> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_contexts, 0);
 
 /**
- * Whether there is something left of a context that was deleted, or was past its time.
+ * State of the removal of a context that was deleted or has expired.
  *
  * @generated from enum contextkeep.context.v1.ErasureState
  */
@@ -3117,14 +3131,14 @@ export enum ErasureState {
   UNSPECIFIED = 0,
 
   /**
-   * It is there for nobody, and its rows are being removed.
+   * No caller can read the context, and its rows are being removed.
    *
    * @generated from enum value: ERASURE_STATE_RUNNING = 1;
    */
   RUNNING = 1,
 
   /**
-   * Nothing is left of it.
+   * All rows of the context are removed.
    *
    * @generated from enum value: ERASURE_STATE_FINISHED = 2;
    */
@@ -3138,7 +3152,7 @@ export const ErasureStateSchema: GenEnum<ErasureState> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_contexts, 1);
 
 /**
- * Whether a context takes messages.
+ * Whether a context accepts messages.
  *
  * @generated from enum contextkeep.context.v1.ContextState
  */
@@ -3166,32 +3180,41 @@ export const ContextStateSchema: GenEnum<ContextState> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_contexts, 2);
 
 /**
- * Isolated conversations. A context is begun by its first message, and nothing of one is ever seen in another: every statement names
- * the context, row-level security checks it, and a key of IssueContextKey can reach no other.
+ * Isolated conversations. The first message of a context creates it. A call never sees data of another context: every
+ * SQL statement names the context, row-level security checks it, and a key of IssueContextKey reaches one context and
+ * its forks.
  *
- * Of every RPC: a context is named by the id that its first message was answered with. One of another tenant or user, outside of what the
- * key is bound to, deleted, expired, or invented is CONTEXT_NOT_FOUND, all alike, and nothing is made. Of contexts that have an owner, a
- * credential with a user sees its own; one without a user names him in `subject_user_id`, for which it needs the scope `delegate`
- * (PERMISSION_DENIED without; also if the credential is another user's), and otherwise sees what has no owner. A credential with `admin`
- * reads all of its tenant. Ids of contexts are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. LIMIT_EXCEEDED
- * (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the `value` that came.
+ * These rules hold for every RPC. The answer to the first message has the id of the context; later calls name the
+ * context by this id. CONTEXT_NOT_FOUND is the answer, and nothing is created, if the id is unknown, the context is
+ * deleted or expired, it belongs to another tenant or user, or it lies outside the bounds of the key. Callers cannot
+ * tell these cases apart.
+ *
+ * A context may have an owner. A credential with a user sees the contexts of this user. A credential without a user
+ * names the user in `subject_user_id`, which needs the scope `delegate` (PERMISSION_DENIED without it, or if the
+ * credential belongs to another user). Without `subject_user_id` it sees contexts that have no owner. A credential with
+ * `admin` reads all contexts of its tenant.
+ *
+ * Ids of contexts are UUIDs as text. A malformed id is INVALID_ARGUMENT with the name of the field. LIMIT_EXCEEDED
+ * (RESOURCE_EXHAUSTED) names the `limit`, its `limit_max` and the `value` of the request.
  *
  * @generated from service contextkeep.context.v1.Contexts
  */
 export const Contexts: GenService<{
   /**
-   * Writes one message: without a `context_id` the first one of a new context.
+   * Writes one message. Without a `context_id`, it creates a context.
    *
-   * When this is answered, the message is stored and indexed: the next call finds it by its words. `seq` has no gaps. The same `message_id`
-   * again is the same message, and answers as the first time; secrets are taken out before anything is kept, and the answer names them.
+   * When the call returns, the message is stored and indexed: the next call finds it by its words. `seq` has no gaps. A
+   * repeat with the same `message_id` and the same message writes nothing and gets the first answer. Secrets are
+   * removed before anything is stored, and the answer names the parts that held them.
    *
-   * Reasons: INVALID_ARGUMENT, CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), MESSAGE_EXISTS (the id is another message's),
-   * TASK_NOT_FOUND (a task that it names is not of the context), TASK_ENDED (FAILED_PRECONDITION; its `task_id` is that of an ended task),
-   * RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED. What was
-   * written is written: if recalling fails behind it, `recall.error` says so, and Recall may be called.
+   * Reasons: INVALID_ARGUMENT, CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), MESSAGE_EXISTS (another message
+   * of the context has this id), TASK_NOT_FOUND (the context has no task with an id that the message names), TASK_ENDED
+   * (FAILED_PRECONDITION; the task of `task_id` has ended), RECORD_NOT_FOUND (a part names a record that the caller
+   * cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED. If recall fails after the message is stored,
+   * the call still succeeds: `recall.error` has the reason, and `Recall` can be called again.
    *
-   * The same `request_id` again answers as the first time for a day, also if the context is closed or past its time by then; ERASED
-   * (NOT_FOUND) if the context was deleted. So do all calls with a `request_id`.
+   * For one day, a repeat with the same `request_id` gets the first answer, even if the context has been closed or has
+   * expired since. It gets ERASED (NOT_FOUND) if the context was deleted. This holds for all calls with a `request_id`.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.SendMessage
    */
@@ -3201,7 +3224,7 @@ export const Contexts: GenService<{
     output: typeof SendMessageResponseSchema;
   },
   /**
-   * Writes up to 500 messages in their order, all or none. Reasons: those of SendMessage.
+   * Writes up to 500 messages in the given order, all or none. Reasons: those of SendMessage.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.AppendMessages
    */
@@ -3211,15 +3234,16 @@ export const Contexts: GenService<{
     output: typeof AppendMessagesResponseSchema;
   },
   /**
-   * Finds the passages of a context that matter to a text, within a budget of tokens. It looks at words, at what stands next to them, at
-   * authors and dates, and, where the service has an embedder, at meaning. An embedder that fails, or takes too long, leaves words;
-   * `by_meaning` says so.
+   * Finds the passages of a context that are relevant to a text, within a budget of tokens. The ranking uses words,
+   * neighboring passages, authors and dates. If the service has an embedder, it also uses meaning. If the embedder
+   * fails or takes too long, the ranking uses words alone, and `by_meaning` has the error.
    *
-   * Items come the most relevant first; `prompt_text` has the same as one block for a model, oldest first, each marked as a quotation
-   * with its ref, and never of more than `tokens_max`. Tool results are at most a third of the items, and near-duplicates are left out.
+   * Items are sorted by relevance, best first. `prompt_text` has the same items as one block for a model, oldest first,
+   * each marked as a quotation with its ref. It never exceeds `tokens_max`. At most a third of the items are tool
+   * results. Near-duplicates are left out.
    *
-   * Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT (no text; an unknown `profile`),
-   * LIMIT_EXCEEDED.
+   * Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT (no text; an unknown
+   * `profile`), LIMIT_EXCEEDED.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.Recall
    */
@@ -3229,7 +3253,8 @@ export const Contexts: GenService<{
     output: typeof RecallResponseSchema;
   },
   /**
-   * Finds passages of a context by the words of a query, the best first: what Recall ranks, without a budget.
+   * Finds passages of a context by the words of a query, best first. The ranking is that of `Recall`, without a budget
+   * of tokens.
    *
    * Reasons: those of Recall.
    *
@@ -3241,7 +3266,7 @@ export const Contexts: GenService<{
     output: typeof SearchContextResponseSchema;
   },
   /**
-   * Reads a context with its newest messages, oldest of them first.
+   * Reads a context with its newest messages, sorted oldest first.
    *
    * Reasons: CONTEXT_NOT_FOUND.
    *
@@ -3253,7 +3278,8 @@ export const Contexts: GenService<{
     output: typeof GetContextResponseSchema;
   },
   /**
-   * Lists the contexts that carry an id of another system, newest first: there may be several. Reasons: INVALID_PAGE_TOKEN.
+   * Lists the contexts that have an id of another system, newest first. Several contexts may have the same id. Reasons:
+   * INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.GetContextsByExternalId
    */
@@ -3273,10 +3299,12 @@ export const Contexts: GenService<{
     output: typeof ListContextsResponseSchema;
   },
   /**
-   * Changes the fields that `update_mask` names, each as a whole: title, external_ids, metadata_json, entity_node_id, expires_at,
-   * recall_profile. A named field that is empty is emptied.
+   * Replaces the fields that `update_mask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
+   * expires_at and recall_profile. The new value replaces the old one as a whole. A field that the mask names and the
+   * request leaves empty becomes empty.
    *
-   * Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, INVALID_ARGUMENT (also a mask that names another field), REQUEST_ID_REUSED.
+   * Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, INVALID_ARGUMENT (also a mask that names another field),
+   * REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.UpdateContext
    */
@@ -3286,7 +3314,8 @@ export const Contexts: GenService<{
     output: typeof UpdateContextResponseSchema;
   },
   /**
-   * Closes a context, and what was forked from it: it is read and recalled as before, and takes no more messages. Again is harmless.
+   * Closes a context and all its forks. A closed context is read and recalled as before, and refuses new messages.
+   * Closing a closed context changes nothing.
    *
    * Reasons: CONTEXT_NOT_FOUND.
    *
@@ -3298,7 +3327,7 @@ export const Contexts: GenService<{
     output: typeof CloseContextResponseSchema;
   },
   /**
-   * Lists the messages of a context by their `seq`. Retracted ones are left out.
+   * Lists the messages of a context by their `seq`, without retracted messages.
    *
    * A page ends at `page_size` messages or 2 MiB. Reasons: CONTEXT_NOT_FOUND, INVALID_PAGE_TOKEN.
    *
@@ -3310,7 +3339,7 @@ export const Contexts: GenService<{
     output: typeof ListMessagesResponseSchema;
   },
   /**
-   * Reads one message. Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (also of a retracted one).
+   * Reads one message. Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (also of a retracted message).
    *
    * @generated from rpc contextkeep.context.v1.Contexts.GetMessage
    */
@@ -3320,10 +3349,11 @@ export const Contexts: GenService<{
     output: typeof GetMessageResponseSchema;
   },
   /**
-   * Hides messages from reads, recall and later windows. Their `seq` stays theirs, and so do their ids: sent again, they stay
-   * retracted. Again is harmless.
+   * Hides messages from reads, from recall and from windows that are packed later. Retracted messages keep their `seq`
+   * and their ids: sending one again does not bring it back. Retracting a retracted message changes nothing.
    *
-   * Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (of any of them: then none is retracted), CONTEXT_CLOSED, LIMIT_EXCEEDED.
+   * Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (one of them does not exist; no message is retracted),
+   * CONTEXT_CLOSED, LIMIT_EXCEEDED.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.RetractMessages
    */
@@ -3333,17 +3363,20 @@ export const Contexts: GenService<{
     output: typeof RetractMessagesResponseSchema;
   },
   /**
-   * Fills a context from a chat history of the entity graph. Call it again and again, so that sessions of the graph are recalled.
+   * Copies a chat history from the entity graph into a context. Call it regularly, so that recall finds the sessions of
+   * the graph.
    *
-   * The graph is read as the caller, by a mapping as of GetChatHistory, in the mapping's order. A message gets its id from its node, rule
-   * and place, and the node's version: what is there already is not written again, and of a node that changed the new message is appended
-   * and the old one retracted. What came of nodes that the history has no longer, or on which a rule fails now, stays. A message that
-   * cannot be written is left out, and the answer says why: an older version of it stays, and the next call tries it again. Messages are
-   * written in batches of up to 500: if the call fails half-way, what is written stays, and the next one goes on. After another mapping,
-   * fill another context.
+   * The service reads the graph as the caller, by a mapping (see GetChatHistory), in the order of the mapping. The id
+   * of a message is made from its node, the rule, its position and the version of the node. Messages that the context
+   * already has are not written again. If a node changed, its new message is appended and its old message is retracted.
+   * If the history no longer has a node, or a rule now fails on it, the messages of the node stay.
    *
-   * Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, those of GetChatHistory (NODE_NOT_FOUND, MAPPING_NOT_FOUND, COST_EXCEEDED, UNAVAILABLE),
-   * INVALID_ARGUMENT, and LIMIT_EXCEEDED of the new context.
+   * A message that cannot be written is left out, and the answer has the reason. An older version of it stays, and the
+   * next call tries it again. Messages are written in batches of up to 500. If the call fails, the batches that were
+   * written stay, and the next call continues. Fill another context if you change the mapping.
+   *
+   * Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, those of GetChatHistory (NODE_NOT_FOUND, MAPPING_NOT_FOUND,
+   * COST_EXCEEDED, UNAVAILABLE), INVALID_ARGUMENT, and LIMIT_EXCEEDED of the new context.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.SyncHistory
    */
@@ -3353,11 +3386,13 @@ export const Contexts: GenService<{
     output: typeof SyncHistoryResponseSchema;
   },
   /**
-   * Makes a short-lived key that reaches this context, its forks, and nothing else in either service. It is for an agent that must not
-   * reach another context, whatever it is talked into. It has no more than the key that asks, makes no keys, and dies with it: of a JWT
-   * with the token, of an anonymous caller in development after an hour.
+   * Creates a short-lived key that reaches only this context and its forks, in both services. Give it to an agent that
+   * must not reach another context, even after a prompt injection. The key has at most the rights of the caller's key,
+   * and cannot create keys. It ends with the caller's credential: with a JWT when the token expires, and for an
+   * anonymous caller in development after one hour.
    *
-   * Reasons: CONTEXT_NOT_FOUND, PERMISSION_DENIED (a scope that the caller lacks; a key of a context asks), INVALID_ARGUMENT.
+   * Reasons: CONTEXT_NOT_FOUND, PERMISSION_DENIED (the caller lacks a scope, or calls with a key of a context),
+   * INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.IssueContextKey
    */
@@ -3367,11 +3402,12 @@ export const Contexts: GenService<{
     output: typeof IssueContextKeyResponseSchema;
   },
   /**
-   * Waits until what was written up to a `seq` has all that it is found by, and answers how far the index is. Words are there when a
-   * message is acknowledged; vectors follow behind it. Without an embedder there is nothing to wait for. It answers, too, when
-   * `timeout_s` is over, with `is_complete` unset; what the embedder says that it fails by stands in `index.error`.
+   * Waits until the messages up to a `seq` are fully indexed, and returns the state of the index. Words are indexed
+   * when a message is acknowledged; vectors are added later. Without an embedder the call does not wait for vectors.
+   * After `timeout_s` the call returns with `is_complete` unset; `index.error` has the error of the embedder, if there
+   * is one.
    *
-   * Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED (`timeout_s`, or too many who wait).
+   * Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED (`timeout_s`, or too many calls wait).
    *
    * @generated from rpc contextkeep.context.v1.Contexts.WaitForIndex
    */
@@ -3381,11 +3417,14 @@ export const Contexts: GenService<{
     output: typeof WaitForIndexResponseSchema;
   },
   /**
-   * Deletes a context for good, with its forks. When this is answered, the context is CONTEXT_NOT_FOUND for everybody, its keys are
-   * ended, and the id of `get_or_create` is free. Its messages, its index, its external ids, the records that were uploaded for it and
-   * that nothing else refers to, and the answers that repeated calls would get are removed after that, in steps; the receipt says how far
-   * that is. Again is harmless, and answers the same receipt. A context that is past its `expires_at` is removed by itself in the same
-   * way, and has a receipt, too. A credential with `admin` deletes what is any user's; a key of a context deletes nothing.
+   * Deletes a context and its forks permanently. When the call returns, every caller gets CONTEXT_NOT_FOUND, the keys
+   * of the context have ended, and the id of `get_or_create` is free. The rest is removed after the call, in steps: the
+   * messages, the index, the external ids, the stored answers of repeated calls, and the records that were uploaded for
+   * the context and that nothing else refers to. The receipt shows the progress.
+   *
+   * A repeat changes nothing and returns the same receipt. A context that has passed its `expires_at` is removed in the
+   * same way, and has a receipt too. A credential with `admin` deletes contexts of any user. A key of a context deletes
+   * nothing.
    *
    * Reasons: CONTEXT_NOT_FOUND, REQUEST_ID_REUSED.
    *
@@ -3397,7 +3436,8 @@ export const Contexts: GenService<{
     output: typeof DeleteContextResponseSchema;
   },
   /**
-   * Reads a receipt as it is now. It is kept for a year after all was removed, and has numbers and times, nothing of what was said.
+   * Reads the current state of a receipt. A receipt is kept for one year after everything was removed. It has counts
+   * and times, and no content.
    *
    * Reasons: ERASURE_NOT_FOUND.
    *
@@ -3409,13 +3449,15 @@ export const Contexts: GenService<{
     output: typeof GetErasureResponseSchema;
   },
   /**
-   * Begins a task of a context: work with a state, to which messages belong that name it. What goes on with an ended one is a new task
-   * of the same context, which names it in `reference_task_ids`.
+   * Creates a task in a context: work with a state, and messages that name it. To continue an ended task, create a new
+   * one in the same context and name the old task in `reference_task_ids`.
    *
-   * A task is never seen in another context: one that is another's, another tenant's or user's, or invented is TASK_NOT_FOUND, all alike.
+   * A task is visible only in its context. TASK_NOT_FOUND is the answer if the task is unknown or belongs to another
+   * context, tenant or user. Callers cannot tell these cases apart.
    *
-   * Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT, RECORD_NOT_FOUND (a part of
-   * the status names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
+   * Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT,
+   * RECORD_NOT_FOUND (a part of the status names a record that the caller cannot read), REQUEST_ID_REUSED,
+   * LIMIT_EXCEEDED.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.CreateTask
    */
@@ -3425,10 +3467,11 @@ export const Contexts: GenService<{
     output: typeof CreateTaskResponseSchema;
   },
   /**
-   * Changes what `update_mask` names of a task, each as a whole: status, metadata_json. Nothing of an ended task changes, and none goes
-   * back to TASK_STATE_SUBMITTED; any other state may follow any other.
+   * Replaces the fields of a task that `update_mask` names: status, metadata_json. An ended task does not change. No
+   * task returns to TASK_STATE_SUBMITTED; every other change of state is allowed.
    *
-   * Reasons: TASK_NOT_FOUND, TASK_ENDED (FAILED_PRECONDITION), CONTEXT_CLOSED, VERSION_CONFLICT (ABORTED), and those of CreateTask.
+   * Reasons: TASK_NOT_FOUND, TASK_ENDED (FAILED_PRECONDITION), CONTEXT_CLOSED, VERSION_CONFLICT (ABORTED), and those of
+   * CreateTask.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.UpdateTask
    */
@@ -3438,7 +3481,7 @@ export const Contexts: GenService<{
     output: typeof UpdateTaskResponseSchema;
   },
   /**
-   * Reads a task with its newest messages, oldest of them first. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND.
+   * Reads a task with its newest messages, sorted oldest first. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.GetTask
    */
@@ -3448,7 +3491,7 @@ export const Contexts: GenService<{
     output: typeof GetTaskResponseSchema;
   },
   /**
-   * Lists the tasks of a context, the newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+   * Lists the tasks of a context, newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.ListTasks
    */
@@ -3458,9 +3501,11 @@ export const Contexts: GenService<{
     output: typeof ListTasksResponseSchema;
   },
   /**
-   * Ends a task as TASK_STATE_CANCELED. Again is harmless. Whoever works on it reads so with GetTask: nothing is sent to him.
+   * Ends a task as TASK_STATE_CANCELED. Canceling a canceled task changes nothing. The agent that works on the task is
+   * not notified: it reads the state with GetTask.
    *
-   * Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED (it ended otherwise), CONTEXT_CLOSED, REQUEST_ID_REUSED.
+   * Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED (the task ended in another state), CONTEXT_CLOSED,
+   * REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.CancelTask
    */
@@ -3470,14 +3515,16 @@ export const Contexts: GenService<{
     output: typeof CancelTaskResponseSchema;
   },
   /**
-   * Writes an artifact: what a task makes. The same `artifact_id` again is its next version, or with `append` a chunk of the newest one.
+   * Writes an artifact, the result of a task. The same `artifact_id` again creates the next version. With `append`, the
+   * parts are added to the newest version as a chunk.
    *
-   * When this is answered, its texts are found by the next call, as passages of the kind "artifact"; those of the version before are not.
-   * An artifact of one task is never listed with another.
+   * When the call returns, the next call finds the texts of the artifact, as passages of the kind "artifact". It no
+   * longer finds the texts of the version before. An artifact belongs to one task, and is never listed with another.
    *
-   * Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED, CONTEXT_CLOSED, ARTIFACT_NOT_FOUND (a chunk of none), ARTIFACT_COMPLETE
-   * (FAILED_PRECONDITION; a chunk behind the last one), INVALID_ARGUMENT, RECORD_NOT_FOUND (a part names a record that the caller cannot
-   * read), REQUEST_ID_REUSED, LIMIT_EXCEEDED. Who repeats an `append` without a `request_id` appends twice.
+   * Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED, CONTEXT_CLOSED, ARTIFACT_NOT_FOUND (a chunk for an artifact
+   * that does not exist), ARTIFACT_COMPLETE (FAILED_PRECONDITION; a chunk after the last one), INVALID_ARGUMENT,
+   * RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED. Repeating
+   * an `append` without a `request_id` appends the parts twice.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.PutArtifact
    */
@@ -3487,7 +3534,8 @@ export const Contexts: GenService<{
     output: typeof PutArtifactResponseSchema;
   },
   /**
-   * Reads a version of an artifact, with its parts. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, ARTIFACT_NOT_FOUND, INVALID_ARGUMENT.
+   * Reads a version of an artifact with its parts. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, ARTIFACT_NOT_FOUND,
+   * INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.GetArtifact
    */
@@ -3497,17 +3545,19 @@ export const Contexts: GenService<{
     output: typeof GetArtifactResponseSchema;
   },
   /**
-   * Streams what happens in a context, from the places on that the request names: first what is there, then what comes.
+   * Streams the events of a context from a position on: first stored events, then new ones.
    *
-   * Told are messages, each once by its `seq`; behind them, by the number of the newest change: messages that were retracted; tasks and
-   * artifacts that are new or changed, and the header when UpdateContext changed it or CloseContext closed it, each as it is then: of several
-   * changes between two looks the last. What a header counts changes with the messages, and is not told for itself. Each answer has the
-   * places from which on there is more: who names them in the next call, of whatever replica, misses nothing. An answer without an event
-   * says, about every 15 seconds, that nothing happens.
+   * Messages come first, each once, in the order of `seq`. The changes follow in the order of their numbers: retracted
+   * messages, tasks and artifacts that are new or changed, and the header after UpdateContext or CloseContext. A change
+   * shows the state at the time of reading: if an object changes several times between two reads, only its last state
+   * is sent. The counts in a header change with the messages; the service sends no event for that. Each answer has the
+   * positions from which to continue. A client that sends them in its next call, to any replica, misses nothing. About
+   * every 15 seconds without an event, the service sends an answer without an event as a keep-alive.
    *
-   * It ends well when the context is closed and all is told; with CONTEXT_NOT_FOUND when it is deleted or past its time, with
-   * UNAUTHENTICATED within seconds after its key is revoked or over, and with UNAVAILABLE when the service stops: watch again from where it
-   * was. A watch takes none of the places of calls, and has a limit of its own.
+   * The stream ends without an error when the context is closed and all events are sent. It ends with CONTEXT_NOT_FOUND
+   * when the context is deleted or expires, with UNAUTHENTICATED within seconds after the key is revoked or expires,
+   * and with UNAVAILABLE when the service stops; then call again from the last positions. Watches do not count against
+   * the limit of concurrent calls; they have a limit of their own.
    *
    * Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, TOO_MANY_CALLS (RESOURCE_EXHAUSTED), UNAUTHENTICATED, UNAVAILABLE.
    *
