@@ -18,7 +18,7 @@ from contextkeep.values.bases import SkippedRuleBase
 from contextkeep.values.conversions import mapping_rules_json
 from contextkeep.values.mappings import GivenMessage
 
-# Whose messages.
+# The API for which messages are formatted.
 MessageFormat = Literal[
     "openai",
     "anthropic",
@@ -46,7 +46,7 @@ SKIP_REASONS: dict[int, SkipReason] = {
     4: "role_unknown",
     5: "failed",
 }
-# What happened, and what the event's document holds.
+# Kind of an event, and the content of its document.
 HistoryEventKind = Literal[
     "node_created",
     "node_changed",
@@ -84,9 +84,9 @@ class SkippedRule(SkippedRuleBase):
     reason: SkipReason | Literal[""] = ""
     # The expression that decided, such as "rules.messages[0].when".
     rule: str = ""
-    # What is wrong, with ROLE_UNKNOWN and FAILED.
+    # The error, for ROLE_UNKNOWN and FAILED.
     error: str = ""
-    # How many elements of a `for_each` it happened to; else 1.
+    # Number of elements of a `for_each` with this reason; otherwise 1.
     elements: int = 0
 
     @classmethod
@@ -102,23 +102,23 @@ class SkippedRule(SkippedRuleBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AssembledNode(AssembledNodeBase):
-    """A node that a mapping has read, and what came of it."""
+    """A node that a mapping read, and its messages."""
 
     node_id: str = ""
     external_id: str = ""
     name: str = ""
     type: str = ""
     general_type: str = ""
-    # Steps from the start node, which is 0.
+    # Steps from the start node, which has 0.
     depth: int = 0
-    # The edge that reached it, and that edge's other end. Empty for the start node.
+    # The edge by which the walk reached the node. Empty for the start node.
     edge_id: str = ""
     edge_type: str = ""
     # The other end of that edge.
     from_node_id: str = ""
     created_at: datetime
     modified_at: datetime
-    # A JSON object: each of `data_paths` at which there is something, with its value. Empty: none was asked for.
+    # A JSON object with the value at each of `data_paths` that has one. Empty if the request has no `data_paths`.
     values_json: str = "{}"
     # In the order of the rules.
     messages: tuple[GivenMessage, ...] = ()
@@ -156,22 +156,22 @@ class AssembledNode(AssembledNodeBase):
 class ChatMapping(ChatMappingBase):
     """A registered or built-in mapping."""
 
-    # Empty: the tenant's shared scope.
+    # Empty means the shared scope of the tenant.
     app_id: str = ""
     mapping_name: str = ""
     rules_json: str = "{}"
-    # The author's own number; 0: none was given.
+    # The author's own version number. 0 means that the author gave none.
     rules_version: int = 0
-    # Counts the changes, from 1; 0 for a built-in one.
+    # Number of the newest change, from 1. 0 for a built-in mapping.
     version: int = 0
-    # It is in the service, or in one of its files: no call made it, and none removes it.
+    # The mapping is part of the service or in one of its files. No call can create or remove it.
     built_in: bool = False
-    # Why the rules no longer compile, after an upgrade; empty: they do.
+    # Why the rules no longer compile after an upgrade. Empty if they compile.
     error: str = ""
-    # Unset: it is built in.
+    # Unset if the mapping is built in.
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    # Unset: no import wrote it, or its rules were replaced since.
+    # Unset if no import wrote it, or its rules were replaced after the import.
     imported: Imported | None = None
     _rules: Any = kept()
 
@@ -201,15 +201,15 @@ class ChatMapping(ChatMappingBase):
 class Evaluation(EvaluationBase):
     """One run of one expression."""
 
-    # "rules.messages[0].when", as if the rules had no shorthands.
+    # Name of the expression in the long form, such as "rules.messages[0].when", also if the mapping uses shorthands.
     rule: str = ""
-    # Of a `for_each`, which one.
+    # Position of the element, for a `for_each`.
     element: int | None = None
-    # As JSON. Empty: it failed, or the value is left out.
+    # The value as JSON. Empty if the expression failed or the value is left out.
     value_json: str = ""
-    # The value is larger than 16 KiB.
+    # True if the value is larger than 16 KiB.
     value_left_out: bool = False
-    # Why it failed; empty: it did not.
+    # Why the expression failed. Empty if it did not fail.
     error: str = ""
     duration_us: int = 0
     _value: Any = kept()
@@ -234,22 +234,22 @@ class Evaluation(EvaluationBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class NodeTrial(NodeTrialBase):
-    """A node, and what the rules did on it."""
+    """A node, and the result of the rules on it."""
 
     node_id: str = ""
-    # It gives a message.
+    # True if the node gives a message.
     included: bool = False
-    # Of a node that is included the rule of its first message ("rules.messages[0]"), else the expression because of
-    # which there is none ("rules.filter").
+    # For a node with messages, the rule of the first message ("rules.messages[0]"). Otherwise the expression that
+    # prevented a message ("rules.filter").
     decided_by: str = ""
     messages: tuple[GivenMessage, ...] = ()
     # Rules that gave no message.
     skipped: tuple[SkippedRule, ...] = ()
-    # In the order in which they ran; the first 256 KiB of them.
+    # In the order in which they ran. Only the first 256 KiB.
     evaluations: tuple[Evaluation, ...] = ()
-    # How many more ran.
+    # Number of further evaluations that were left out.
     evaluations_left_out: int = 0
-    # Of all of them together, in microseconds.
+    # Time of all evaluations together, in microseconds.
     duration_us: int = 0
 
     @classmethod
@@ -269,21 +269,21 @@ class NodeTrial(NodeTrialBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class HistoryEvent(HistoryEventBase):
-    """Something that happened to an entity."""
+    """An event of an entity."""
 
     kind: HistoryEventKind | Literal[""] = ""
     time: datetime
-    # Whom the key of the call stood for, where that is kept: not of edges, nor of a node's changes.
+    # Subject of the credential of the call, if it is stored. It is not stored for edges and for changes of a node.
     principal: str = ""
-    # The entity that the event is about.
+    # The entity of the event.
     node_id: str = ""
-    # Of an edge.
+    # The edge, for events of edges.
     edge_id: str = ""
-    # Of a record.
+    # The record, for events of records.
     working_memory_id: str = ""
-    # Of the call, where a record's log has it.
+    # Id of the call, if the log of the record has it.
     request_id: str = ""
-    # A JSON object. Of an event of an imported log it has `imported`; see WMRecordAction.details_json.
+    # A JSON object. For an event of an imported log it has `imported`; see WMRecordAction.details_json.
     document_json: str = "{}"
     _document: Any = kept()
 

@@ -13,9 +13,9 @@ from contextkeep.values.bases import ImportedBase
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClaimedAuthor(Value):
-    """Whom an archive names as author."""
+    """An author that an archive names."""
 
-    # In which field, such as "created_by".
+    # The field with this author, such as "created_by".
     field: str = ""
     author: str = ""
 
@@ -30,13 +30,14 @@ class ClaimedAuthor(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Imported(ImportedBase):
-    """By which import a row was written.
+    """The import that wrote a row.
 
-    Its own fields, such as `created_by`, name who imported it: whom the archive names instead is a claim.
+    The row's own fields, such as `created_by`, name the credential that imported it. The authors in the archive are
+    only claims.
     """
 
     import_id: str = ""
-    # The subject of the credential that imported it.
+    # The subject of the credential that imported the row.
     imported_by: str = ""
     imported_at: datetime
     claimed_authors: tuple[ClaimedAuthor, ...] = ()

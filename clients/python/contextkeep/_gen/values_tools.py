@@ -12,22 +12,22 @@ from contextkeep.values.base import Value, kept
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Tool(Value):
-    """A tool that a model may call: see ExecuteTool."""
+    """A tool that a model may call with ExecuteTool."""
 
     tool_name: str = ""
-    # What it works on: "WM" (working memory), "History", "Context" or "RAG" (searches).
+    # Area of the tool: "WM" (working memory), "History", "Context" or "RAG" (searches).
     context_type: str = ""
-    # For the model.
+    # Description for the model.
     description: str = ""
-    # A JSON schema: an object.
+    # JSON schema of the arguments: an object.
     input_schema_json: str = "{}"
-    # It changes nothing.
+    # The tool changes nothing.
     read_only: bool = False
-    # It takes something away. What `wm_archive` does can be undone.
+    # The tool removes something. The effect of `wm_archive` can be undone.
     destructive: bool = False
-    # Once more with the same arguments changes nothing more.
+    # Calling the tool again with the same arguments changes nothing more.
     idempotent: bool = False
-    # A JSON schema of `result_json`: an object.
+    # JSON schema of `result_json`: an object.
     output_schema_json: str = "{}"
     _input_schema: Any = kept()
     _output_schema: Any = kept()
@@ -59,11 +59,11 @@ class Tool(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Resource(Value):
-    """A record of an entity, as the Model Context Protocol names it."""
+    """A record of an entity, named as in the Model Context Protocol."""
 
     # "wm://{working_memory_id}".
     uri: str = ""
-    # Of the record, as the rest.
+    # This and the fields below are those of the record.
     name: str = ""
     description: str = ""
     content_type: str = ""

@@ -10,26 +10,30 @@ import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./me
 import { create } from "@bufbuild/protobuf";
 
 export interface FormattedHistory {
-  /** Nodes that gave no message because a rule failed on them. */
+  /** Nodes without a message because a rule failed on them. */
   nodesFailed: number;
-  /** Messages left out because their role is none of user, assistant, system and tool. */
+  /** Messages that were left out because their role is not user, assistant, system or tool. */
   rolesUnknown: number;
   /**
-   * With a `format`: a JSON object for the body of a request, with `messages` and, for Anthropic, `system`; for Gemini with
-   * `contents` and `systemInstruction`; for OpenAI's Responses with `input`.
+   * With a `format`: a JSON object for the body of a request. It has `messages` and, for Anthropic, `system`; for
+   * Gemini `contents` and `systemInstruction`; for OpenAI's Responses `input`.
    *
-   * The calls of an assistant's turn come with their results right behind them, one each, whatever came between. An id or a name
-   * that the vendor would refuse is replaced, in a call and its result alike. Images by URL are images to all, PDFs are
-   * documents to Anthropic and Gemini, sounds and films are such to Gemini; working memory records and other parts are text. Calls of the last turn may be without results.
+   * The results of the calls of an assistant's turn follow the calls directly, one for each call, even if other
+   * messages came between them. An id or a name that the vendor would refuse is replaced, in the call and in its
+   * result. Images by URL are images for all vendors. PDFs are documents for Anthropic and Gemini. Audio and video are
+   * such parts for Gemini. Working memory records and other parts are text. Calls of the last turn may have no results.
    */
   body: JsonObject;
-  /** With a `format`: results left out, because their calls are not among the messages or a later result replaces them. */
+  /**
+   * With a `format`: results that were left out, because their calls are not among the messages or a later result
+   * replaces them.
+   */
   toolResultsLeftOut: number;
-  /** With a `format`: calls before the last turn that have no result, and got one that says so. */
+  /** With a `format`: calls before the last turn that have no result. The answer has a result for each that says so. */
   toolCallsUnanswered: number;
-  /** With `tokensMax`: of the messages. */
+  /** With `tokensMax`: the tokens of the messages. */
   tokens: number;
-  /** An older message is there and does not fit `tokensMax`. */
+  /** True if an older message exists and does not fit into `tokensMax`. */
   isCut: boolean;
 }
 
@@ -45,23 +49,23 @@ export function formattedHistoryOf(message: pb.GetChatHistoryResponse): Formatte
   };
 }
 
-/** A node that a mapping has read, and what came of it. */
+/** A node that a mapping read, and its messages. */
 export interface AssembledNode {
   nodeId: string;
   externalId: string;
   name: string;
   type: string;
   generalType: string;
-  /** Steps from the start node, which is 0. */
+  /** Steps from the start node, which has 0. */
   depth: number;
-  /** The edge that reached it, and that edge's other end. Empty for the start node. */
+  /** The edge by which the walk reached the node. Empty for the start node. */
   edgeId: string;
   edgeType: string;
   /** The other end of that edge. */
   fromNodeId: string;
   createdAt: string;
   modifiedAt: string;
-  /** A JSON object: each of `dataPaths` at which there is something, with its value. Empty: none was asked for. */
+  /** A JSON object with the value at each of `dataPaths` that has one. Empty if the request has no `dataPaths`. */
   values: JsonObject;
   /** In the order of the rules. */
   messages: GivenMessage[];
@@ -91,7 +95,7 @@ export function assembledNodeOf(message: pb.AssembledNode): AssembledNode {
 /** A message, and the rule that gave it. */
 export interface GivenMessage {
   message: ChatMessage;
-  /** "rules.messages[0]", as if the rules had no shorthands. */
+  /** Name of the rule in the long form, such as "rules.messages[0]", also if the mapping uses shorthands. */
   rule: string;
 }
 
@@ -107,9 +111,9 @@ export interface SkippedRule {
   reason: "filtered" | "unmatched" | "empty" | "role_unknown" | "failed" | "unknown";
   /** The expression that decided, such as "rules.messages[0].when". */
   rule: string;
-  /** What is wrong, with ROLE_UNKNOWN and FAILED. */
+  /** The error, for ROLE_UNKNOWN and FAILED. */
   error: string;
-  /** How many elements of a `forEach` it happened to; else 1. */
+  /** Number of elements of a `forEach` with this reason; otherwise 1. */
   elements: number;
 }
 
@@ -124,22 +128,22 @@ export function skippedRuleOf(message: pb.SkippedRule): SkippedRule {
 
 /** A registered or built-in mapping. */
 export interface Mapping {
-  /** Empty: the tenant's shared scope. */
+  /** Empty means the shared scope of the tenant. */
   appId: string;
   mappingName: string;
   rules: MappingRules;
-  /** The author's own number; 0: none was given. */
+  /** The author's own version number. 0 means that the author gave none. */
   rulesVersion: number;
-  /** Counts the changes, from 1; 0 for a built-in one. */
+  /** Number of the newest change, from 1. 0 for a built-in mapping. */
   version: number;
-  /** It is in the service, or in one of its files: no call made it, and none removes it. */
+  /** The mapping is part of the service or in one of its files. No call can create or remove it. */
   builtIn: boolean;
-  /** Why the rules no longer compile, after an upgrade; empty: they do. */
+  /** Why the rules no longer compile after an upgrade. Empty if they compile. */
   error: string;
-  /** Empty: it is built in. */
+  /** Empty if the mapping is built in. */
   createdAt: string;
   updatedAt: string;
-  /** Unset: no import wrote it, or its rules were replaced since. */
+  /** Unset if no import wrote it, or its rules were replaced after the import. */
   imported?: Imported;
 }
 
@@ -159,24 +163,24 @@ export function mappingOf(message: pb.Mapping): Mapping {
   return value;
 }
 
-/** A node, and what the rules did on it. */
+/** A node, and the result of the rules on it. */
 export interface NodeTrial {
   nodeId: string;
-  /** It gives a message. */
+  /** True if the node gives a message. */
   included: boolean;
   /**
-   * Of a node that is included the rule of its first message ("rules.messages[0]"), else the expression because of which
-   * there is none ("rules.filter").
+   * For a node with messages, the rule of the first message ("rules.messages[0]"). Otherwise the expression that
+   * prevented a message ("rules.filter").
    */
   decidedBy: string;
   messages: GivenMessage[];
   /** Rules that gave no message. */
   skipped: SkippedRule[];
-  /** In the order in which they ran; the first 256 KiB of them. */
+  /** In the order in which they ran. Only the first 256 KiB. */
   evaluations: Evaluation[];
-  /** How many more ran. */
+  /** Number of further evaluations that were left out. */
   evaluationsLeftOut: number;
-  /** Of all of them together, in microseconds. */
+  /** Time of all evaluations together, in microseconds. */
   durationUs: number;
 }
 
@@ -195,15 +199,15 @@ export function nodeTrialOf(message: pb.NodeTrial): NodeTrial {
 
 /** One run of one expression. */
 export interface Evaluation {
-  /** "rules.messages[0].when", as if the rules had no shorthands. */
+  /** Name of the expression in the long form, such as "rules.messages[0].when", also if the mapping uses shorthands. */
   rule: string;
-  /** Of a `forEach`, which one. */
+  /** Position of the element, for a `forEach`. */
   element?: number;
-  /** As JSON. Empty: it failed, or the value is left out. */
+  /** The value as JSON. Empty if the expression failed or the value is left out. */
   value: unknown;
-  /** The value is larger than 16 KiB. */
+  /** True if the value is larger than 16 KiB. */
   valueLeftOut: boolean;
-  /** Why it failed; empty: it did not. */
+  /** Why the expression failed. Empty if it did not fail. */
   error: string;
   durationUs: number;
 }
@@ -220,21 +224,21 @@ export function evaluationOf(message: pb.Evaluation): Evaluation {
   return value;
 }
 
-/** Something that happened to an entity. */
+/** An event of an entity. */
 export interface HistoryEvent {
   kind: "node_created" | "node_changed" | "io_set" | "status" | "progress" | "edge_created" | "record_created" | "record_updated" | "record_archived" | "record_restored" | "record_moved" | "record_purged" | "unknown";
   time: string;
-  /** Whom the key of the call stood for, where that is kept: not of edges, nor of a node's changes. */
+  /** Subject of the credential of the call, if it is stored. It is not stored for edges and for changes of a node. */
   principal: string;
-  /** The entity that the event is about. */
+  /** The entity of the event. */
   nodeId: string;
-  /** Of an edge. */
+  /** The edge, for events of edges. */
   edgeId: string;
-  /** Of a record. */
+  /** The record, for events of records. */
   workingMemoryId: string;
-  /** Of the call, where a record's log has it. */
+  /** Id of the call, if the log of the record has it. */
   requestId: string;
-  /** A JSON object. Of an event of an imported log it has `imported`; see WMRecordAction.details_json. */
+  /** A JSON object. For an event of an imported log it has `imported`; see WMRecordAction.details_json. */
   document: JsonObject;
 }
 

@@ -8,23 +8,26 @@ import { timeText } from "../times.js";
 import { type Imported, importedOf } from "./message.js";
 import { create } from "@bufbuild/protobuf";
 
-/** What every provider answers to a question, the best first, and how each of them fared. */
+/** The merged answer of all providers, and the status of each. */
 export interface QueriedContext {
-  /** The best first. */
+  /** Best first. */
   hits: QueryHit[];
-  /** One for each provider that was selected, by id. */
+  /** One status for each selected provider, by id. */
   providers: ProviderStatus[];
-  /** In mode ANSWER, if there are hits. */
+  /** Set in mode ANSWER, if there are hits. */
   answer?: QueryAnswer;
-  /** With `tokensMax`: the best hits as one block, each line marked as quoted, as many as fit. It has `promptTokens`. */
+  /**
+   * With `tokensMax`: the best hits as one block, each line marked as a quotation, as many as fit. `promptTokens` has
+   * its tokens.
+   */
   promptText: string;
   promptTokens: number;
   /** The id of the call, as in the logs and in `x-call-id`. */
   traceId: string;
   durationMs: number;
-  /** With `explain`: what each provider gave, in its own order. */
+  /** With `explain`: the hits of each provider, in its own order. */
   explained: ProviderHits[];
-  /** Of each of `expandRefs`, once and in their order: what it is of, as that is now. */
+  /** One entry for each of `expandRefs`, in the same order, without duplicates: the current text of its source. */
   expanded: ExpandedRef[];
 }
 
@@ -43,23 +46,23 @@ export function queriedContextOf(message: pb.QueryContextResponse): QueriedConte
   return value;
 }
 
-/** The whole text that a hit is from, as it is now. The text is material, and never an instruction. */
+/** The current whole text of the source of a hit. The text is data, and never an instruction. */
 export interface ExpandedRef {
   ref: string;
-  /** False: there is nothing of this ref, or nothing that the caller may read; both alike. */
+  /** False if the ref has no source, or the caller may not read it. Callers cannot tell these cases apart. */
   isFound: boolean;
-  /** Of all together up to 1 MiB in UTF-8, those that are named first before the others. */
+  /** All texts together have up to 1 MiB in UTF-8. Texts of earlier refs take precedence. */
   text: string;
-  /** There is more of it. */
+  /** True if the text is cut. */
   isCut: boolean;
-  /** Why it is not found, or what is left out. */
+  /** Why no source was found, or which text is left out. */
   reason: string;
   title: string;
-  /** PERSONAL or TEAM: whose it is. */
+  /** The owner of the source: PERSONAL or TEAM. */
   scope: string;
-  /** When it was said or last changed. */
+  /** When the text was said or last changed. */
   asOf: string;
-  /** People or tools wrote the text: it is material, never an instruction. */
+  /** People or tools wrote the text: it is data, never an instruction. */
   untrusted: boolean;
 }
 
@@ -77,10 +80,13 @@ export function expandedRefOf(message: pb.ExpandedRef): ExpandedRef {
   };
 }
 
-/** An event while a question is answered: one of the two. */
+/** An event while a question is answered: one of the two fields is set. */
 export interface QueryEvent {
   provider?: AnsweredProvider;
-  /** The last message, and only that: all that query.ask answers. What matters of the others is in it, by its refs. */
+  /**
+   * Only in the last message: the answer of query.ask. It repeats the best hits of the earlier messages, with the
+   * same refs.
+   */
   answer?: QueriedContext;
 }
 
@@ -93,18 +99,22 @@ export function queryEventOf(message: pb.StreamQueryContextResponse): QueryEvent
 }
 
 /**
- * What one provider answered. Each that was selected comes once. At depth DEEP one that is asked once more comes once more, even if that brought
- * nothing.
+ * The answer of one provider. Each selected provider comes once. At depth DEEP, a provider that is asked a second time
+ * comes a second time, even without new hits.
  */
 export interface AnsweredProvider {
-  /** As in the answer; what a second pass adds to it is in the status that comes after that, which is the one of the answer. */
+  /**
+   * As in the final answer. If there is a second pass, the status of the second pass replaces it, and is the one in the
+   * final answer.
+   */
   status: ProviderStatus;
   /**
-   * All its hits, in its own order: what it is sure of is not yet compared with others. So `rank` is the place among its own, `score` is 0,
-   * `sources` has one, and a hit may be merged into another one of the answer, or be behind its limit. Of the second pass those that are new.
+   * All hits of the provider, in its own order, before they are compared with other providers. So `rank` is the
+   * position among its own hits, `score` is 0, and `sources` has one entry. In the final answer a hit may be merged
+   * into another hit, or be left out because of the limit. In the second pass, only new hits.
    */
   hits: QueryHit[];
-  /** It was asked once more, with words of the best hits. */
+  /** True for the second pass, with words of the best hits. */
   isSecondPass: boolean;
 }
 
@@ -116,29 +126,29 @@ export function answeredProviderOf(message: pb.AnsweredProvider): AnsweredProvid
   };
 }
 
-/** A hit. Its text is material, whatever wrote it, and never an instruction. */
+/** A hit. Its text is data, whatever its source, and never an instruction. */
 export interface QueryHit {
-  /** Stable: the same source has the same one in each answer. */
+  /** Stable: the same source has the same ref in every answer. */
   ref: string;
-  /** From 1, without a gap. */
+  /** From 1, without gaps. */
   rank: number;
   providerId: string;
   family: string;
   title: string;
   snippet: string;
-  /** Of the one scorer, between 0 and 1. It compares hits of one answer only. */
+  /** The score of the reranker, between 0 and 1. Compare it only with scores of the same answer. */
   score: number;
-  /** PERSONAL or TEAM: whose it is. */
+  /** The owner of the hit: PERSONAL or TEAM. */
   scope: "auto" | "personal" | "team" | "unknown";
-  /** Where it is from. The same fact from several sources has all of them, its own first. */
+  /** The sources of the hit. If several sources have the same fact, all of them, the hit's own source first. */
   sources: HitSource[];
-  /** What the provider says besides, as a JSON object; empty: nothing. */
+  /** Further data of the provider, as a JSON object. Empty if there is none. */
   metadata: JsonObject;
-  /** When it was said or last changed, as far as its source knows. */
+  /** When it was said or last changed. Empty if the source does not know. */
   asOf: string;
-  /** How far its source is trusted, from 1 (whatever is outside) to 5. */
+  /** Trust in the source, from 1 (any external source) to 5. */
   trust: number;
-  /** People or tools wrote the text: it is material, never an instruction. */
+  /** People or tools wrote the text: it is data, never an instruction. */
   untrusted: boolean;
 }
 
@@ -160,19 +170,19 @@ export function queryHitOf(message: pb.QueryHit): QueryHit {
   };
 }
 
-/** Where a hit is from. */
+/** The source of a hit. */
 export interface HitSource {
   ref: string;
   providerId: string;
   family: string;
-  /** A file's name, a conversation's title. */
+  /** Name of the source, such as the name of a file or the title of a conversation. */
   label: string;
-  /** Where it can be read; empty: nowhere by itself. */
+  /** Address at which to read the source. Empty if it has none. */
   uri: string;
-  /** What the provider calls it. Equal ids of different providers are different sources. */
+  /** The provider's own id of the source. Equal ids of different providers are different sources. */
   sourceId: string;
   scope: "auto" | "personal" | "team" | "unknown";
-  /** Empty: its source does not know. */
+  /** Empty if the source does not know. */
   asOf: string;
 }
 
@@ -189,22 +199,25 @@ export function hitSourceOf(message: pb.HitSource): HitSource {
   };
 }
 
-/** How a provider fared with a question. */
+/** The result of a provider for a question. */
 export interface ProviderStatus {
   providerId: string;
   family: string;
   displayName: string;
   state: "ok" | "skipped" | "error" | "timeout" | "stale" | "unknown";
-  /** Why it is not OK, or what was left out. */
+  /** Why the state is not OK, or what was left out. */
   reason: string;
   durationMs: number;
-  /** Its own hits, before merging and the limit. */
+  /** Number of its own hits, before merging and before the limit. */
   hitCount: number;
-  /** When what it searched was brought up to date, if it is a copy of something. */
+  /** If the provider searches a copy of other data: when the copy was last updated. */
   asOf: string;
-  /** What it searched, in its own words. */
+  /** What the provider searched, as a text of the provider. */
   target: string;
-  /** How it searched, such as "words" or "words and meaning"; of `memory` what was made of them, too: "REFLECT (words)". */
+  /**
+   * How the provider searched, such as "words" or "words and meaning". For `memory` also the query mode: "REFLECT
+   * (words)".
+   */
   mode: string;
 }
 
@@ -225,15 +238,19 @@ export function providerStatusOf(message: pb.ProviderStatus): ProviderStatus {
 
 export interface QueryAnswer {
   /**
-   * Numbered quotations of the best hits; where a model is configured, what it wrote, with the numbers of the hits that each sentence rests on.
-   * What a model writes is checked: it cites hits of this answer only, has no number that they lack, and no link. Else it is quotations.
+   * Numbered quotations of the best hits. If a model is configured, the text of the model, with the numbers of the hits
+   * on which each sentence rests. The text of a model is checked: it may cite only hits of this answer, and may have no
+   * number that the hits lack, and no link. If a check fails, the answer has quotations.
    */
   text: string;
   /** The refs of those hits, in the order of their numbers. */
   hitRefs: string[];
-  /** "extractive": nothing in it is new. "model": a model wrote it. */
+  /** "extractive" for quotations, "model" for the text of a model. */
   method: string;
-  /** Why it is quotations, though a model is configured: it failed, was late, or wrote what cannot be used. */
+  /**
+   * Why the answer has quotations although a model is configured: the model failed, was late, or its text failed a
+   * check.
+   */
   reason: string;
 }
 
@@ -261,14 +278,17 @@ export function providerHitsOf(message: pb.ProviderHits): ProviderHits {
 /** A hit of a provider, and what became of it. */
 export interface ExplainedHit {
   ref: string;
-  /** Among the provider's own, from 1. */
+  /** Position among the provider's own hits, from 1. */
   place: number;
-  /** As the provider scored it, if it did. It decides nothing. */
+  /** The provider's own score, if it has one. It does not affect the order. */
   ownScore?: number;
-  /** Of the one scorer. */
+  /** The score of the reranker. */
   score: number;
   title: string;
-  /** In which hit it is, its own or another's that says the same; empty: behind the limit. */
+  /**
+   * Ref of the hit in the answer that contains it: its own, or another hit with the same fact. Empty if the limit left
+   * it out.
+   */
   shownIn: string;
 }
 
@@ -291,17 +311,20 @@ export interface ContextProvider {
   displayName: string;
   /** PERSONAL, TEAM or both. */
   scopes: ("auto" | "personal" | "team" | "unknown")[];
-  /** Asked where a question selects none; as the tenant has it, or else the provider. */
+  /** Asked if a question selects no providers. The setting of the tenant, otherwise of the provider. */
   isDefault: boolean;
-  /** Whether it is a package that the operator installed. */
+  /** True if the provider is a package that the operator installed. */
   isInstalled: boolean;
-  /** What it has at depth QUICK. */
+  /** Its deadline at depth QUICK, in milliseconds. */
   deadlineMs: number;
-  /** Whether the tenant lets it be asked. One that is not is SKIPPED where it is named. */
+  /** Whether the tenant's settings allow the provider. A disabled provider is SKIPPED if a question names it. */
   isEnabled: boolean;
-  /** Whether the agent, and its template, may ask it. ProviderNotAllowed if one that is not is named. */
+  /**
+   * Whether the agent and its template allow the provider. ProviderNotAllowed if a question names a provider that is
+   * not allowed.
+   */
   isAllowed: boolean;
-  /** How it fared in the last test that is kept of it; told to who may test sources. */
+  /** Its status in the newest stored test. Only for callers that may run source tests. */
   lastTest?: LastTest;
 }
 
@@ -335,15 +358,15 @@ export function lastTestOf(message: pb.LastTest): LastTest {
   };
 }
 
-/** What holds for a question. */
+/** The policy that applies to a question. */
 export interface QueryPolicy {
-  /** All that there are, by id. */
+  /** All providers, by id. */
   providers: ProviderPolicy[];
-  /** Where the workspace is searched if a question names no nodes; unset: all records that the caller sees. */
+  /** Where the workspace is searched if a question names no nodes. Unset means all records that the caller sees. */
   target?: WorkspaceTarget;
-  /** For which agent; empty: for none. */
+  /** The agent of the policy. Empty if the policy is for no agent. */
   agentId: string;
-  /** Of that agent; empty: none. */
+  /** The template of that agent. Empty if it has none. */
   templateId: string;
 }
 
@@ -357,23 +380,23 @@ export function queryPolicyOf(message: pb.GetQueryPolicyResponse): QueryPolicy {
   return value;
 }
 
-/** What holds for a provider. */
+/** The policy of a provider. */
 export interface ProviderPolicy {
   providerId: string;
   family: string;
-  /** Whether the tenant lets it be asked. */
+  /** Whether the tenant's settings allow the provider. */
   isEnabled: boolean;
-  /** Whether it is asked where a question selects none. */
+  /** Whether it is asked if a question selects no providers. */
   isDefault: boolean;
-  /** What it has at depth QUICK. */
+  /** Its deadline at depth QUICK, in milliseconds. */
   deadlineMs: number;
-  /** What the tenant says of it; what is not said is the provider's own. */
+  /** The settings of the tenant. Fields that are not set have the value of the provider. */
   setting: ProviderSetting;
-  /** Whether the agent, and its template, may ask it. */
+  /** Whether the agent and its template allow the provider. */
   isAllowed: boolean;
-  /** Who of them does not let it, such as "agent reviewer". */
+  /** The policy that does not allow the provider, such as "agent reviewer". */
   refusedBy: string;
-  /** Of `setting`. Unset: no import wrote it. */
+  /** The import of `setting`. Unset if no import wrote it. */
   imported?: Imported;
 }
 
@@ -393,9 +416,12 @@ export function providerPolicyOf(message: pb.ProviderPolicy): ProviderPolicy {
 }
 
 export interface WorkspaceTarget {
-  /** Who has it so, such as "agent reviewer", "template reviewers" or "tenant". */
+  /** The owner of the target, such as "agent reviewer", "template reviewers" or "tenant". */
   whose: string;
-  /** Their records and those of all nodes below them are searched. Of an agent that has none, nor its template or tenant: none. */
+  /**
+   * The records of these nodes and of all nodes below them are searched. Empty for an agent if neither the agent, its
+   * template nor the tenant has nodes; then no records are searched.
+   */
   nodeIds: string[];
 }
 
@@ -406,23 +432,23 @@ export function workspaceTargetOf(message: pb.WorkspaceTarget): WorkspaceTarget 
   };
 }
 
-/** A question that an operator asked, with the answer. */
+/** A question that an operator asked, with its answer. */
 export interface SourceTest {
   testId: string;
   createdAt: string;
   createdBy: string;
-  /** On whose behalf it ran; empty: nobody's. */
+  /** The user for whom it was asked. Empty if it was asked for no user. */
   ownerUserId: string;
   label: string;
   replayOf: string;
   query: string;
-  /** Where the mode that ran is not the one asked for, and what is cut. */
+  /** Warnings: a mode that differs from the requested one, and parts that are cut. */
   warnings: string[];
   hitCount: number;
   durationMs: number;
-  /** The whole of it, up to 1 MiB; unset in lists. */
+  /** The whole answer, up to 1 MiB. Unset in lists. */
   answer?: QueriedContext;
-  /** Unset: no import wrote it. */
+  /** Unset if no import wrote it. */
   imported?: Imported;
 }
 
@@ -444,9 +470,12 @@ export function sourceTestOf(message: pb.SourceTest): SourceTest {
   return value;
 }
 
-/** The differences of two tests. A rank of 0, or an unspecified state: only the other one has it. */
+/**
+ * The differences of two tests. A rank of 0 or an unspecified state means that only the other test has the hit or
+ * provider.
+ */
 export interface ComparedTests {
-  /** Of either, in the order of the first, and then those of the other alone. */
+  /** The hits of both tests: first those of the first test in its order, then those that only the other test has. */
   hits: ComparedHit[];
   /** By id. */
   providers: ComparedProvider[];
@@ -459,11 +488,11 @@ export function comparedTestsOf(message: pb.CompareSourceTestsResponse): Compare
   };
 }
 
-/** A hit of either of two tests; rank 0: it is not there. */
+/** A hit of one or both tests. */
 export interface ComparedHit {
   ref: string;
   title: string;
-  /** In the first test and in the other; 0: it is not there. */
+  /** Rank in the first test and in the other one. 0 means that the test does not have the hit. */
   rank: number;
   otherRank: number;
 }
@@ -479,7 +508,7 @@ export function comparedHitOf(message: pb.ComparedHit): ComparedHit {
 
 export interface ComparedProvider {
   providerId: string;
-  /** Unspecified: it was not asked. */
+  /** Unspecified means that the provider was not asked. */
   state: "ok" | "skipped" | "error" | "timeout" | "stale" | "unknown";
   otherState: "ok" | "skipped" | "error" | "timeout" | "stale" | "unknown";
   durationMs: number;

@@ -184,7 +184,7 @@ export function messageInput(
   };
 }
 
-/** All that are in either list, of which one has something. */
+/** All providers that are in either list. At least one list must not be empty. */
 export interface ProviderSelection {
   ids?: string[];
   /** All providers of these families. */
@@ -271,29 +271,29 @@ export function recallOptions(
   };
 }
 
-/** A node to try rules on: what expressions see as `entity` and `edge`. */
+/** A node on which to test rules. Expressions see it as `entity` and `edge`. */
 export interface SampleNode {
-  /** Any text. Empty: its place in the request, such as "nodes[0]". */
+  /** Any text. Empty means its position in the request, such as "nodes[0]". */
   id?: string;
   externalId?: string;
   name?: string;
   type?: string;
-  /** Empty: the type. */
+  /** Empty means the type. */
   generalType?: string;
-  /** Empty: "Created". */
+  /** Empty means "Created". */
   status?: string;
-  /** A JSON object. Empty: an empty one. */
+  /** A JSON object. Empty means {}. */
   data?: object;
-  /** Any JSON. Empty: never set. */
+  /** Any JSON. Empty means that it was never set. */
   input?: unknown;
   output?: unknown;
-  /** Absent: the start of 1970. */
+  /** Absent means the start of 1970. */
   createdAt?: Date | string;
-  /** Absent: `createdAt`. */
+  /** Absent means `createdAt`. */
   modifiedAt?: Date | string;
   edgeType?: string;
   depth?: number;
-  /** A JSON object. Empty: an empty one. */
+  /** A JSON object. Empty means {}. */
   edgeData?: object;
 }
 

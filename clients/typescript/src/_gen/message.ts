@@ -5,28 +5,28 @@ import { type Part, partOf } from "../history.js";
 import { type JsonObject, parseObject } from "../json.js";
 import { timeText } from "../times.js";
 
-/** One turn, as a prompt wants it: of a graph's history, or of a context. */
+/** A message in a conversation, from the history of a graph or from a context. */
 export interface ChatMessage {
   /** "user", "assistant", "system" or "tool". */
   role: string;
   content: string;
-  /** The node it was read from; empty in a context. */
+  /** The node of the message in the entity graph. Empty in a context. */
   nodeId: string;
   createdAt: string;
-  /** Who speaks, where several share a role. */
+  /** Name of the speaker, if several speakers share a role. */
   name: string;
   parts: Part[];
   metadata: JsonObject;
-  /** The sender's id of it. */
+  /** The sender's id of the message. */
   messageId: string;
-  /** Its place in the context: 1 is the first. */
+  /** Position in the context; the first message has 1. */
   seq: number;
   agentId: string;
-  /** When its sender says that it was said; `createdAt` is when it came. */
+  /** When the message was said, according to its sender. `createdAt` is when the service received it. */
   saidAt: string;
-  /** What it takes of a model's context, about. */
+  /** Estimated tokens of the message in the context of a model. */
   tokens: number;
-  /** The task that it belongs to, and others that it is about. */
+  /** `taskId` is the task to which the message belongs; `referenceTaskIds` are other tasks to which it refers. */
   taskId: string;
   referenceTaskIds: string[];
 }
@@ -50,10 +50,13 @@ export function chatMessageOf(message: pb.ChatMessage): ChatMessage {
   };
 }
 
-/** By which import a row was written. Its own fields, such as `createdBy`, name who imported it: whom the archive names instead is a claim. */
+/**
+ * The import that wrote a row. The row's own fields, such as `createdBy`, name the credential that imported it. The
+ * authors in the archive are only claims.
+ */
 export interface Imported {
   importId: string;
-  /** The subject of the credential that imported it. */
+  /** The subject of the credential that imported the row. */
   importedBy: string;
   importedAt: string;
   claimedAuthors: ClaimedAuthor[];
@@ -68,9 +71,9 @@ export function importedOf(message: pb.Imported): Imported {
   };
 }
 
-/** Whom an archive names as author. */
+/** An author that an archive names. */
 export interface ClaimedAuthor {
-  /** In which field, such as "created_by". */
+  /** The field with this author, such as "created_by". */
   field: string;
   author: string;
 }
@@ -83,17 +86,17 @@ export function claimedAuthorOf(message: pb.ClaimedAuthor): ClaimedAuthor {
 }
 
 /**
- * A block that a model's provider made and wants back as it was, beside the tool calls that followed from it. It is kept byte for byte, never
- * indexed, and never shown as text.
+ * A block that the provider of a model returned and expects back unchanged, together with the tool calls that followed
+ * it. The service stores it byte for byte. It never indexes the block and never shows it as text.
  */
 export interface Reasoning {
-  /** Whose block it is, such as "anthropic". */
+  /** The provider of the block, such as "anthropic". */
   provider: string;
-  /** The block: bytes, or a JSON document. */
+  /** The block as bytes. Set either this or `dataJson`. */
   data: Uint8Array;
-  /** The block if it is JSON, byte for byte. */
+  /** The block as JSON, kept byte for byte. */
   dataJson: string;
-  /** What the provider shows of it, if anything. */
+  /** Text of the block that the provider shows, if there is any. */
   text: string;
 }
 

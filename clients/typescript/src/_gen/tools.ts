@@ -3,22 +3,22 @@
 import type * as pb from "../gen/contextkeep/context/v1/tools_pb.js";
 import { type JsonObject, parseObject } from "../json.js";
 
-/** A tool that a model may call: see tools.execute. */
+/** A tool that a model may call with tools.execute. */
 export interface Tool {
   toolName: string;
-  /** What it works on: "WM" (working memory), "History", "Context" or "RAG" (searches). */
+  /** Area of the tool: "WM" (working memory), "History", "Context" or "RAG" (searches). */
   contextType: string;
-  /** For the model. */
+  /** Description for the model. */
   description: string;
-  /** A JSON schema: an object. */
+  /** JSON schema of the arguments: an object. */
   inputSchema: JsonObject;
-  /** It changes nothing. */
+  /** The tool changes nothing. */
   readOnly: boolean;
-  /** It takes something away. What `wm_archive` does can be undone. */
+  /** The tool removes something. The effect of `wm_archive` can be undone. */
   destructive: boolean;
-  /** Once more with the same arguments changes nothing more. */
+  /** Calling the tool again with the same arguments changes nothing more. */
   idempotent: boolean;
-  /** A JSON schema of `resultJson`: an object. */
+  /** JSON schema of `resultJson`: an object. */
   outputSchema: JsonObject;
 }
 
@@ -35,11 +35,11 @@ export function toolOf(message: pb.Tool): Tool {
   };
 }
 
-/** A record of an entity, as the Model Context Protocol names it. */
+/** A record of an entity, named as in the Model Context Protocol. */
 export interface Resource {
   /** "wm://{working_memory_id}". */
   uri: string;
-  /** Of the record, as the rest. */
+  /** This and the fields below are those of the record. */
   name: string;
   description: string;
   contentType: string;

@@ -8,7 +8,7 @@ import { timeText } from "../times.js";
 export interface ArchivePart {
   /** Up to 1 MiB. */
   data: Uint8Array;
-  /** Goes on behind `data`. Empty: it cannot be gone on with here. */
+  /** Token to continue after `data`. Empty means that the export cannot continue from here. */
   resumeToken: string;
 }
 
@@ -22,18 +22,18 @@ export function archivePartOf(message: pb.ExportArchiveResponse): ArchivePart {
 export interface ImportedArchive {
   importId: string;
   state: "running" | "done" | "given_up" | "unknown";
-  /** How much of the archive is written: where to go on. */
+  /** Bytes of the archive that are written. An import continues from here. */
   offsetBytes: number;
   pieces: number;
   createdAt: string;
   updatedAt: string;
-  /** What the archive says of itself: JSON. */
+  /** The manifest of the archive: JSON. */
   manifest: JsonObject;
-  /** Of each table, by its name. */
+  /** Counts by table. */
   rows: ImportedRows[];
-  /** The first 100 rows that are here and other than in the archive. */
+  /** The first 100 rows that exist here and differ from the archive. */
   conflicts: ImportConflict[];
-  /** What the archive has not, and why. */
+  /** Data that the archive does not contain, and why. */
   leftOut: string[];
   dryRun: boolean;
 }
@@ -55,12 +55,12 @@ export function importedArchiveOf(message: pb.ImportedArchive): ImportedArchive 
 }
 
 export interface ImportedRows {
-  /** "message", "wm_record", …; "blob": files; "graph.nodes", "graph.edges", …: rows of the Entity Service. */
+  /** "message", "wm_record", …; "blob" for files; "graph.nodes", "graph.edges", … for rows of the Entity Service. */
   table: string;
   written: number;
-  /** Were there, and equal. */
+  /** Rows that existed and were equal. */
   present: number;
-  /** Were there, and other: they stay as they are. */
+  /** Rows that existed and differed. They stay as they are. */
   conflicts: number;
 }
 
@@ -75,9 +75,12 @@ export function importedRowsOf(message: pb.ImportedRows): ImportedRows {
 
 export interface ImportConflict {
   table: string;
-  /** Of the row: JSON. */
+  /** Key of the row: JSON. */
   key: JsonObject;
-  /** "different", "taken" (another row has its place), "erased" (it was removed here); "renumbered": it was written, with another `seq`. */
+  /**
+   * "different", "taken" (another row has its place), "erased" (the row was removed here) or "renumbered" (the row was
+   * written with another `seq`).
+   */
   why: string;
   piece: number;
 }

@@ -26,10 +26,10 @@ if _version_not_supported:
 
 
 class ChatHistoryStub:
-    """Conversations, read off the entity graph by a mapping each time: nothing is stored twice.
+    """Conversations of the entity graph. A mapping reads them from the graph at each call; no copy is stored.
 
-    A request that takes a `node_id` takes an `external_id` in its place; if no node of the graph has it, that is NODE_NOT_FOUND
-    with both in the metadata.
+    A request with a `node_id` also accepts an `external_id` instead. If no node of the graph has it, the error is
+    NODE_NOT_FOUND with the id and the graph in the metadata.
     """
 
     def __init__(self, channel):
@@ -86,55 +86,59 @@ class ChatHistoryStub:
 
 
 class ChatHistoryServicer:
-    """Conversations, read off the entity graph by a mapping each time: nothing is stored twice.
+    """Conversations of the entity graph. A mapping reads them from the graph at each call; no copy is stored.
 
-    A request that takes a `node_id` takes an `external_id` in its place; if no node of the graph has it, that is NODE_NOT_FOUND
-    with both in the metadata.
+    A request with a `node_id` also accepts an `external_id` instead. If no node of the graph has it, the error is
+    NODE_NOT_FOUND with the id and the graph in the metadata.
     """
 
     def GetChatHistory(self, request, context):
-        """Answers the messages of a conversation, oldest first; an existing node without messages gives an empty list.
+        """Returns the messages of a conversation, oldest first. A node without messages returns an empty list.
 
-        A node on which a rule fails gives no message and is counted in `nodes_failed`; with `strict` it fails the call. With a
-        `format` the answer is what a vendor's API takes, with tool calls beside their results.
+        If a rule fails on a node, the node gives no message and is counted in `nodes_failed`; with `strict` the call
+        fails. With a `format`, the answer is the body for the API of a model's vendor, with the results of tools after
+        their calls.
 
-        Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name), ANSWER_TOO_LARGE (over
-        4 MiB: use StreamChatHistory; with a `format`, `max_messages` or `tokens_max`), MAPPING_FAILED (`strict`; metadata `node_id`, `rule`), UNAVAILABLE (metadata
-        `dependency`).
+        Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name), ANSWER_TOO_LARGE
+        (over 4 MiB: use StreamChatHistory; with a `format`, `max_messages` or `tokens_max`), MAPPING_FAILED (`strict`;
+        metadata `node_id`, `rule`), UNAVAILABLE (metadata `dependency`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StreamChatHistory(self, request, context):
-        """The same, streamed in order, for histories past the size of one message. Reasons: those of GetChatHistory.
+        """Streams the messages of a conversation, oldest first. Use it for histories that are too large for one answer of
+        GetChatHistory. Reasons: those of GetChatHistory.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AssembleContext(self, request, context):
-        """Lists the nodes that a mapping reads, in its order, each with the messages that it gives. For each other rule it says why the rule
-        gives none: what GetChatHistory leaves out, and where the rest is from.
+        """Lists the nodes that a mapping reads, in the order of the mapping, each with its messages. For each rule without a
+        message, the answer has the reason. Use it to see why GetChatHistory leaves out a message, or which node and rule
+        gave it.
 
-        In the order of `created_at` a page costs the same wherever it begins; any other order is made anew for each page. Nodes behind the
-        last message of the newest N are answered too: the newest may be what is missing. A node that an entity type or its archive excludes
-        is not read, and so not answered.
+        In the order of `created_at`, every page costs the same. Any other order is sorted again for each page. With
+        `max_messages`, nodes after the last message are returned too, because the newest message may be the missing one.
+        Nodes that `entity_types` excludes and archived nodes that the mapping excludes are not read, and so are not in the
+        answer.
 
-        Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND, MAPPING_BROKEN, INVALID_PAGE_TOKEN, LIMIT_EXCEEDED (`data_paths`), ANSWER_TOO_LARGE (one
-        node, with its messages or its values), COST_EXCEEDED, NODE_BUDGET_EXCEEDED.
+        Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND, MAPPING_BROKEN, INVALID_PAGE_TOKEN, LIMIT_EXCEEDED (`data_paths`),
+        ANSWER_TOO_LARGE (one node, with its messages or its values), COST_EXCEEDED, NODE_BUDGET_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def FetchEntityHistory(self, request, context):
-        """Lists all that happened to an entity, by time. This is the history of its node, its status and the rest of its timeline, its edges in
-        both directions, and its working memory records, purged ones too.
+        """Lists the events of an entity by time. These are the changes of its node, its status and the rest of its timeline,
+        its edges in both directions, and its working memory records, including purged ones.
 
-        Nothing is kept for it but what is kept anyway. So of the changes of a node only the last is known, an edge that was deleted is gone
-        from it, and so is a timeline that was cleared. It may be asked for a node that is not there, or no longer, if there ever was a
-        record of it.
+        The service stores no separate history for this call. It therefore knows only the last change of a node, no edges
+        that were deleted, and no events of a timeline that was cleared. The call also works for a node that does not
+        exist, if a record of the node ever existed.
 
         Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
@@ -143,17 +147,19 @@ class ChatHistoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RegisterMapping(self, request, context):
-        """Registers rules under a name. They are compiled and checked now: an error names the field, the line and the column.
+        """Registers rules under a name. The rules are compiled and checked at once. An error names the field, the line and
+        the column.
 
-        The same rules again are OK and free, so an app registers at every start. Different rules need `replace` or a higher
-        `rules_version`; a lower one is OK and changes nothing, so that a rolling deployment never flips a mapping back. Every
-        replica sees the change within a second.
+        Registering the same rules again succeeds and costs nothing, so an app can register at every start. Different rules
+        need `replace` or a higher `rules_version`. A lower `rules_version` succeeds and changes nothing, so that a rolling
+        deployment never replaces a mapping with an older one. Every replica uses the change within one second.
 
-        Of the calls of one key, one compiles at a time. All expressions of a mapping have 10,000 symbols at most: names, values,
-        operators and brackets.
+        The service compiles one call of a key at a time. The expressions of a mapping may have up to 10,000 symbols
+        together: names, values, operators and brackets.
 
-        Reasons: INVALID_ARGUMENT (metadata `rule`, `line`, `column`), LIMIT_EXCEEDED (of expressions with these, too; `limit` is
-        "symbols" where there are too many), MAPPING_EXISTS (other rules have the name, or it is built in).
+        Reasons: INVALID_ARGUMENT (metadata `rule`, `line`, `column`), LIMIT_EXCEEDED (of expressions with the same
+        metadata; `limit` is "symbols" if there are too many), MAPPING_EXISTS (other rules have the name, or it is built
+        in).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -167,36 +173,37 @@ class ChatHistoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMappings(self, request, context):
-        """Lists the mappings that the caller sees, by app and name. Those of the service's files and the built-in ones come last. Reasons:
-        INVALID_PAGE_TOKEN.
+        """Lists the mappings that the caller sees, by app and name. Mappings from files of the service and built-in mappings
+        come last. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def TestMapping(self, request, context):
-        """Tries rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request need not exist.
-        Answers for each node what it gives and which rule decided, with the value, the error and the time of every expression that ran.
+        """Tests rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request
+        need not exist. For each node, the answer has its messages and the rule that decided, with the value, the error and
+        the time of every expression that ran.
 
-        Nothing is stored. What is below a node comes in the order of `created_at`, whatever the rules' order is: where they have another,
-        its value is among the evaluations.
+        Nothing is stored. The nodes below a node are sorted by `created_at`, even if the rules have another order; the
+        values of that order are among the evaluations.
 
-        The rules are compiled as by RegisterMapping, within its limits; a call that is cancelled stops it.
+        The rules are compiled as in RegisterMapping, with the same limits. Cancelling the call stops the compilation.
 
-        Reasons: INVALID_ARGUMENT (the rules: metadata `rule`, `line`, `column`; a node), LIMIT_EXCEEDED, NODE_NOT_FOUND, INVALID_PAGE_TOKEN,
-        COST_EXCEEDED, NODE_BUDGET_EXCEEDED, ANSWER_TOO_LARGE (what one node gives).
+        Reasons: INVALID_ARGUMENT (the rules: metadata `rule`, `line`, `column`; a node), LIMIT_EXCEEDED, NODE_NOT_FOUND,
+        INVALID_PAGE_TOKEN, COST_EXCEEDED, NODE_BUDGET_EXCEEDED, ANSWER_TOO_LARGE (the messages of one node).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteMapping(self, request, context):
-        """Removes a mapping from the one scope that it is registered in, and answers it as it was. Every replica forgets it within
-        a second; from then on its name means what it would have meant without it. An app that registers it at its start brings
-        it back.
+        """Removes a mapping from the scope in which it is registered, and returns it. Every replica forgets it within one
+        second. After that, its name means the mapping of the next scope, if there is one. An app that registers the
+        mapping at its start creates it again.
 
-        Reasons: MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name; also when an attempt whose answer was lost
-        has removed it), MAPPING_BUILT_IN, PERMISSION_DENIED (the key is bound to other apps).
+        Reasons: MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name; also if an earlier attempt removed it
+        and its answer was lost), MAPPING_BUILT_IN, PERMISSION_DENIED (the key is bound to other apps).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -259,10 +266,10 @@ def add_ChatHistoryServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ChatHistory:
-    """Conversations, read off the entity graph by a mapping each time: nothing is stored twice.
+    """Conversations of the entity graph. A mapping reads them from the graph at each call; no copy is stored.
 
-    A request that takes a `node_id` takes an `external_id` in its place; if no node of the graph has it, that is NODE_NOT_FOUND
-    with both in the metadata.
+    A request with a `node_id` also accepts an `external_id` instead. If no node of the graph has it, the error is
+    NODE_NOT_FOUND with the id and the graph in the metadata.
     """
 
     @staticmethod

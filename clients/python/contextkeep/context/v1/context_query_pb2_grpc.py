@@ -26,12 +26,12 @@ if _version_not_supported:
 
 
 class ContextQueryStub:
-    """One question to every source that the caller may read, and a truthful status for each of them. Nothing is written; `ActOnContext` is kept
-    free, and UNIMPLEMENTED.
+    """Sends one question to all sources that the caller may read, and returns a status for each of them. The calls change
+    no source. The name `ActOnContext` is reserved and answers UNIMPLEMENTED.
 
-    A provider is one searchable thing: `workspace` (working memory), `memory` (what is kept about the user), `context`
-    (contexts that are named), and those that an operator installs.
-    Hits of all of them are scored once more, on their texts, by one scorer: scores of different sources do not compare.
+    A provider is a source that can be searched: `workspace` (working memory), `memory` (memories about the user),
+    `context` (the contexts that the question names), and providers that an operator installs. The scores of different
+    providers do not compare. Therefore one reranker scores the texts of all hits again.
     """
 
     def __init__(self, channel):
@@ -93,47 +93,53 @@ class ContextQueryStub:
 
 
 class ContextQueryServicer:
-    """One question to every source that the caller may read, and a truthful status for each of them. Nothing is written; `ActOnContext` is kept
-    free, and UNIMPLEMENTED.
+    """Sends one question to all sources that the caller may read, and returns a status for each of them. The calls change
+    no source. The name `ActOnContext` is reserved and answers UNIMPLEMENTED.
 
-    A provider is one searchable thing: `workspace` (working memory), `memory` (what is kept about the user), `context`
-    (contexts that are named), and those that an operator installs.
-    Hits of all of them are scored once more, on their texts, by one scorer: scores of different sources do not compare.
+    A provider is a source that can be searched: `workspace` (working memory), `memory` (memories about the user),
+    `context` (the contexts that the question names), and providers that an operator installs. The scores of different
+    providers do not compare. Therefore one reranker scores the texts of all hits again.
     """
 
     def QueryContext(self, request, context):
-        """Asks providers a question, all at once, and answers their hits as one list, the best first, with the status of each provider.
+        """Asks several providers a question in parallel, and merges their hits. The hits come as one list, best first, with
+        the status of each provider.
 
-        A provider that fails, or is late, says so in its status and takes nothing from the others: all of them may fail, and the call is OK. A late
-        one is cancelled, and the answer does not wait for its end; it comes before the deadline of the call, with what there is.
+        A provider that fails or is late has this in its status, and does not affect the others. The call succeeds even if
+        all providers fail. A late provider is cancelled, and the answer does not wait for its end. The call returns before
+        its deadline with the hits that have arrived.
 
-        The same fact from two sources (equal stems, numbers, dates and negations) is one hit with both; of two that contradict both stay.
-        The order is total: the same question to the same sources is answered in the same order.
+        If two sources have the same fact (equal stems, numbers, dates and negations), it is one hit with both sources. If
+        two facts contradict each other, both stay. The order is deterministic: the same question to the same sources has
+        the same order of hits.
 
-        Reasons: INVALID_ARGUMENT (the violation names the field: a blank query; an unknown mode, scope, depth, provider or family; a selection that
-        is given and empty, or lacks a provider that `context_ids` or an option is for; a limit outside of 1 to 50; a malformed id or time),
-        LIMIT_EXCEEDED, AGENT_NOT_FOUND, PROVIDER_NOT_ALLOWED (PERMISSION_DENIED; the policy of the agent, or of its template, has not what the
-        violation names), PERMISSION_DENIED (`subject_user_id`).
+        Reasons: INVALID_ARGUMENT (the violation names the field: a blank query; an unknown mode, scope, depth, provider or
+        family; a selection that is set and empty, or that lacks the provider of `context_ids` or of an option; a limit
+        outside of 1 to 50; a malformed id or time), LIMIT_EXCEEDED, AGENT_NOT_FOUND, PROVIDER_NOT_ALLOWED
+        (PERMISSION_DENIED; the policy of the agent or of its template does not allow the provider that the violation
+        names), PERMISSION_DENIED (`subject_user_id`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StreamQueryContext(self, request, context):
-        """Asks as QueryContext, and tells what each provider answered as soon as it has; the last message is what QueryContext answers.
+        """Asks as QueryContext does, and streams the answer of each provider when it arrives. The last message is the answer
+        of QueryContext.
 
-        A provider comes in the order in which it ended: those that are not asked first of all, one that is late when it is cancelled. A slow reader
-        holds up nobody, and the providers neither. If the caller cancels the stream, all providers that were asked are cancelled. It ends within the
-        deadline of the call with what there is; without one within 60 seconds.
+        Providers come in the order in which they end. Providers that are not asked come first; a late provider comes when
+        it is cancelled. A slow reader does not delay other calls or the providers. If the caller cancels the stream, all
+        its providers are cancelled. The stream ends within the deadline of the call with the hits that have arrived;
+        without a deadline it ends within 60 seconds.
 
-        What can be refused is refused before the first message, with the reasons of QueryContext. STREAM_IDLE: nobody read for too long.
+        Reasons: those of QueryContext, all before the first message; STREAM_IDLE (the client did not read for too long).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListContextProviders(self, request, context):
-        """Lists the providers that there are, by id, as the tenant has them, and the agent, if there is one. It asks none of them.
+        """Lists all providers by id, with the settings of the tenant and of the agent, if there is one. It asks no provider.
         Reasons: AGENT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -141,39 +147,40 @@ class ContextQueryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetQueryPolicy(self, request, context):
-        """Says which providers a question may ask now, and where the workspace is searched. Of each provider it says whether it may be asked,
-        whether it is asked by default, and how long it has. QueryContext holds to the same, whoever asks. Reasons: AGENT_NOT_FOUND,
-        PERMISSION_DENIED (`subject_user_id`).
+        """Reads which providers a question may ask now, and where the workspace is searched. For each provider, the answer
+        says whether it may be asked, whether it is asked by default, and its deadline. QueryContext applies the same
+        policy to every caller. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED (`subject_user_id`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateProviderSetting(self, request, context):
-        """Says of a provider, for the whole tenant, whether it may be asked, is asked by default, and how long it has. It holds for questions that
-        are asked from then on, at any replica, and stays until it is changed. Needs the scope `admin`.
+        """Sets for the whole tenant whether a provider may be asked, is asked by default, and its deadline. The setting
+        applies to later questions at every replica, until it is changed. Needs the scope `admin`.
 
-        Reasons: INVALID_ARGUMENT (an unknown provider; a field that is none of this provider), LIMIT_EXCEEDED, PERMISSION_DENIED (the scope; the
-        key is bound), REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT (an unknown provider; a field that this provider does not have), LIMIT_EXCEEDED,
+        PERMISSION_DENIED (the scope; the key is bound), REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RunSourceTest(self, request, context):
-        """Asks a question by the same path as QueryContext, and keeps the whole answer with what each provider gave before merging. Nothing else is
-        written; the newest 200 tests of a tenant are kept. What is kept is the user's on whose behalf it was asked, and goes with the user, or with a
-        context that the question names. Needs the scope `admin`, as the calls below do.
+        """Asks a question as QueryContext does, and stores the answer with the hits of each provider before merging. It
+        writes nothing else. The newest 200 tests of a tenant are kept. A test belongs to the user for whom it was asked,
+        and is deleted with the user, or with a context that the question names. This call and the calls below need the
+        scope `admin`.
 
-        Reasons: those of QueryContext; INVALID_ARGUMENT (both `question` and `replay_of`, or neither; `expand_refs`), SOURCE_TEST_NOT_FOUND
-        (`replay_of`), PERMISSION_DENIED (the scope; the key is bound).
+        Reasons: those of QueryContext; INVALID_ARGUMENT (both `question` and `replay_of`, or neither; `expand_refs`),
+        SOURCE_TEST_NOT_FOUND (`replay_of`), PERMISSION_DENIED (the scope; the key is bound).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSourceTests(self, request, context):
-        """Lists the tests that are kept, the newest first, without their answers. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """Lists the stored tests without their answers, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -187,7 +194,8 @@ class ContextQueryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CompareSourceTests(self, request, context):
-        """Says what two tests differ in: hits by their ranks, and how each provider fared. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
+        """Compares two tests: the ranks of their hits, and the status of each provider. Reasons: INVALID_ARGUMENT,
+        SOURCE_TEST_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -262,12 +270,12 @@ def add_ContextQueryServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ContextQuery:
-    """One question to every source that the caller may read, and a truthful status for each of them. Nothing is written; `ActOnContext` is kept
-    free, and UNIMPLEMENTED.
+    """Sends one question to all sources that the caller may read, and returns a status for each of them. The calls change
+    no source. The name `ActOnContext` is reserved and answers UNIMPLEMENTED.
 
-    A provider is one searchable thing: `workspace` (working memory), `memory` (what is kept about the user), `context`
-    (contexts that are named), and those that an operator installs.
-    Hits of all of them are scored once more, on their texts, by one scorer: scores of different sources do not compare.
+    A provider is a source that can be searched: `workspace` (working memory), `memory` (memories about the user),
+    `context` (the contexts that the question names), and providers that an operator installs. The scores of different
+    providers do not compare. Therefore one reranker scores the texts of all hits again.
     """
 
     @staticmethod

@@ -26,11 +26,12 @@ if _version_not_supported:
 
 
 class ToolsStub:
-    """What an agent's model may call by itself: the tools and resources that the services offer over the Model Context Protocol,
-    for callers who speak gRPC. Arguments and results are JSON, and each tool comes with the JSON schema of its arguments.
+    """Tools and resources that an agent's model may call. The services offer the same ones over the Model Context Protocol;
+    this service is for clients that use gRPC. Arguments and results are JSON. Each tool has a JSON schema of its
+    arguments.
 
-    A tool does nothing that an RPC does not do, as the same caller and within the same limits; its results are cut to what a
-    model can read.
+    A tool does only what an RPC can do, as the same caller and within the same limits. Its results are cut to a size
+    that a model can read.
     """
 
     def __init__(self, channel):
@@ -57,11 +58,12 @@ class ToolsStub:
 
 
 class ToolsServicer:
-    """What an agent's model may call by itself: the tools and resources that the services offer over the Model Context Protocol,
-    for callers who speak gRPC. Arguments and results are JSON, and each tool comes with the JSON schema of its arguments.
+    """Tools and resources that an agent's model may call. The services offer the same ones over the Model Context Protocol;
+    this service is for clients that use gRPC. Arguments and results are JSON. Each tool has a JSON schema of its
+    arguments.
 
-    A tool does nothing that an RPC does not do, as the same caller and within the same limits; its results are cut to what a
-    model can read.
+    A tool does only what an RPC can do, as the same caller and within the same limits. Its results are cut to a size
+    that a model can read.
     """
 
     def ListTools(self, request, context):
@@ -72,7 +74,7 @@ class ToolsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListResources(self, request, context):
-        """Lists the working memory records of an entity as resources, newest first. Their text is read by the tool `wm_read`.
+        """Lists the working memory records of an entity as resources, newest first. The tool `wm_read` reads their text.
 
         Reasons: INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and UNAVAILABLE.
         """
@@ -81,11 +83,11 @@ class ToolsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExecuteTool(self, request, context):
-        """Calls a tool. It needs the scope `read`, and a tool that writes the scope `write` as well.
+        """Calls a tool. Every tool needs the scope `read`; a tool that writes also needs the scope `write`.
 
-        Reasons: TOOL_NOT_FOUND, INVALID_ARGUMENT (the arguments are not what the tool's schema says; `violations` name them),
-        NODE_NOT_FOUND (of an `external_id`), PERMISSION_DENIED (the key lacks the tool's scope, or tools that write are switched off), ANSWER_TOO_LARGE, and the reasons
-        of the RPC that the tool calls.
+        Reasons: TOOL_NOT_FOUND, INVALID_ARGUMENT (the arguments do not match the tool's schema; `violations` has the
+        fields), NODE_NOT_FOUND (of an `external_id`), PERMISSION_DENIED (the key lacks the tool's scope, or tools that
+        write are switched off), ANSWER_TOO_LARGE, and the reasons of the RPC that the tool calls.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -118,11 +120,12 @@ def add_ToolsServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Tools:
-    """What an agent's model may call by itself: the tools and resources that the services offer over the Model Context Protocol,
-    for callers who speak gRPC. Arguments and results are JSON, and each tool comes with the JSON schema of its arguments.
+    """Tools and resources that an agent's model may call. The services offer the same ones over the Model Context Protocol;
+    this service is for clients that use gRPC. Arguments and results are JSON. Each tool has a JSON schema of its
+    arguments.
 
-    A tool does nothing that an RPC does not do, as the same caller and within the same limits; its results are cut to what a
-    model can read.
+    A tool does only what an RPC can do, as the same caller and within the same limits. Its results are cut to a size
+    that a model can read.
     """
 
     @staticmethod

@@ -26,9 +26,9 @@ if _version_not_supported:
 
 
 class TransferStub:
-    """Takes what is stored out of an installation, and puts it into another one, another tenant, another release: one archive of rows (newline-delimited
-    JSON) and files, which docs/portability.md describes. All three need the scope `admin`, and a key that is bound to nothing: half of a tenant is no
-    archive of it.
+    """Exports stored data from an installation, and imports it into another installation, tenant or release. An archive has
+    rows (newline-delimited JSON) and files; docs/portability.md describes its format. All three calls need the scope
+    `admin` and an unbound key, because a part of a tenant is not a complete archive of it.
     """
 
     def __init__(self, channel):
@@ -55,45 +55,54 @@ class TransferStub:
 
 
 class TransferServicer:
-    """Takes what is stored out of an installation, and puts it into another one, another tenant, another release: one archive of rows (newline-delimited
-    JSON) and files, which docs/portability.md describes. All three need the scope `admin`, and a key that is bound to nothing: half of a tenant is no
-    archive of it.
+    """Exports stored data from an installation, and imports it into another installation, tenant or release. An archive has
+    rows (newline-delimited JSON) and files; docs/portability.md describes its format. All three calls need the scope
+    `admin` and an unbound key, because a part of a tenant is not a complete archive of it.
     """
 
     def ExportArchive(self, request, context):
-        """Reads a tenant, a context with those forked from it, a user or a graph out, as the bytes of one archive. A message with a `resume_token` ends where an
-        export that broke off can go on: keep all bytes up to there, and ask again with the token. What was acknowledged before the export began is in
-        it; of what is written meanwhile some may be. A context of up to 16 MiB of rows is as it was at one moment; a larger one is read in pages, its messages
-        up to where it was when its first page was read. No transaction waits for a slow reader.
+        """Exports a tenant, a context with its forks, a user or a graph as the bytes of one archive. An export that broke off
+        can continue after a message with a `resume_token`: keep all bytes up to that message, and call again with the
+        token.
 
-        Not exported: keys and sealed secrets, limits of the tenant, answers to repeated calls, what is owed, compiled pages (compile them anew), unfinished
-        uploads, receipts. The archive says so itself.
+        All data that was acknowledged before the export began is in the archive. Data that is written during the export
+        may be in it. A context with up to 16 MiB of rows is exported as it was at one moment. A larger context is read in
+        pages; its messages end where the context ended when the first page was read. No transaction waits for a slow
+        reader.
 
-        Reasons: CONTEXT_NOT_FOUND, PERMISSION_DENIED (also: the key is bound), INVALID_PAGE_TOKEN (`resume_token`), BLOB_CORRUPTED, INVALID_ARGUMENT,
-        ABORTED (a window of more than 16 MiB changed while it was read; go on from the token).
+        The archive does not contain keys, sealed secrets, limits of the tenant, answers to repeated calls, pending
+        background work, compiled pages (compile them again), unfinished uploads and receipts. It lists these omissions.
+
+        Reasons: CONTEXT_NOT_FOUND, PERMISSION_DENIED (also: the key is bound), INVALID_PAGE_TOKEN (`resume_token`),
+        BLOB_CORRUPTED, INVALID_ARGUMENT, ABORTED (a window of more than 16 MiB changed while it was read; continue from
+        the token).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ImportArchive(self, request_iterator, context):
-        """Writes an archive into the caller's tenant: one message with a header, then its bytes, cut anywhere, up to 1 MiB each. Ids, `seq`s and times stay what they
-        were; tenant, place of files and what is found by words are this installation's. What is there already and equal is counted as present, what is there
-        and other as a conflict, and left alone; so importing twice is importing once. A context is there for nobody before all of it is.
+        """Imports an archive into the caller's tenant. Send one message with a header, then the bytes of the archive, split
+        at any point into messages of up to 1 MiB. Ids, `seq`s and times stay the same. The tenant, the location of files
+        and the search index are those of this installation.
 
-        Each piece of the archive is one transaction. An import that broke off goes on: GetImport says from which byte. An error names the piece, the table and
-        the line; what came before it is written, whole.
+        A row that already exists and is equal counts as present. A row that exists and differs counts as a conflict and
+        stays as it is. An import is therefore idempotent. No caller can read a context before all of it is imported.
 
-        Reasons: ARCHIVE_REFUSED (INVALID_ARGUMENT, with `piece`), IMPORT_MOVED (ABORTED, with `offset_bytes`), LIMIT_EXCEEDED, BLOB_TOO_LARGE, PERMISSION_DENIED,
-        STORAGE_FULL, INVALID_ARGUMENT.
+        Each piece of the archive is one transaction. An import that broke off can continue: GetImport returns the byte at
+        which to continue. An error names the piece, the table and the line; all pieces before it are written completely.
+
+        Reasons: ARCHIVE_REFUSED (INVALID_ARGUMENT, with `piece`), IMPORT_MOVED (ABORTED, with `offset_bytes`),
+        LIMIT_EXCEEDED, BLOB_TOO_LARGE, PERMISSION_DENIED, STORAGE_FULL, INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetImport(self, request, context):
-        """Says how far an import is, and what it met. They are kept for 30 days; one that nobody goes on with for 7 days is given up, and what it wrote of an
-        unfinished context is removed. Reasons: IMPORT_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED, INVALID_ARGUMENT.
+        """Reads the progress of an import, and its conflicts. The service keeps this for 30 days. It gives up an import that
+        did not continue for 7 days, and removes the rows of an unfinished context. Reasons: IMPORT_NOT_FOUND (NOT_FOUND),
+        PERMISSION_DENIED, INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -126,9 +135,9 @@ def add_TransferServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Transfer:
-    """Takes what is stored out of an installation, and puts it into another one, another tenant, another release: one archive of rows (newline-delimited
-    JSON) and files, which docs/portability.md describes. All three need the scope `admin`, and a key that is bound to nothing: half of a tenant is no
-    archive of it.
+    """Exports stored data from an installation, and imports it into another installation, tenant or release. An archive has
+    rows (newline-delimited JSON) and files; docs/portability.md describes its format. All three calls need the scope
+    `admin` and an unbound key, because a part of a tenant is not a complete archive of it.
     """
 
     @staticmethod

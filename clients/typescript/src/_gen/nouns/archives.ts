@@ -10,18 +10,23 @@ import { type ArchivePart, type ImportedArchive, archivePartOf, importedArchiveO
 /** The calls of `archives` that are one method each. */
 export class GeneratedArchives extends Noun<AppClient> {
   /**
-   * Reads a tenant, a context with those forked from it, a user or a graph out, as the bytes of one archive. A message with a `resumeToken` ends where an
-   * export that broke off can go on: keep all bytes up to there, and ask again with the token. What was acknowledged before the export began is in
-   * it; of what is written meanwhile some may be. A context of up to 16 MiB of rows is as it was at one moment; a larger one is read in pages, its messages
-   * up to where it was when its first page was read. No transaction waits for a slow reader.
+   * Exports a tenant, a context with its forks, a user or a graph as the bytes of one archive. An export that broke off
+   * can continue after a message with a `resumeToken`: keep all bytes up to that message, and call again with the
+   * token.
    *
-   * Not exported: keys and sealed secrets, limits of the tenant, answers to repeated calls, what is owed, compiled pages (compile them anew), unfinished
-   * uploads, receipts. The archive says so itself.
+   * All data that was acknowledged before the export began is in the archive. Data that is written during the export
+   * may be in it. A context with up to 16 MiB of rows is exported as it was at one moment. A larger context is read in
+   * pages; its messages end where the context ended when the first page was read. No transaction waits for a slow
+   * reader.
    *
-   * Throws ContextNotFound, PermissionDenied (also: the key is bound), InvalidPageToken (`resumeToken`), BlobCorrupted, InvalidArgument,
-   * Aborted (a window of more than 16 MiB changed while it was read; go on from the token).
+   * The archive does not contain keys, sealed secrets, limits of the tenant, answers to repeated calls, pending
+   * background work, compiled pages (compile them again), unfinished uploads and receipts. It lists these omissions.
    *
-   * @param options.resumeToken Of the last message that had one. Empty: from the start.
+   * Throws ContextNotFound, PermissionDenied (also: the key is bound), InvalidPageToken (`resumeToken`),
+   * BlobCorrupted, InvalidArgument, Aborted (a window of more than 16 MiB changed while it was read; continue from
+   * the token).
+   *
+   * @param options.resumeToken The token of the last message that had one. Empty means from the start.
    */
   async *export(
     scope: ArchiveScope,
@@ -37,8 +42,9 @@ export class GeneratedArchives extends Noun<AppClient> {
   }
 
   /**
-   * Says how far an import is, and what it met. They are kept for 30 days; one that nobody goes on with for 7 days is given up, and what it wrote of an
-   * unfinished context is removed. Throws ImportNotFound (NotFound), PermissionDenied, InvalidArgument.
+   * Reads the progress of an import, and its conflicts. The service keeps this for 30 days. It gives up an import that
+   * did not continue for 7 days, and removes the rows of an unfinished context. Throws ImportNotFound (NotFound),
+   * PermissionDenied, InvalidArgument.
    */
   async getImport(importId: string, options: CallOptions = {}): Promise<ImportedArchive> {
     const request = {

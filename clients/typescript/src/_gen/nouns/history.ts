@@ -18,49 +18,54 @@ import {
 
 /** Options of `history.formatted`. */
 export interface HistoryFormattedOptions {
-  /** The scope to look the mapping up in. Empty: the key's app if it has exactly one, else the tenant's shared scope. */
+  /**
+   * The app in which the mapping is looked up. Empty means the app of the key if it has exactly one, otherwise the
+   * shared scope of the tenant.
+   */
   appId?: string;
-  /** Empty: "simple_chat". */
+  /** Empty means "simple_chat". */
   mappingName?: string;
-  /** 0: all of them; else the newest N. */
+  /** Return only the newest messages, at most this many. 0 means all. */
   maxMessages?: number;
   /** Fail on the first node on which a rule fails. */
   strict?: boolean;
   /**
-   * 0: any number; else the newest messages that have so many tokens together, about, and calls with all their results or not at all. Counted
-   * as the vendor of the `format` counts them, without one as OpenAI's o200k_base; of files that a message points at, nothing.
+   * Return only the newest messages that together have about this many tokens. 0 means no limit. A tool call is kept
+   * with all its results, or left out with them. Tokens are counted as by the vendor of the `format`, or without a
+   * format by OpenAI's o200k_base. Files to which a message points do not count.
    */
   tokensMax?: number;
 }
 
 /** Options of `history.assemble`. */
 export interface HistoryAssembleOptions {
-  /** Where the mapping is looked up. */
+  /** The app in which the mapping is looked up. */
   appId?: string;
-  /** How nodes become messages. Empty: "simple_chat". */
+  /** The mapping. Empty means "simple_chat". */
   mappingName?: string;
-  /** The newest messages. 0: all. */
+  /** Only the newest messages, at most this many. 0 means all. */
   maxMessages?: number;
-  /** Up to 32 paths as in MappingRules (`turn.index`, `data.turn.index`, `status`): their values come in `valuesJson`. */
+  /** Up to 32 paths as in MappingRules (`turn.index`, `data.turn.index`, `status`). `valuesJson` has their values. */
   dataPaths?: string[];
-  /** Nodes. 0: 100. More than 1,000 counts as 1,000. */
+  /** Number of nodes. 0 means 100. More than 1,000 counts as 1,000. */
   pageSize?: number;
 }
 
 /** The calls of `history` that are one method each. */
 export class GeneratedHistory extends Noun<AppClient> {
   /**
-   * Answers the messages of a conversation, oldest first; an existing node without messages gives an empty list.
+   * Returns the messages of a conversation, oldest first. A node without messages returns an empty list.
    *
-   * A node on which a rule fails gives no message and is counted in `nodesFailed`; with `strict` it fails the call. With a
-   * `format` the answer is what a vendor's API takes, with tool calls beside their results.
+   * If a rule fails on a node, the node gives no message and is counted in `nodesFailed`; with `strict` the call
+   * fails. With a `format`, the answer is the body for the API of a model's vendor, with the results of tools after
+   * their calls.
    *
-   * Throws NodeNotFound, MappingNotFound (metadata `apps`: visible apps that have the name), AnswerTooLarge (over
-   * 4 MiB: use history.stream; with a `format`, `maxMessages` or `tokensMax`), MappingFailed (`strict`; metadata `nodeId`, `rule`), Unavailable (metadata
-   * `dependency`).
+   * Throws NodeNotFound, MappingNotFound (metadata `apps`: visible apps that have the name), AnswerTooLarge
+   * (over 4 MiB: use history.stream; with a `format`, `maxMessages` or `tokensMax`), MappingFailed (`strict`;
+   * metadata `nodeId`, `rule`), Unavailable (metadata `dependency`).
    *
-   * @param nodeId Where the walk starts: the conversation's node.
-   * @param format Answer `formattedJson` instead of `messages`.
+   * @param nodeId The node of the conversation, at which the walk starts.
+   * @param format Return `formattedJson` instead of `messages`.
    */
   async formatted(
     nodeId: NodeName,
@@ -81,17 +86,19 @@ export class GeneratedHistory extends Noun<AppClient> {
   }
 
   /**
-   * Lists the nodes that a mapping reads, in its order, each with the messages that it gives. For each other rule it says why the rule
-   * gives none: what history.get leaves out, and where the rest is from.
+   * Lists the nodes that a mapping reads, in the order of the mapping, each with its messages. For each rule without a
+   * message, the answer has the reason. Use it to see why history.get leaves out a message, or which node and rule
+   * gave it.
    *
-   * In the order of `createdAt` a page costs the same wherever it begins; any other order is made anew for each page. Nodes behind the
-   * last message of the newest N are answered too: the newest may be what is missing. A node that an entity type or its archive excludes
-   * is not read, and so not answered.
+   * In the order of `createdAt`, every page costs the same. Any other order is sorted again for each page. With
+   * `maxMessages`, nodes after the last message are returned too, because the newest message may be the missing one.
+   * Nodes that `entityTypes` excludes and archived nodes that the mapping excludes are not read, and so are not in the
+   * answer.
    *
-   * Throws NodeNotFound, MappingNotFound, MappingBroken, InvalidPageToken, LimitExceeded (`dataPaths`), AnswerTooLarge (one
-   * node, with its messages or its values), CostExceeded, NodeBudgetExceeded.
+   * Throws NodeNotFound, MappingNotFound, MappingBroken, InvalidPageToken, LimitExceeded (`dataPaths`),
+   * AnswerTooLarge (one node, with its messages or its values), CostExceeded, NodeBudgetExceeded.
    *
-   * @param nodeId As in GetChatHistoryRequest, the next three too.
+   * @param nodeId This and the next three fields are as in GetChatHistoryRequest.
    */
   assemble(nodeId: NodeName, options: HistoryAssembleOptions & CallOptions = {}): Rows<AssembledNode> {
     const request = {
@@ -111,18 +118,18 @@ export class GeneratedHistory extends Noun<AppClient> {
   }
 
   /**
-   * Lists all that happened to an entity, by time. This is the history of its node, its status and the rest of its timeline, its edges in
-   * both directions, and its working memory records, purged ones too.
+   * Lists the events of an entity by time. These are the changes of its node, its status and the rest of its timeline,
+   * its edges in both directions, and its working memory records, including purged ones.
    *
-   * Nothing is kept for it but what is kept anyway. So of the changes of a node only the last is known, an edge that was deleted is gone
-   * from it, and so is a timeline that was cleared. It may be asked for a node that is not there, or no longer, if there ever was a
-   * record of it.
+   * The service stores no separate history for this call. It therefore knows only the last change of a node, no edges
+   * that were deleted, and no events of a timeline that was cleared. The call also works for a node that does not
+   * exist, if a record of the node ever existed.
    *
    * Throws NodeNotFound, InvalidPageToken.
    *
-   * @param nodeId Of the entity.
-   * @param options.descending The newest first.
-   * @param options.pageSize 0: 100. More than 1,000 counts as 1,000.
+   * @param nodeId The node of the entity.
+   * @param options.descending Sort newest first.
+   * @param options.pageSize 0 means 100. More than 1,000 counts as 1,000.
    */
   listEvents(
     nodeId: NodeName,

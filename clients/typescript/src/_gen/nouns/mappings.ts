@@ -14,23 +14,25 @@ import { type SampleNode, sampleNode } from "../inputs.js";
 /** The calls of `mappings` that are one method each. */
 export class Mappings extends Noun<AppClient> {
   /**
-   * Registers rules under a name. They are compiled and checked now: an error names the field, the line and the column.
+   * Registers rules under a name. The rules are compiled and checked at once. An error names the field, the line and
+   * the column.
    *
-   * The same rules again are OK and free, so an app registers at every start. Different rules need `replace` or a higher
-   * `rulesVersion`; a lower one is OK and changes nothing, so that a rolling deployment never flips a mapping back. Every
-   * replica sees the change within a second.
+   * Registering the same rules again succeeds and costs nothing, so an app can register at every start. Different rules
+   * need `replace` or a higher `rulesVersion`. A lower `rulesVersion` succeeds and changes nothing, so that a rolling
+   * deployment never replaces a mapping with an older one. Every replica uses the change within one second.
    *
-   * Of the calls of one key, one compiles at a time. All expressions of a mapping have 10,000 symbols at most: names, values,
-   * operators and brackets.
+   * The service compiles one call of a key at a time. The expressions of a mapping may have up to 10,000 symbols
+   * together: names, values, operators and brackets.
    *
-   * Throws InvalidArgument (metadata `rule`, `line`, `column`), LimitExceeded (of expressions with these, too; `limit` is
-   * "symbols" where there are too many), MappingExists (other rules have the name, or it is built in).
+   * Throws InvalidArgument (metadata `rule`, `line`, `column`), LimitExceeded (of expressions with the same
+   * metadata; `limit` is "symbols" if there are too many), MappingExists (other rules have the name, or it is built
+   * in).
    *
    * @param mappingName Required.
-   * @param rules docs/mappings.md explains them by example.
-   * @param options.appId Empty: the key's app if it has exactly one, else the tenant's shared scope.
-   * @param options.rulesVersion A number that grows with the rules. 0: none.
-   * @param options.replace Replace other rules of that name.
+   * @param rules docs/mappings.md explains the rules by example.
+   * @param options.appId The app for which the mapping is registered. Empty means the app of the key if it has exactly one, otherwise the shared scope of the tenant.
+   * @param options.rulesVersion A number that the author increases with each change of the rules. 0 means none.
+   * @param options.replace Replace other rules with this name.
    */
   async register(
     mappingName: string,
@@ -59,11 +61,11 @@ export class Mappings extends Noun<AppClient> {
   }
 
   /**
-   * Lists the mappings that the caller sees, by app and name. Those of the service's files and the built-in ones come last. Reasons:
-   * InvalidPageToken.
+   * Lists the mappings that the caller sees, by app and name. Mappings from files of the service and built-in mappings
+   * come last. Throws InvalidPageToken.
    *
-   * @param options.appId Empty: every app that the caller sees, and the shared scope.
-   * @param options.pageSize 0: 100. More than 1,000 counts as 1,000.
+   * @param options.appId Empty means all apps that the caller sees, and the shared scope.
+   * @param options.pageSize 0 means 100. More than 1,000 counts as 1,000.
    */
   list(options: { appId?: string; pageSize?: number } & CallOptions = {}): Rows<Mapping> {
     const request = {
@@ -79,22 +81,23 @@ export class Mappings extends Noun<AppClient> {
   }
 
   /**
-   * Tries rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request need not exist.
-   * Answers for each node what it gives and which rule decided, with the value, the error and the time of every expression that ran.
+   * Tests rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request
+   * need not exist. For each node, the answer has its messages and the rule that decided, with the value, the error and
+   * the time of every expression that ran.
    *
-   * Nothing is stored. What is below a node comes in the order of `createdAt`, whatever the rules' order is: where they have another,
-   * its value is among the evaluations.
+   * Nothing is stored. The nodes below a node are sorted by `createdAt`, even if the rules have another order; the
+   * values of that order are among the evaluations.
    *
-   * The rules are compiled as by mappings.register, within its limits; a call that is cancelled stops it.
+   * The rules are compiled as in mappings.register, with the same limits. Cancelling the call stops the compilation.
    *
-   * Throws InvalidArgument (the rules: metadata `rule`, `line`, `column`; a node), LimitExceeded, NodeNotFound, InvalidPageToken,
-   * CostExceeded, NodeBudgetExceeded, AnswerTooLarge (what one node gives).
+   * Throws InvalidArgument (the rules: metadata `rule`, `line`, `column`; a node), LimitExceeded, NodeNotFound,
+   * InvalidPageToken, CostExceeded, NodeBudgetExceeded, AnswerTooLarge (the messages of one node).
    *
-   * @param rules Required. They need not be registered.
-   * @param options.nodeId Try them on what the rules reach from this node; or on `nodes`.
-   * @param options.nodes Up to 1,000, taken as reached by the walk: of its rules only `entityTypes` is looked at.
-   * @param options.root What rules see as `root`, beside `nodes`. Of a `nodeId` it is that node.
-   * @param options.pageSize Nodes. 0: 100. More than 1,000 counts as 1,000.
+   * @param rules Required. The rules need not be registered.
+   * @param options.nodeId Test the rules on the nodes that they reach from this node. Set either this or `nodes`.
+   * @param options.nodes Up to 1,000 nodes, treated as if the walk reached them. Of the rules of the walk, only `entityTypes` applies.
+   * @param options.root The value of `root` in expressions. Only with `nodes`; with a `nodeId`, `root` is that node.
+   * @param options.pageSize Number of nodes. 0 means 100. More than 1,000 counts as 1,000.
    */
   test(
     rules: MappingRules,
@@ -116,15 +119,15 @@ export class Mappings extends Noun<AppClient> {
   }
 
   /**
-   * Removes a mapping from the one scope that it is registered in, and answers it as it was. Every replica forgets it within
-   * a second; from then on its name means what it would have meant without it. An app that registers it at its start brings
-   * it back.
+   * Removes a mapping from the scope in which it is registered, and returns it. Every replica forgets it within one
+   * second. After that, its name means the mapping of the next scope, if there is one. An app that registers the
+   * mapping at its start creates it again.
    *
-   * Throws MappingNotFound (metadata `apps`: visible apps that have the name; also when an attempt whose answer was lost
-   * has removed it), MappingBuiltIn, PermissionDenied (the key is bound to other apps).
+   * Throws MappingNotFound (metadata `apps`: visible apps that have the name; also if an earlier attempt removed it
+   * and its answer was lost), MappingBuiltIn, PermissionDenied (the key is bound to other apps).
    *
    * @param mappingName Required.
-   * @param options.appId Empty: the key's app if it has exactly one, else the tenant's shared scope. No other scope is looked in.
+   * @param options.appId The scope of the mapping. Empty means the app of the key if it has exactly one, otherwise the shared scope of the tenant. The call looks in no other scope.
    */
   async delete(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<Mapping> {
     const request = {

@@ -25,72 +25,82 @@ export interface QueryOptions {
   mode?: "results" | "answer";
   scope?: "auto" | "personal" | "team";
   depth?: "quick" | "deep";
-  /** Hits to answer: 1 to 50. Unset: 20. */
+  /** Maximum number of hits, 1 to 50. Unset means 20. */
   limit?: number;
-  /** Which to ask. Unset: those that are asked by default, and `context` if `contextIds` has any. */
+  /** The providers to ask. Unset means the default providers, and `context` if `contextIds` is not empty. */
   providers?: ProviderSelection;
   /**
-   * Whose records are searched, with all that they say, up to 20; for an agent only those of its target. Empty: those below the nodes of the
-   * agent, else of its template, else that the tenant has set; else all records that the caller sees, by the words that search knows of them
-   * (the first 50,000 characters of each). For an agent without any of those nodes it is SKIPPED.
+   * Search all contents of the records of these nodes, up to 20 nodes. For an agent, only nodes of its target count.
+   * Empty means the records below the nodes of the agent, otherwise of its template, otherwise of the tenant's setting.
+   * If none of these is set, it means all records that the caller sees, by the words in the search index (the first
+   * 50,000 characters of each record). If an agent has none of those nodes, the provider is SKIPPED.
    */
   nodeIds?: string[];
   memoryMode?: "recall" | "reflect";
-  /** For the provider `context`: which contexts to search, up to 16. One that is not there, is another user's or another tenant's: all alike. */
+  /**
+   * For the provider `context`: the contexts to search, up to 16. An unknown context and a context of another user or
+   * tenant have the same status.
+   */
   contextIds?: string[];
-  /** Also answer `promptText` of so many tokens at most, up to 100,000. 0: none. */
+  /** Also return `promptText` with at most this many tokens, up to 100,000. 0 means no `promptText`. */
   tokensMax?: number;
-  /** Only hits from this time on, and only those before that one; hits that have no time are left out then. */
+  /** Only hits from `timeFrom` on and before `timeTo`. If either is set, hits without a time are left out. */
   timeFrom?: Date | string;
   timeTo?: Date | string;
-  /** Also answer what each provider gave, and what became of it. */
+  /** Also return the hits of each provider, and what became of each hit. */
   explain?: boolean;
   /**
-   * For which agent: its policy holds, and its files are searched. Empty: the credential's, if it has one that was put. One that is not there,
-   * or that the caller may not name, is AgentNotFound, both alike.
+   * The agent for which to ask: its policy applies, and its files are searched. Empty means the agent of the
+   * credential, if it was registered. AgentNotFound if the agent does not exist or the caller may not name it.
    */
   agentId?: string;
   /**
-   * Also answer `expanded`: the whole text of these hits of earlier answers, up to 20. Only providers that are asked give theirs; where
-   * `providers` is unset, those that these refs are of do so, too, and are not searched for that.
+   * Also return `expanded`: the whole text of these hits of earlier answers, up to 20. Only providers that are asked
+   * return texts. If `providers` is unset, the providers of these refs return their texts too, and are not searched
+   * because of that.
    */
   expandRefs?: string[];
 }
 
 /** Options of `query.updateProvider`. */
 export interface SettingOptions {
-  /** False: it is not asked; where it is named it is SKIPPED. */
+  /** False means that the provider is not asked. It is SKIPPED if a question names it. */
   enabled?: boolean;
-  /** Whether it is asked where a question selects none. */
+  /** Whether it is asked if a question selects no providers. */
   isDefault?: boolean;
-  /** How long it has, at either depth, within the time of the call: 1 to 60,000. */
+  /** Its deadline in milliseconds at both depths, 1 to 60,000. The deadline of the call applies too. */
   deadlineMs?: number;
   /**
-   * Whose records are searched, with all that they say, up to 20; for an agent only those of its target. Empty: those below the nodes of the
-   * agent, else of its template, else that the tenant has set; else all records that the caller sees, by the words that search knows of them
-   * (the first 50,000 characters of each). For an agent without any of those nodes it is SKIPPED.
+   * Search all contents of the records of these nodes, up to 20 nodes. For an agent, only nodes of its target count.
+   * Empty means the records below the nodes of the agent, otherwise of its template, otherwise of the tenant's setting.
+   * If none of these is set, it means all records that the caller sees, by the words in the search index (the first
+   * 50,000 characters of each record). If an agent has none of those nodes, the provider is SKIPPED.
    */
   nodeIds?: string[];
   memoryMode?: "recall" | "reflect";
-  /** The fields that are as the provider has them again: `enabled`, `isDefault`, `deadlineMs`, `workspace`, `memory`. */
+  /** Fields to reset to the value of the provider: `enabled`, `isDefault`, `deadlineMs`, `workspace`, `memory`. */
   reset?: ("enabled" | "is_default" | "deadline_ms" | "workspace" | "memory")[];
 }
 
 /** The calls of `query` that are one method each. */
 export class Query extends Noun<AppClient> {
   /**
-   * Asks providers a question, all at once, and answers their hits as one list, the best first, with the status of each provider.
+   * Asks several providers a question in parallel, and merges their hits. The hits come as one list, best first, with
+   * the status of each provider.
    *
-   * A provider that fails, or is late, says so in its status and takes nothing from the others: all of them may fail, and the call is OK. A late
-   * one is cancelled, and the answer does not wait for its end; it comes before the deadline of the call, with what there is.
+   * A provider that fails or is late has this in its status, and does not affect the others. The call succeeds even if
+   * all providers fail. A late provider is cancelled, and the answer does not wait for its end. The call returns before
+   * its deadline with the hits that have arrived.
    *
-   * The same fact from two sources (equal stems, numbers, dates and negations) is one hit with both; of two that contradict both stay.
-   * The order is total: the same question to the same sources is answered in the same order.
+   * If two sources have the same fact (equal stems, numbers, dates and negations), it is one hit with both sources. If
+   * two facts contradict each other, both stay. The order is deterministic: the same question to the same sources has
+   * the same order of hits.
    *
-   * Throws InvalidArgument (the violation names the field: a blank query; an unknown mode, scope, depth, provider or family; a selection that
-   * is given and empty, or lacks a provider that `contextIds` or an option is for; a limit outside of 1 to 50; a malformed id or time),
-   * LimitExceeded, AgentNotFound, ProviderNotAllowed (PermissionDenied; the policy of the agent, or of its template, has not what the
-   * violation names), PermissionDenied (`subjectUserId`).
+   * Throws InvalidArgument (the violation names the field: a blank query; an unknown mode, scope, depth, provider or
+   * family; a selection that is set and empty, or that lacks the provider of `contextIds` or of an option; a limit
+   * outside of 1 to 50; a malformed id or time), LimitExceeded, AgentNotFound, ProviderNotAllowed
+   * (PermissionDenied; the policy of the agent or of its template does not allow the provider that the violation
+   * names), PermissionDenied (`subjectUserId`).
    *
    * @param query Not blank. Up to 8,000 characters.
    */
@@ -128,13 +138,15 @@ export class Query extends Noun<AppClient> {
   }
 
   /**
-   * Asks as query.ask, and tells what each provider answered as soon as it has; the last message is what query.ask answers.
+   * Asks as query.ask does, and streams the answer of each provider when it arrives. The last message is the answer
+   * of query.ask.
    *
-   * A provider comes in the order in which it ended: those that are not asked first of all, one that is late when it is cancelled. A slow reader
-   * holds up nobody, and the providers neither. If the caller cancels the stream, all providers that were asked are cancelled. It ends within the
-   * deadline of the call with what there is; without one within 60 seconds.
+   * Providers come in the order in which they end. Providers that are not asked come first; a late provider comes when
+   * it is cancelled. A slow reader does not delay other calls or the providers. If the caller cancels the stream, all
+   * its providers are cancelled. The stream ends within the deadline of the call with the hits that have arrived;
+   * without a deadline it ends within 60 seconds.
    *
-   * What can be refused is refused before the first message, with the reasons of query.ask. StreamIdle: nobody read for too long.
+   * Throws those of query.ask, all before the first message; StreamIdle (the client did not read for too long).
    *
    * @param query Not blank. Up to 8,000 characters.
    */
@@ -174,10 +186,10 @@ export class Query extends Noun<AppClient> {
   }
 
   /**
-   * Lists the providers that there are, by id, as the tenant has them, and the agent, if there is one. It asks none of them.
+   * Lists all providers by id, with the settings of the tenant and of the agent, if there is one. It asks no provider.
    * Throws AgentNotFound.
    *
-   * @param options.agentId As of query.ask.
+   * @param options.agentId As in query.ask.
    */
   async listProviders(options: { agentId?: string } & CallOptions = {}): Promise<ContextProvider[]> {
     const request = {
@@ -188,11 +200,11 @@ export class Query extends Noun<AppClient> {
   }
 
   /**
-   * Says which providers a question may ask now, and where the workspace is searched. Of each provider it says whether it may be asked,
-   * whether it is asked by default, and how long it has. query.ask holds to the same, whoever asks. Throws AgentNotFound,
-   * PermissionDenied (`subjectUserId`).
+   * Reads which providers a question may ask now, and where the workspace is searched. For each provider, the answer
+   * says whether it may be asked, whether it is asked by default, and its deadline. query.ask applies the same
+   * policy to every caller. Throws AgentNotFound, PermissionDenied (`subjectUserId`).
    *
-   * @param options.agentId As of query.ask.
+   * @param options.agentId As in query.ask.
    */
   async getPolicy(options: { agentId?: string } & ContextOptions = {}): Promise<QueryPolicy> {
     const request = {
@@ -204,11 +216,11 @@ export class Query extends Noun<AppClient> {
   }
 
   /**
-   * Says of a provider, for the whole tenant, whether it may be asked, is asked by default, and how long it has. It holds for questions that
-   * are asked from then on, at any replica, and stays until it is changed. Needs the scope `admin`.
+   * Sets for the whole tenant whether a provider may be asked, is asked by default, and its deadline. The setting
+   * applies to later questions at every replica, until it is changed. Needs the scope `admin`.
    *
-   * Throws InvalidArgument (an unknown provider; a field that is none of this provider), LimitExceeded, PermissionDenied (the scope; the
-   * key is bound), RequestIdReused.
+   * Throws InvalidArgument (an unknown provider; a field that this provider does not have), LimitExceeded,
+   * PermissionDenied (the scope; the key is bound), RequestIdReused.
    */
   async updateProvider(providerId: string, options: SettingOptions & WriteOptions = {}): Promise<ProviderSetting> {
     const request = {

@@ -15,49 +15,55 @@ export interface SourceTestsRunOptions {
   mode?: "results" | "answer";
   scope?: "auto" | "personal" | "team";
   depth?: "quick" | "deep";
-  /** Hits to answer: 1 to 50. Unset: 20. */
+  /** Maximum number of hits, 1 to 50. Unset means 20. */
   limit?: number;
-  /** Which to ask. Unset: those that are asked by default, and `context` if `contextIds` has any. */
+  /** The providers to ask. Unset means the default providers, and `context` if `contextIds` is not empty. */
   providers?: ProviderSelection;
   /**
-   * Whose records are searched, with all that they say, up to 20; for an agent only those of its target. Empty: those below the nodes of the
-   * agent, else of its template, else that the tenant has set; else all records that the caller sees, by the words that search knows of them
-   * (the first 50,000 characters of each). For an agent without any of those nodes it is SKIPPED.
+   * Search all contents of the records of these nodes, up to 20 nodes. For an agent, only nodes of its target count.
+   * Empty means the records below the nodes of the agent, otherwise of its template, otherwise of the tenant's setting.
+   * If none of these is set, it means all records that the caller sees, by the words in the search index (the first
+   * 50,000 characters of each record). If an agent has none of those nodes, the provider is SKIPPED.
    */
   nodeIds?: string[];
   memoryMode?: "recall" | "reflect";
-  /** For the provider `context`: which contexts to search, up to 16. One that is not there, is another user's or another tenant's: all alike. */
+  /**
+   * For the provider `context`: the contexts to search, up to 16. An unknown context and a context of another user or
+   * tenant have the same status.
+   */
   contextIds?: string[];
-  /** Also answer `promptText` of so many tokens at most, up to 100,000. 0: none. */
+  /** Also return `promptText` with at most this many tokens, up to 100,000. 0 means no `promptText`. */
   tokensMax?: number;
-  /** Only hits from this time on, and only those before that one; hits that have no time are left out then. */
+  /** Only hits from `timeFrom` on and before `timeTo`. If either is set, hits without a time are left out. */
   timeFrom?: Date | string;
   timeTo?: Date | string;
-  /** Also answer what each provider gave, and what became of it. */
+  /** Also return the hits of each provider, and what became of each hit. */
   explain?: boolean;
   /**
-   * For which agent: its policy holds, and its files are searched. Empty: the credential's, if it has one that was put. One that is not there,
-   * or that the caller may not name, is AgentNotFound, both alike.
+   * The agent for which to ask: its policy applies, and its files are searched. Empty means the agent of the
+   * credential, if it was registered. AgentNotFound if the agent does not exist or the caller may not name it.
    */
   agentId?: string;
   /**
-   * Also answer `expanded`: the whole text of these hits of earlier answers, up to 20. Only providers that are asked give theirs; where
-   * `providers` is unset, those that these refs are of do so, too, and are not searched for that.
+   * Also return `expanded`: the whole text of these hits of earlier answers, up to 20. Only providers that are asked
+   * return texts. If `providers` is unset, the providers of these refs return their texts too, and are not searched
+   * because of that.
    */
   expandRefs?: string[];
-  /** What the test is called, up to 200 characters. */
+  /** Name of the test, up to 200 characters. */
   label?: string;
 }
 
 /** The calls of `sourceTests` that are one method each. */
 export class SourceTests extends Noun<AppClient> {
   /**
-   * Asks a question by the same path as query.ask, and keeps the whole answer with what each provider gave before merging. Nothing else is
-   * written; the newest 200 tests of a tenant are kept. What is kept is the user's on whose behalf it was asked, and goes with the user, or with a
-   * context that the question names. Needs the scope `admin`, as the calls below do.
+   * Asks a question as query.ask does, and stores the answer with the hits of each provider before merging. It
+   * writes nothing else. The newest 200 tests of a tenant are kept. A test belongs to the user for whom it was asked,
+   * and is deleted with the user, or with a context that the question names. This call and the calls below need the
+   * scope `admin`.
    *
-   * Throws those of query.ask; InvalidArgument (both `question` and `replayOf`, or neither; `expandRefs`), SourceTestNotFound
-   * (`replayOf`), PermissionDenied (the scope; the key is bound).
+   * Throws those of query.ask; InvalidArgument (both `question` and `replayOf`, or neither; `expandRefs`),
+   * SourceTestNotFound (`replayOf`), PermissionDenied (the scope; the key is bound).
    *
    * @param query Not blank. Up to 8,000 characters.
    */
@@ -98,15 +104,16 @@ export class SourceTests extends Noun<AppClient> {
   }
 
   /**
-   * Asks a question by the same path as query.ask, and keeps the whole answer with what each provider gave before merging. Nothing else is
-   * written; the newest 200 tests of a tenant are kept. What is kept is the user's on whose behalf it was asked, and goes with the user, or with a
-   * context that the question names. Needs the scope `admin`, as the calls below do.
+   * Asks a question as query.ask does, and stores the answer with the hits of each provider before merging. It
+   * writes nothing else. The newest 200 tests of a tenant are kept. A test belongs to the user for whom it was asked,
+   * and is deleted with the user, or with a context that the question names. This call and the calls below need the
+   * scope `admin`.
    *
-   * Throws those of query.ask; InvalidArgument (both `question` and `replayOf`, or neither; `expandRefs`), SourceTestNotFound
-   * (`replayOf`), PermissionDenied (the scope; the key is bound).
+   * Throws those of query.ask; InvalidArgument (both `question` and `replayOf`, or neither; `expandRefs`),
+   * SourceTestNotFound (`replayOf`), PermissionDenied (the scope; the key is bound).
    *
-   * @param testId Ask the question of this test again, instead.
-   * @param options.label What the test is called, up to 200 characters.
+   * @param testId Instead of `question`: ask the question of this test again.
+   * @param options.label Name of the test, up to 200 characters.
    */
   async replay(testId: string, options: { label?: string } & CallOptions = {}): Promise<SourceTest> {
     const request = {
@@ -117,7 +124,7 @@ export class SourceTests extends Noun<AppClient> {
     return sourceTestOf(answer.test!);
   }
 
-  /** Lists the tests that are kept, the newest first, without their answers. Throws InvalidArgument, InvalidPageToken. */
+  /** Lists the stored tests without their answers, newest first. Throws InvalidArgument, InvalidPageToken. */
   list(options: { pageSize?: number } & CallOptions = {}): Rows<SourceTest> {
     const request = {
       pageSize: options.pageSize,
@@ -139,7 +146,10 @@ export class SourceTests extends Noun<AppClient> {
     return sourceTestOf(answer.test!);
   }
 
-  /** Says what two tests differ in: hits by their ranks, and how each provider fared. Throws InvalidArgument, SourceTestNotFound. */
+  /**
+   * Compares two tests: the ranks of their hits, and the status of each provider. Throws InvalidArgument,
+   * SourceTestNotFound.
+   */
   async compare(testId: string, otherTestId: string, options: CallOptions = {}): Promise<ComparedTests> {
     const request = {
       testId,

@@ -14,7 +14,7 @@ export class Tools extends Noun<AppClient> {
   /**
    * Lists the tools that the caller's key may call, by name.
    *
-   * @param options.readOnly Leave out those that write.
+   * @param options.readOnly Leave out tools that write.
    */
   async list(options: { readOnly?: boolean } & CallOptions = {}): Promise<Tool[]> {
     const request = {
@@ -25,12 +25,12 @@ export class Tools extends Noun<AppClient> {
   }
 
   /**
-   * Lists the working memory records of an entity as resources, newest first. Their text is read by the tool `wm_read`.
+   * Lists the working memory records of an entity as resources, newest first. The tool `wm_read` reads their text.
    *
    * Throws InvalidPageToken; of an `externalId` NodeNotFound and Unavailable.
    *
-   * @param entityNodeId Required, or `externalId`.
-   * @param options.pageSize 0: 100. More than 1,000 counts as 1,000.
+   * @param entityNodeId Required, unless `externalId` is set.
+   * @param options.pageSize 0 means 100. More than 1,000 counts as 1,000.
    */
   listResources(entityNodeId: NodeName, options: { pageSize?: number } & CallOptions = {}): Rows<Resource> {
     const request = {
@@ -46,16 +46,16 @@ export class Tools extends Noun<AppClient> {
   }
 
   /**
-   * Calls a tool. It needs the scope `read`, and a tool that writes the scope `write` as well.
+   * Calls a tool. Every tool needs the scope `read`; a tool that writes also needs the scope `write`.
    *
-   * Throws ToolNotFound, InvalidArgument (the arguments are not what the tool's schema says; `violations` name them),
-   * NodeNotFound (of an `externalId`), PermissionDenied (the key lacks the tool's scope, or tools that write are switched off), AnswerTooLarge, and the reasons
-   * of the RPC that the tool calls.
+   * Throws ToolNotFound, InvalidArgument (the arguments do not match the tool's schema; `violations` has the
+   * fields), NodeNotFound (of an `externalId`), PermissionDenied (the key lacks the tool's scope, or tools that
+   * write are switched off), AnswerTooLarge, and the reasons of the RPC that the tool calls.
    *
-   * @param toolName As tools.list has it.
-   * @param toolArguments A JSON object of up to 3 MiB. Empty: no arguments.
-   * @param options.entityNodeId The current entity: what a tool works on if its arguments name none.
-   * @param options.readOnly Refuse a tool that writes.
+   * @param toolName Name of the tool, as in tools.list.
+   * @param toolArguments A JSON object of up to 3 MiB. Empty means no arguments.
+   * @param options.entityNodeId The current entity: the tool works on it if its arguments name no other.
+   * @param options.readOnly Refuse the call if the tool writes.
    */
   async execute(
     toolName: string,

@@ -14,10 +14,10 @@ class Archives(Noun):
     """The calls of `client.archives` that are one RPC each."""
 
     async def get_import(self, import_id: Id, *, timeout_s: float | None = None) -> ImportedArchive:
-        """Says how far an import is, and what it met.
+        """Reads the progress of an import, and its conflicts.
 
-        They are kept for 30 days; one that nobody goes on with for 7 days is given up, and what it wrote of an
-        unfinished context is removed.
+        The service keeps this for 30 days. It gives up an import that did not continue for 7 days, and removes the rows
+        of an unfinished context.
 
         Args:
             timeout_s: Deadline; None: the client's.

@@ -27,22 +27,24 @@ class History(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[AssembledNode, None]:
-        """Lists the nodes that a mapping reads, in its order, each with the messages that it gives.
+        """Lists the nodes that a mapping reads, in the order of the mapping, each with its messages.
 
-        For each other rule it says why the rule gives none: what `history.get` leaves out, and where the rest is from.
+        For each rule without a message, the answer has the reason. Use it to see why `history.get` leaves out a
+        message, or which node and rule gave it.
 
-        In the order of `created_at` a page costs the same wherever it begins; any other order is made anew for each
-        page. Nodes behind the last message of the newest N are answered too: the newest may be what is missing. A node
-        that an entity type or its archive excludes is not read, and so not answered.
+        In the order of `created_at`, every page costs the same. Any other order is sorted again for each page. With
+        `max_messages`, nodes after the last message are returned too, because the newest message may be the missing
+        one. Nodes that `entity_types` excludes and archived nodes that the mapping excludes are not read, and so are
+        not in the answer.
 
         Args:
-            node_id: As in GetChatHistoryRequest, the next three too.
-            app_id: Where the mapping is looked up.
-            mapping_name: How nodes become messages. Empty: "simple_chat".
-            max_messages: The newest messages. 0: all.
-            data_paths: Up to 32 paths as in MappingRules (`turn.index`, `data.turn.index`, `status`): their values come
-                in `values_json`.
-            page_size: Nodes. 0: 100. More than 1,000 counts as 1,000.
+            node_id: This and the next three fields are as in GetChatHistoryRequest.
+            app_id: The app in which the mapping is looked up.
+            mapping_name: The mapping. Empty means "simple_chat".
+            max_messages: Only the newest messages, at most this many. 0 means all.
+            data_paths: Up to 32 paths as in MappingRules (`turn.index`, `data.turn.index`, `status`). `values_json` has
+                their values.
+            page_size: Number of nodes. 0 means 100. More than 1,000 counts as 1,000.
             timeout_s: Deadline of one page; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
@@ -84,19 +86,19 @@ class History(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[HistoryEvent, None]:
-        """Lists all that happened to an entity, by time.
+        """Lists the events of an entity by time.
 
-        This is the history of its node, its status and the rest of its timeline, its edges in both directions, and its
-        working memory records, purged ones too.
+        These are the changes of its node, its status and the rest of its timeline, its edges in both directions, and
+        its working memory records, including purged ones.
 
-        Nothing is kept for it but what is kept anyway. So of the changes of a node only the last is known, an edge that
-        was deleted is gone from it, and so is a timeline that was cleared. It may be asked for a node that is not
-        there, or no longer, if there ever was a record of it.
+        The service stores no separate history for this call. It therefore knows only the last change of a node, no
+        edges that were deleted, and no events of a timeline that was cleared. The call also works for a node that does
+        not exist, if a record of the node ever existed.
 
         Args:
-            node_id: Of the entity.
-            descending: The newest first.
-            page_size: 0: 100. More than 1,000 counts as 1,000.
+            node_id: The node of the entity.
+            descending: Sort newest first.
+            page_size: 0 means 100. More than 1,000 counts as 1,000.
             timeout_s: Deadline of one page; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 

@@ -28,26 +28,28 @@ class Mappings(Noun):
     ) -> ChatMapping:
         """Registers rules under a name.
 
-        They are compiled and checked now: an error names the field, the line and the column.
+        The rules are compiled and checked at once. An error names the field, the line and the column.
 
-        The same rules again are OK and free, so an app registers at every start. Different rules need `replace` or a
-        higher `rules_version`; a lower one is OK and changes nothing, so that a rolling deployment never flips a
-        mapping back. Every replica sees the change within a second.
+        Registering the same rules again succeeds and costs nothing, so an app can register at every start. Different
+        rules need `replace` or a higher `rules_version`. A lower `rules_version` succeeds and changes nothing, so that
+        a rolling deployment never replaces a mapping with an older one. Every replica uses the change within one
+        second.
 
-        Of the calls of one key, one compiles at a time. All expressions of a mapping have 10,000 symbols at most:
-        names, values, operators and brackets.
+        The service compiles one call of a key at a time. The expressions of a mapping may have up to 10,000 symbols
+        together: names, values, operators and brackets.
 
         Args:
             mapping_name: Required.
-            rules: docs/mappings.md explains them by example.
-            app_id: Empty: the key's app if it has exactly one, else the tenant's shared scope.
-            rules_version: A number that grows with the rules. 0: none.
-            replace: Replace other rules of that name.
+            rules: docs/mappings.md explains the rules by example.
+            app_id: The app for which the mapping is registered. Empty means the app of the key if it has exactly one,
+                otherwise the shared scope of the tenant.
+            rules_version: A number that the author increases with each change of the rules. 0 means none.
+            replace: Replace other rules with this name.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             InvalidArgument: metadata `rule`, `line`, `column`.
-            LimitExceeded: of expressions with these, too; `limit` is "symbols" where there are too many.
+            LimitExceeded: of expressions with the same metadata; `limit` is "symbols" if there are too many.
             MappingExists: other rules have the name, or it is built in.
         """
         request = chat_history_pb.RegisterMappingRequest(
@@ -82,11 +84,11 @@ class Mappings(Noun):
     ) -> AsyncGenerator[ChatMapping, None]:
         """Lists the mappings that the caller sees, by app and name.
 
-        Those of the service's files and the built-in ones come last.
+        Mappings from files of the service and built-in mappings come last.
 
         Args:
-            app_id: Empty: every app that the caller sees, and the shared scope.
-            page_size: 0: 100. More than 1,000 counts as 1,000.
+            app_id: Empty means all apps that the caller sees, and the shared scope.
+            page_size: 0 means 100. More than 1,000 counts as 1,000.
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
@@ -112,22 +114,24 @@ class Mappings(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[NodeTrial, None]:
-        """Tries rules that are not registered, on the nodes below a node or on nodes of the request.
+        """Tests rules that are not registered, on the nodes below a node or on nodes of the request.
 
-        Nodes of the request need not exist. Answers for each node what it gives and which rule decided, with the value,
-        the error and the time of every expression that ran.
+        Nodes of the request need not exist. For each node, the answer has its messages and the rule that decided, with
+        the value, the error and the time of every expression that ran.
 
-        Nothing is stored. What is below a node comes in the order of `created_at`, whatever the rules' order is: where
-        they have another, its value is among the evaluations.
+        Nothing is stored. The nodes below a node are sorted by `created_at`, even if the rules have another order; the
+        values of that order are among the evaluations.
 
-        The rules are compiled as by `mappings.register`, within its limits; a call that is cancelled stops it.
+        The rules are compiled as in `mappings.register`, with the same limits. Cancelling the call stops the
+        compilation.
 
         Args:
-            rules: Required. They need not be registered.
-            node_id: Try them on what the rules reach from this node; or on `nodes`.
-            nodes: Up to 1,000, taken as reached by the walk: of its rules only `entity_types` is looked at.
-            root: What rules see as `root`, beside `nodes`. Of a `node_id` it is that node.
-            page_size: Nodes. 0: 100. More than 1,000 counts as 1,000.
+            rules: Required. The rules need not be registered.
+            node_id: Test the rules on the nodes that they reach from this node. Set either this or `nodes`.
+            nodes: Up to 1,000 nodes, treated as if the walk reached them. Of the rules of the walk, only `entity_types`
+                applies.
+            root: The value of `root` in expressions. Only with `nodes`; with a `node_id`, `root` is that node.
+            page_size: Number of nodes. 0 means 100. More than 1,000 counts as 1,000.
             timeout_s: Deadline of one page; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
@@ -138,7 +142,7 @@ class Mappings(Noun):
             InvalidPageToken: The page token is malformed, or belongs to another query.
             CostExceeded: The expressions of a mapping cost more than a call may spend.
             NodeBudgetExceeded: The walk would visit more nodes than `node_budget`.
-            AnswerTooLarge: what one node gives.
+            AnswerTooLarge: the messages of one node.
         """
         request = chat_history_pb.TestMappingRequest(
             rules=messages.mapping_rules(rules),
@@ -159,20 +163,20 @@ class Mappings(Noun):
     async def delete(
         self, mapping_name: str, *, app_id: str | None = None, timeout_s: float | None = None
     ) -> ChatMapping:
-        """Removes a mapping from the one scope that it is registered in, and answers it as it was.
+        """Removes a mapping from the scope in which it is registered, and returns it.
 
-        Every replica forgets it within a second; from then on its name means what it would have meant without it. An
-        app that registers it at its start brings it back.
+        Every replica forgets it within one second. After that, its name means the mapping of the next scope, if there
+        is one. An app that registers the mapping at its start creates it again.
 
         Args:
             mapping_name: Required.
-            app_id: Empty: the key's app if it has exactly one, else the tenant's shared scope. No other scope is looked
-                in.
+            app_id: The scope of the mapping. Empty means the app of the key if it has exactly one, otherwise the shared
+                scope of the tenant. The call looks in no other scope.
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            MappingNotFound: metadata `apps`: visible apps that have the name; also when an attempt whose answer was
-                lost has removed it.
+            MappingNotFound: metadata `apps`: visible apps that have the name; also if an earlier attempt removed it and
+                its answer was lost.
             MappingBuiltIn: The mapping is built in: it cannot be removed.
             PermissionDenied: the key is bound to other apps.
         """

@@ -12,12 +12,12 @@ class Query(Noun):
     """The calls of `client.query` that are one RPC each."""
 
     async def list_providers(self, *, agent_id: str = "", timeout_s: float | None = None) -> list[ContextProvider]:
-        """Lists the providers that there are, by id, as the tenant has them, and the agent, if there is one.
+        """Lists all providers by id, with the settings of the tenant and of the agent, if there is one.
 
-        It asks none of them.
+        It asks no provider.
 
         Args:
-            agent_id: As of `query.ask`.
+            agent_id: As in `query.ask`.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -32,13 +32,13 @@ class Query(Noun):
     async def get_policy(
         self, *, agent_id: str = "", subject_user_id: str = "", timeout_s: float | None = None
     ) -> QueryPolicy:
-        """Says which providers a question may ask now, and where the workspace is searched.
+        """Reads which providers a question may ask now, and where the workspace is searched.
 
-        Of each provider it says whether it may be asked, whether it is asked by default, and how long it has.
-        `query.ask` holds to the same, whoever asks.
+        For each provider, the answer says whether it may be asked, whether it is asked by default, and its deadline.
+        `query.ask` applies the same policy to every caller.
 
         Args:
-            agent_id: As of `query.ask`.
+            agent_id: As in `query.ask`.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
 

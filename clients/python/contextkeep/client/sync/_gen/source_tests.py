@@ -16,7 +16,7 @@ class SourceTests(Noun):
     """The calls of `client.source_tests` that are one RPC each."""
 
     def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[SourceTest, None, None]:
-        """Lists the tests that are kept, the newest first, without their answers.
+        """Lists the stored tests without their answers, newest first.
 
         Args:
             page_size: Items of one page. 0: 100.
@@ -50,7 +50,7 @@ class SourceTests(Noun):
         return SourceTest.from_proto(answer.test)
 
     def compare(self, test_id: Id, other_test_id: Id, *, timeout_s: float | None = None) -> ComparedTests:
-        """Says what two tests differ in: hits by their ranks, and how each provider fared.
+        """Compares two tests: the ranks of their hits, and the status of each provider.
 
         Args:
             timeout_s: Deadline; None: the client's.

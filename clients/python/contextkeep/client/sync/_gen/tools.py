@@ -21,7 +21,7 @@ class Tools(Noun):
         """Lists the tools that the caller's key may call, by name.
 
         Args:
-            read_only: Leave out those that write.
+            read_only: Leave out tools that write.
             timeout_s: Deadline; None: the client's.
         """
         request = tools_pb.ListToolsRequest(read_only=read_only)
@@ -38,11 +38,11 @@ class Tools(Noun):
     ) -> Generator[Resource, None, None]:
         """Lists the working memory records of an entity as resources, newest first.
 
-        Their text is read by the tool `wm_read`.
+        The tool `wm_read` reads their text.
 
         Args:
-            entity_node_id: Required, or `external_id`.
-            page_size: 0: 100. More than 1,000 counts as 1,000.
+            entity_node_id: Required, unless `external_id` is set.
+            page_size: 0 means 100. More than 1,000 counts as 1,000.
             timeout_s: Deadline of one page; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 

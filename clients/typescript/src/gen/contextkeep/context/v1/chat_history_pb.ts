@@ -22,28 +22,29 @@ export const file_contextkeep_context_v1_chat_history: GenFile = /*@__PURE__*/
  */
 export type GetChatHistoryRequest = Message<"contextkeep.context.v1.GetChatHistoryRequest"> & {
   /**
-   * Where the walk starts: the conversation's node.
+   * The node of the conversation, at which the walk starts.
    *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * The scope to look the mapping up in. Empty: the key's app if it has exactly one, else the tenant's shared scope.
+   * The app in which the mapping is looked up. Empty means the app of the key if it has exactly one, otherwise the
+   * shared scope of the tenant.
    *
    * @generated from field: string app_id = 2;
    */
   appId: string;
 
   /**
-   * Empty: "simple_chat".
+   * Empty means "simple_chat".
    *
    * @generated from field: string mapping_name = 3;
    */
   mappingName: string;
 
   /**
-   * 0: all of them; else the newest N.
+   * Return only the newest messages, at most this many. 0 means all.
    *
    * @generated from field: int32 max_messages = 4;
    */
@@ -57,29 +58,30 @@ export type GetChatHistoryRequest = Message<"contextkeep.context.v1.GetChatHisto
   strict: boolean;
 
   /**
-   * Answer `formatted_json` instead of `messages`.
+   * Return `formatted_json` instead of `messages`.
    *
    * @generated from field: contextkeep.context.v1.MessageFormat format = 6;
    */
   format: MessageFormat;
 
   /**
-   * The caller's own id of the node, in the place of `node_id`.
+   * The caller's own id of the node, instead of `node_id`.
    *
    * @generated from field: string external_id = 7;
    */
   externalId: string;
 
   /**
-   * Where the external id is looked up. Empty: "default".
+   * The graph in which the external id is looked up. Empty means "default".
    *
    * @generated from field: string graph_name = 8;
    */
   graphName: string;
 
   /**
-   * 0: any number; else the newest messages that have so many tokens together, about, and calls with all their results or not at all. Counted
-   * as the vendor of the `format` counts them, without one as OpenAI's o200k_base; of files that a message points at, nothing.
+   * Return only the newest messages that together have about this many tokens. 0 means no limit. A tool call is kept
+   * with all its results, or left out with them. Tokens are counted as by the vendor of the `format`, or without a
+   * format by OpenAI's o200k_base. Files to which a message points do not count.
    *
    * @generated from field: int32 tokens_max = 9;
    */
@@ -98,61 +100,63 @@ export const GetChatHistoryRequestSchema: GenMessage<GetChatHistoryRequest> = /*
  */
 export type GetChatHistoryResponse = Message<"contextkeep.context.v1.GetChatHistoryResponse"> & {
   /**
-   * Oldest first. None, with a `format`.
+   * Oldest first. Empty with a `format`.
    *
    * @generated from field: repeated contextkeep.context.v1.ChatMessage messages = 1;
    */
   messages: ChatMessage[];
 
   /**
-   * Nodes that gave no message because a rule failed on them.
+   * Nodes without a message because a rule failed on them.
    *
    * @generated from field: int32 nodes_failed = 2;
    */
   nodesFailed: number;
 
   /**
-   * Messages left out because their role is none of user, assistant, system and tool.
+   * Messages that were left out because their role is not user, assistant, system or tool.
    *
    * @generated from field: int32 roles_unknown = 3;
    */
   rolesUnknown: number;
 
   /**
-   * With a `format`: a JSON object for the body of a request, with `messages` and, for Anthropic, `system`; for Gemini with
-   * `contents` and `systemInstruction`; for OpenAI's Responses with `input`.
+   * With a `format`: a JSON object for the body of a request. It has `messages` and, for Anthropic, `system`; for
+   * Gemini `contents` and `systemInstruction`; for OpenAI's Responses `input`.
    *
-   * The calls of an assistant's turn come with their results right behind them, one each, whatever came between. An id or a name
-   * that the vendor would refuse is replaced, in a call and its result alike. Images by URL are images to all, PDFs are
-   * documents to Anthropic and Gemini, sounds and films are such to Gemini; working memory records and other parts are text. Calls of the last turn may be without results.
+   * The results of the calls of an assistant's turn follow the calls directly, one for each call, even if other
+   * messages came between them. An id or a name that the vendor would refuse is replaced, in the call and in its
+   * result. Images by URL are images for all vendors. PDFs are documents for Anthropic and Gemini. Audio and video are
+   * such parts for Gemini. Working memory records and other parts are text. Calls of the last turn may have no results.
    *
    * @generated from field: string formatted_json = 4;
    */
   formattedJson: string;
 
   /**
-   * With a `format`: results left out, because their calls are not among the messages or a later result replaces them.
+   * With a `format`: results that were left out, because their calls are not among the messages or a later result
+   * replaces them.
    *
    * @generated from field: int32 tool_results_left_out = 5;
    */
   toolResultsLeftOut: number;
 
   /**
-   * With a `format`: calls before the last turn that have no result, and got one that says so.
+   * With a `format`: calls before the last turn that have no result. The answer has a result for each that says so.
    *
    * @generated from field: int32 tool_calls_unanswered = 6;
    */
   toolCallsUnanswered: number;
 
   /**
-   * With `tokens_max`: of the messages.
+   * With `tokens_max`: the tokens of the messages.
    *
    * @generated from field: int64 tokens = 7;
    */
   tokens: bigint;
 
   /**
-   * An older message is there and does not fit `tokens_max`.
+   * True if an older message exists and does not fit into `tokens_max`.
    *
    * @generated from field: bool is_cut = 8;
    */
@@ -196,7 +200,8 @@ export type StreamChatHistoryRequest = Message<"contextkeep.context.v1.StreamCha
   strict: boolean;
 
   /**
-   * The caller's own id of the node, in the place of `node_id`; and the graph where it is looked up, "default" if empty.
+   * The caller's own id of the node, instead of `node_id`. It is looked up in the graph `graph_name`; empty means
+   * "default".
    *
    * @generated from field: string external_id = 6;
    */
@@ -227,14 +232,14 @@ export const StreamChatHistoryRequestSchema: GenMessage<StreamChatHistoryRequest
  */
 export type StreamChatHistoryResponse = Message<"contextkeep.context.v1.StreamChatHistoryResponse"> & {
   /**
-   * Up to 1,000 messages or 1 MiB; oldest first, through the whole stream.
+   * Up to 1,000 messages or 1 MiB. The messages of the whole stream are sorted oldest first.
    *
    * @generated from field: repeated contextkeep.context.v1.ChatMessage messages = 1;
    */
   messages: ChatMessage[];
 
   /**
-   * In the last message: the counts of GetChatHistoryResponse.
+   * Only in the last message of the stream: the counts of GetChatHistoryResponse.
    *
    * @generated from field: int32 nodes_failed = 2;
    */
@@ -268,42 +273,42 @@ export const StreamChatHistoryResponseSchema: GenMessage<StreamChatHistoryRespon
  */
 export type AssembleContextRequest = Message<"contextkeep.context.v1.AssembleContextRequest"> & {
   /**
-   * As in GetChatHistoryRequest, the next three too.
+   * This and the next three fields are as in GetChatHistoryRequest.
    *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * Where the mapping is looked up.
+   * The app in which the mapping is looked up.
    *
    * @generated from field: string app_id = 2;
    */
   appId: string;
 
   /**
-   * How nodes become messages. Empty: "simple_chat".
+   * The mapping. Empty means "simple_chat".
    *
    * @generated from field: string mapping_name = 3;
    */
   mappingName: string;
 
   /**
-   * The newest messages. 0: all.
+   * Only the newest messages, at most this many. 0 means all.
    *
    * @generated from field: int32 max_messages = 4;
    */
   maxMessages: number;
 
   /**
-   * Up to 32 paths as in MappingRules (`turn.index`, `data.turn.index`, `status`): their values come in `values_json`.
+   * Up to 32 paths as in MappingRules (`turn.index`, `data.turn.index`, `status`). `values_json` has their values.
    *
    * @generated from field: repeated string data_paths = 5;
    */
   dataPaths: string[];
 
   /**
-   * Nodes. 0: 100. More than 1,000 counts as 1,000.
+   * Number of nodes. 0 means 100. More than 1,000 counts as 1,000.
    *
    * @generated from field: int32 page_size = 6;
    */
@@ -315,7 +320,8 @@ export type AssembleContextRequest = Message<"contextkeep.context.v1.AssembleCon
   pageToken: string;
 
   /**
-   * The caller's own id of the node, in the place of `node_id`; and the graph where it is looked up, "default" if empty.
+   * The caller's own id of the node, instead of `node_id`. It is looked up in the graph `graph_name`; empty means
+   * "default".
    *
    * @generated from field: string external_id = 8;
    */
@@ -339,14 +345,14 @@ export const AssembleContextRequestSchema: GenMessage<AssembleContextRequest> = 
  */
 export type AssembleContextResponse = Message<"contextkeep.context.v1.AssembleContextResponse"> & {
   /**
-   * Oldest first, through all pages.
+   * Sorted oldest first, over all pages.
    *
    * @generated from field: repeated contextkeep.context.v1.AssembledNode nodes = 1;
    */
   nodes: AssembledNode[];
 
   /**
-   * Empty: this was the last page.
+   * Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -361,7 +367,7 @@ export const AssembleContextResponseSchema: GenMessage<AssembleContextResponse> 
   messageDesc(file_contextkeep_context_v1_chat_history, 5);
 
 /**
- * A node that a mapping has read, and what came of it.
+ * A node that a mapping read, and its messages.
  *
  * @generated from message contextkeep.context.v1.AssembledNode
  */
@@ -392,14 +398,14 @@ export type AssembledNode = Message<"contextkeep.context.v1.AssembledNode"> & {
   generalType: string;
 
   /**
-   * Steps from the start node, which is 0.
+   * Steps from the start node, which has 0.
    *
    * @generated from field: int32 depth = 6;
    */
   depth: number;
 
   /**
-   * The edge that reached it, and that edge's other end. Empty for the start node.
+   * The edge by which the walk reached the node. Empty for the start node.
    *
    * @generated from field: string edge_id = 7;
    */
@@ -428,7 +434,7 @@ export type AssembledNode = Message<"contextkeep.context.v1.AssembledNode"> & {
   modifiedAt?: Timestamp | undefined;
 
   /**
-   * A JSON object: each of `data_paths` at which there is something, with its value. Empty: none was asked for.
+   * A JSON object with the value at each of `data_paths` that has one. Empty if the request has no `data_paths`.
    *
    * @generated from field: string values_json = 12;
    */
@@ -468,7 +474,7 @@ export type GivenMessage = Message<"contextkeep.context.v1.GivenMessage"> & {
   message?: ChatMessage | undefined;
 
   /**
-   * "rules.messages[0]", as if the rules had no shorthands.
+   * Name of the rule in the long form, such as "rules.messages[0]", also if the mapping uses shorthands.
    *
    * @generated from field: string rule = 2;
    */
@@ -501,14 +507,14 @@ export type SkippedRule = Message<"contextkeep.context.v1.SkippedRule"> & {
   rule: string;
 
   /**
-   * What is wrong, with ROLE_UNKNOWN and FAILED.
+   * The error, for ROLE_UNKNOWN and FAILED.
    *
    * @generated from field: string error = 3;
    */
   error: string;
 
   /**
-   * How many elements of a `for_each` it happened to; else 1.
+   * Number of elements of a `for_each` with this reason; otherwise 1.
    *
    * @generated from field: int32 elements = 4;
    */
@@ -523,18 +529,19 @@ export const SkippedRuleSchema: GenMessage<SkippedRule> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_chat_history, 8);
 
 /**
- * How a mapping walks, which nodes count, what messages they give, in which order.
+ * How a mapping walks the graph: which nodes it uses, which messages they give, and in which order.
  *
- * Expressions are CEL over `entity` (id, external_id, name, type, general_type, status, data, created_at, modified_at, io:
- * what went in and came out, as `io.input` and `io.output`, each only where it was ever set),
- * `edge` (type, depth, data) and `root` (the start node, like `entity`). A path starts at the entity if its first name is one of
- * the entity's fields (`data.turn.text`, `status`), else at its data (`content` is `data.content`).
+ * Expressions are CEL over `entity` (id, external_id, name, type, general_type, status, data, created_at, modified_at,
+ * io), `edge` (type, depth, data) and `root` (the start node, with the fields of `entity`). `io.input` and `io.output`
+ * are the input and the output of the node; each exists only if it was ever set. A path starts at the entity if its
+ * first name is a field of the entity (`data.turn.text`, `status`); otherwise it starts at the entity's data (`content`
+ * is `data.content`).
  *
  * @generated from message contextkeep.context.v1.MappingRules
  */
 export type MappingRules = Message<"contextkeep.context.v1.MappingRules"> & {
   /**
-   * Empty: all.
+   * Types of edges to follow. Empty means all.
    *
    * @generated from field: repeated string edge_types = 1;
    */
@@ -548,14 +555,14 @@ export type MappingRules = Message<"contextkeep.context.v1.MappingRules"> & {
   direction: string;
 
   /**
-   * 1 to 100; 0: 3.
+   * Maximum number of steps from the start node, 1 to 100. 0 means 3.
    *
    * @generated from field: int32 depth_max = 3;
    */
   depthMax: number;
 
   /**
-   * Either type name of a node. Empty: all.
+   * Types of nodes to use. A node matches by its `type` or its `general_type`. Empty means all.
    *
    * @generated from field: repeated string entity_types = 4;
    */
@@ -572,7 +579,7 @@ export type MappingRules = Message<"contextkeep.context.v1.MappingRules"> & {
   includeArchived: boolean;
 
   /**
-   * CEL, bool. Empty: every node.
+   * A CEL expression of type bool. Empty means every node.
    *
    * @generated from field: string filter = 7;
    */
@@ -584,8 +591,8 @@ export type MappingRules = Message<"contextkeep.context.v1.MappingRules"> & {
   messages: MessageRule[];
 
   /**
-   * CEL or a path. Empty: `created_at`. Numbers come before texts before times; of a text, the first 512 characters count;
-   * a node without a value comes last.
+   * A CEL expression or a path. Empty means `created_at`. Numbers sort before texts, and texts before times. Only the
+   * first 512 characters of a text count. A node without a value comes last.
    *
    * @generated from field: string order_by = 9;
    */
@@ -599,8 +606,8 @@ export type MappingRules = Message<"contextkeep.context.v1.MappingRules"> & {
   order: string;
 
   /**
-   * Shorthands, equal to the long form: one message a node.
-   * Path of the role.
+   * This field and the next ones are shorthands for the long form with one message per node. This one is the path of
+   * the role.
    *
    * @generated from field: string role_field = 11;
    */
@@ -621,7 +628,8 @@ export type MappingRules = Message<"contextkeep.context.v1.MappingRules"> & {
   orderField: string;
 
   /**
-   * From a type name to a role; beside `role_field`, from the field's values. What it does not name gives no message.
+   * Maps the type name of a node to a role. With `role_field`, maps the values of that field to roles. A node without
+   * an entry gives no message.
    *
    * @generated from field: map<string, string> role_mapping = 14;
    */
@@ -649,29 +657,30 @@ export const MappingRulesSchema: GenMessage<MappingRules> = /*@__PURE__*/
  */
 export type MessageRule = Message<"contextkeep.context.v1.MessageRule"> & {
   /**
-   * Text: "user", "assistant", "system" or "tool"; another role that is read or computed gives no message and is counted, one
-   * that is written out is refused. Required.
+   * Text: "user", "assistant", "system" or "tool". Required. If the role is read or computed and is another text, the
+   * rule gives no message and the message is counted. A constant with another text is refused.
    *
    * @generated from field: string role = 1;
    */
   role: string;
 
   /**
-   * Text; an object or a list is given as JSON; empty text gives no message. Required, unless there are `parts`.
+   * Text. An object or a list is rendered as JSON. An empty text gives no message. Required, unless there are `parts`.
    *
    * @generated from field: string content = 2;
    */
   content: string;
 
   /**
-   * Bool. Empty: always.
+   * Bool. Empty means always.
    *
    * @generated from field: string when = 3;
    */
   when: string;
 
   /**
-   * List: one message per element, seen as `item` and `index` by the other expressions.
+   * A list. The rule gives one message for each element; the other expressions see the element as `item` and its
+   * position as `index`.
    *
    * @generated from field: string for_each = 4;
    */
@@ -685,17 +694,17 @@ export type MessageRule = Message<"contextkeep.context.v1.MessageRule"> & {
   name: string;
 
   /**
-   * List of texts and of objects with a `type` and its fields: text (`text`), data (`data`), record (`working_memory_id`), url
-   * (`url`), tool_call (`id`, `name`, `arguments`), tool_result (`tool_call_id`, `content`, `is_error`); each may have
-   * `media_type`, `file_name` and `metadata`. Of objects that a node has, other fields are passed over; in objects that
-   * are written out they are refused.
+   * A list of texts and of objects with a `type` and its fields: text (`text`), data (`data`), record
+   * (`working_memory_id`), url (`url`), tool_call (`id`, `name`, `arguments`), tool_result (`tool_call_id`, `content`,
+   * `is_error`). Each object may have `media_type`, `file_name` and `metadata`. Other fields are ignored in objects of
+   * a node, and refused in objects that the expression writes out.
    *
    * @generated from field: string parts = 6;
    */
   parts: string;
 
   /**
-   * Object.
+   * An object.
    *
    * @generated from field: string metadata = 7;
    */
@@ -716,7 +725,7 @@ export const MessageRuleSchema: GenMessage<MessageRule> = /*@__PURE__*/
  */
 export type Mapping = Message<"contextkeep.context.v1.Mapping"> & {
   /**
-   * Empty: the tenant's shared scope.
+   * Empty means the shared scope of the tenant.
    *
    * @generated from field: string app_id = 1;
    */
@@ -733,35 +742,35 @@ export type Mapping = Message<"contextkeep.context.v1.Mapping"> & {
   rules?: MappingRules | undefined;
 
   /**
-   * The author's own number; 0: none was given.
+   * The author's own version number. 0 means that the author gave none.
    *
    * @generated from field: int64 rules_version = 4;
    */
   rulesVersion: bigint;
 
   /**
-   * Counts the changes, from 1; 0 for a built-in one.
+   * Number of the newest change, from 1. 0 for a built-in mapping.
    *
    * @generated from field: int64 version = 5;
    */
   version: bigint;
 
   /**
-   * It is in the service, or in one of its files: no call made it, and none removes it.
+   * The mapping is part of the service or in one of its files. No call can create or remove it.
    *
    * @generated from field: bool built_in = 6;
    */
   builtIn: boolean;
 
   /**
-   * Why the rules no longer compile, after an upgrade; empty: they do.
+   * Why the rules no longer compile after an upgrade. Empty if they compile.
    *
    * @generated from field: string error = 7;
    */
   error: string;
 
   /**
-   * Unset: it is built in.
+   * Unset if the mapping is built in.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
@@ -773,7 +782,7 @@ export type Mapping = Message<"contextkeep.context.v1.Mapping"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Unset: no import wrote it, or its rules were replaced since.
+   * Unset if no import wrote it, or its rules were replaced after the import.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 10;
    */
@@ -792,7 +801,8 @@ export const MappingSchema: GenMessage<Mapping> = /*@__PURE__*/
  */
 export type RegisterMappingRequest = Message<"contextkeep.context.v1.RegisterMappingRequest"> & {
   /**
-   * Empty: the key's app if it has exactly one, else the tenant's shared scope.
+   * The app for which the mapping is registered. Empty means the app of the key if it has exactly one, otherwise the
+   * shared scope of the tenant.
    *
    * @generated from field: string app_id = 1;
    */
@@ -806,21 +816,21 @@ export type RegisterMappingRequest = Message<"contextkeep.context.v1.RegisterMap
   mappingName: string;
 
   /**
-   * docs/mappings.md explains them by example.
+   * docs/mappings.md explains the rules by example.
    *
    * @generated from field: contextkeep.context.v1.MappingRules rules = 3;
    */
   rules?: MappingRules | undefined;
 
   /**
-   * A number that grows with the rules. 0: none.
+   * A number that the author increases with each change of the rules. 0 means none.
    *
    * @generated from field: int64 rules_version = 4;
    */
   rulesVersion: bigint;
 
   /**
-   * Replace other rules of that name.
+   * Replace other rules with this name.
    *
    * @generated from field: bool replace = 5;
    */
@@ -844,7 +854,7 @@ export type RegisterMappingResponse = Message<"contextkeep.context.v1.RegisterMa
   mapping?: Mapping | undefined;
 
   /**
-   * The call changed the rules.
+   * True if the call changed the rules.
    *
    * @generated from field: bool changed = 2;
    */
@@ -902,14 +912,14 @@ export const GetMappingResponseSchema: GenMessage<GetMappingResponse> = /*@__PUR
  */
 export type ListMappingsRequest = Message<"contextkeep.context.v1.ListMappingsRequest"> & {
   /**
-   * Empty: every app that the caller sees, and the shared scope.
+   * Empty means all apps that the caller sees, and the shared scope.
    *
    * @generated from field: string app_id = 1;
    */
   appId: string;
 
   /**
-   * 0: 100. More than 1,000 counts as 1,000.
+   * 0 means 100. More than 1,000 counts as 1,000.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -955,7 +965,8 @@ export const ListMappingsResponseSchema: GenMessage<ListMappingsResponse> = /*@_
  */
 export type DeleteMappingRequest = Message<"contextkeep.context.v1.DeleteMappingRequest"> & {
   /**
-   * Empty: the key's app if it has exactly one, else the tenant's shared scope. No other scope is looked in.
+   * The scope of the mapping. Empty means the app of the key if it has exactly one, otherwise the shared scope of the
+   * tenant. The call looks in no other scope.
    *
    * @generated from field: string app_id = 1;
    */
@@ -981,7 +992,7 @@ export const DeleteMappingRequestSchema: GenMessage<DeleteMappingRequest> = /*@_
  */
 export type DeleteMappingResponse = Message<"contextkeep.context.v1.DeleteMappingResponse"> & {
   /**
-   * As it was.
+   * The mapping before its removal.
    *
    * @generated from field: contextkeep.context.v1.Mapping mapping = 1;
    */
@@ -1000,35 +1011,35 @@ export const DeleteMappingResponseSchema: GenMessage<DeleteMappingResponse> = /*
  */
 export type TestMappingRequest = Message<"contextkeep.context.v1.TestMappingRequest"> & {
   /**
-   * Required. They need not be registered.
+   * Required. The rules need not be registered.
    *
    * @generated from field: contextkeep.context.v1.MappingRules rules = 1;
    */
   rules?: MappingRules | undefined;
 
   /**
-   * Try them on what the rules reach from this node; or on `nodes`.
+   * Test the rules on the nodes that they reach from this node. Set either this or `nodes`.
    *
    * @generated from field: string node_id = 2;
    */
   nodeId: string;
 
   /**
-   * Up to 1,000, taken as reached by the walk: of its rules only `entity_types` is looked at.
+   * Up to 1,000 nodes, treated as if the walk reached them. Of the rules of the walk, only `entity_types` applies.
    *
    * @generated from field: repeated contextkeep.context.v1.SampleNode nodes = 3;
    */
   nodes: SampleNode[];
 
   /**
-   * What rules see as `root`, beside `nodes`. Of a `node_id` it is that node.
+   * The value of `root` in expressions. Only with `nodes`; with a `node_id`, `root` is that node.
    *
    * @generated from field: contextkeep.context.v1.SampleNode root = 4;
    */
   root?: SampleNode | undefined;
 
   /**
-   * Nodes. 0: 100. More than 1,000 counts as 1,000.
+   * Number of nodes. 0 means 100. More than 1,000 counts as 1,000.
    *
    * @generated from field: int32 page_size = 5;
    */
@@ -1040,7 +1051,8 @@ export type TestMappingRequest = Message<"contextkeep.context.v1.TestMappingRequ
   pageToken: string;
 
   /**
-   * The caller's own id of the node, in the place of `node_id`; and the graph where it is looked up, "default" if empty.
+   * The caller's own id of the node, instead of `node_id`. It is looked up in the graph `graph_name`; empty means
+   * "default".
    *
    * @generated from field: string external_id = 7;
    */
@@ -1060,13 +1072,13 @@ export const TestMappingRequestSchema: GenMessage<TestMappingRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_chat_history, 20);
 
 /**
- * A node to try rules on: what expressions see as `entity` and `edge`.
+ * A node on which to test rules. Expressions see it as `entity` and `edge`.
  *
  * @generated from message contextkeep.context.v1.SampleNode
  */
 export type SampleNode = Message<"contextkeep.context.v1.SampleNode"> & {
   /**
-   * Any text. Empty: its place in the request, such as "nodes[0]".
+   * Any text. Empty means its position in the request, such as "nodes[0]".
    *
    * @generated from field: string id = 1;
    */
@@ -1088,28 +1100,28 @@ export type SampleNode = Message<"contextkeep.context.v1.SampleNode"> & {
   type: string;
 
   /**
-   * Empty: the type.
+   * Empty means the type.
    *
    * @generated from field: string general_type = 5;
    */
   generalType: string;
 
   /**
-   * Empty: "Created".
+   * Empty means "Created".
    *
    * @generated from field: string status = 6;
    */
   status: string;
 
   /**
-   * A JSON object. Empty: an empty one.
+   * A JSON object. Empty means {}.
    *
    * @generated from field: string data_json = 7;
    */
   dataJson: string;
 
   /**
-   * Any JSON. Empty: never set.
+   * Any JSON. Empty means that it was never set.
    *
    * @generated from field: string input_json = 8;
    */
@@ -1121,14 +1133,14 @@ export type SampleNode = Message<"contextkeep.context.v1.SampleNode"> & {
   outputJson: string;
 
   /**
-   * Absent: the start of 1970.
+   * Absent means the start of 1970.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * Absent: `created_at`.
+   * Absent means `created_at`.
    *
    * @generated from field: google.protobuf.Timestamp modified_at = 11;
    */
@@ -1145,7 +1157,7 @@ export type SampleNode = Message<"contextkeep.context.v1.SampleNode"> & {
   depth: number;
 
   /**
-   * A JSON object. Empty: an empty one.
+   * A JSON object. Empty means {}.
    *
    * @generated from field: string edge_data_json = 14;
    */
@@ -1169,7 +1181,7 @@ export type TestMappingResponse = Message<"contextkeep.context.v1.TestMappingRes
   nodes: NodeTrial[];
 
   /**
-   * Empty: this was the last page.
+   * Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1184,7 +1196,7 @@ export const TestMappingResponseSchema: GenMessage<TestMappingResponse> = /*@__P
   messageDesc(file_contextkeep_context_v1_chat_history, 22);
 
 /**
- * A node, and what the rules did on it.
+ * A node, and the result of the rules on it.
  *
  * @generated from message contextkeep.context.v1.NodeTrial
  */
@@ -1195,15 +1207,15 @@ export type NodeTrial = Message<"contextkeep.context.v1.NodeTrial"> & {
   nodeId: string;
 
   /**
-   * It gives a message.
+   * True if the node gives a message.
    *
    * @generated from field: bool included = 2;
    */
   included: boolean;
 
   /**
-   * Of a node that is included the rule of its first message ("rules.messages[0]"), else the expression because of which
-   * there is none ("rules.filter").
+   * For a node with messages, the rule of the first message ("rules.messages[0]"). Otherwise the expression that
+   * prevented a message ("rules.filter").
    *
    * @generated from field: string decided_by = 3;
    */
@@ -1222,21 +1234,21 @@ export type NodeTrial = Message<"contextkeep.context.v1.NodeTrial"> & {
   skipped: SkippedRule[];
 
   /**
-   * In the order in which they ran; the first 256 KiB of them.
+   * In the order in which they ran. Only the first 256 KiB.
    *
    * @generated from field: repeated contextkeep.context.v1.Evaluation evaluations = 6;
    */
   evaluations: Evaluation[];
 
   /**
-   * How many more ran.
+   * Number of further evaluations that were left out.
    *
    * @generated from field: int32 evaluations_left_out = 7;
    */
   evaluationsLeftOut: number;
 
   /**
-   * Of all of them together, in microseconds.
+   * Time of all evaluations together, in microseconds.
    *
    * @generated from field: int64 duration_us = 8;
    */
@@ -1257,35 +1269,35 @@ export const NodeTrialSchema: GenMessage<NodeTrial> = /*@__PURE__*/
  */
 export type Evaluation = Message<"contextkeep.context.v1.Evaluation"> & {
   /**
-   * "rules.messages[0].when", as if the rules had no shorthands.
+   * Name of the expression in the long form, such as "rules.messages[0].when", also if the mapping uses shorthands.
    *
    * @generated from field: string rule = 1;
    */
   rule: string;
 
   /**
-   * Of a `for_each`, which one.
+   * Position of the element, for a `for_each`.
    *
    * @generated from field: optional int32 element = 2;
    */
   element?: number | undefined;
 
   /**
-   * As JSON. Empty: it failed, or the value is left out.
+   * The value as JSON. Empty if the expression failed or the value is left out.
    *
    * @generated from field: string value_json = 3;
    */
   valueJson: string;
 
   /**
-   * The value is larger than 16 KiB.
+   * True if the value is larger than 16 KiB.
    *
    * @generated from field: bool value_left_out = 4;
    */
   valueLeftOut: boolean;
 
   /**
-   * Why it failed; empty: it did not.
+   * Why the expression failed. Empty if it did not fail.
    *
    * @generated from field: string error = 5;
    */
@@ -1309,21 +1321,21 @@ export const EvaluationSchema: GenMessage<Evaluation> = /*@__PURE__*/
  */
 export type FetchEntityHistoryRequest = Message<"contextkeep.context.v1.FetchEntityHistoryRequest"> & {
   /**
-   * Of the entity.
+   * The node of the entity.
    *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * The newest first.
+   * Sort newest first.
    *
    * @generated from field: bool descending = 2;
    */
   descending: boolean;
 
   /**
-   * 0: 100. More than 1,000 counts as 1,000.
+   * 0 means 100. More than 1,000 counts as 1,000.
    *
    * @generated from field: int32 page_size = 3;
    */
@@ -1335,7 +1347,8 @@ export type FetchEntityHistoryRequest = Message<"contextkeep.context.v1.FetchEnt
   pageToken: string;
 
   /**
-   * The caller's own id of the node, in the place of `node_id`; and the graph where it is looked up, "default" if empty.
+   * The caller's own id of the node, instead of `node_id`. It is looked up in the graph `graph_name`; empty means
+   * "default".
    *
    * @generated from field: string external_id = 5;
    */
@@ -1364,7 +1377,7 @@ export type FetchEntityHistoryResponse = Message<"contextkeep.context.v1.FetchEn
   events: HistoryEvent[];
 
   /**
-   * Empty: this was the last page.
+   * Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1379,7 +1392,7 @@ export const FetchEntityHistoryResponseSchema: GenMessage<FetchEntityHistoryResp
   messageDesc(file_contextkeep_context_v1_chat_history, 26);
 
 /**
- * Something that happened to an entity.
+ * An event of an entity.
  *
  * @generated from message contextkeep.context.v1.HistoryEvent
  */
@@ -1395,42 +1408,42 @@ export type HistoryEvent = Message<"contextkeep.context.v1.HistoryEvent"> & {
   time?: Timestamp | undefined;
 
   /**
-   * Whom the key of the call stood for, where that is kept: not of edges, nor of a node's changes.
+   * Subject of the credential of the call, if it is stored. It is not stored for edges and for changes of a node.
    *
    * @generated from field: string principal = 3;
    */
   principal: string;
 
   /**
-   * The entity that the event is about.
+   * The entity of the event.
    *
    * @generated from field: string node_id = 4;
    */
   nodeId: string;
 
   /**
-   * Of an edge.
+   * The edge, for events of edges.
    *
    * @generated from field: string edge_id = 5;
    */
   edgeId: string;
 
   /**
-   * Of a record.
+   * The record, for events of records.
    *
    * @generated from field: string working_memory_id = 6;
    */
   workingMemoryId: string;
 
   /**
-   * Of the call, where a record's log has it.
+   * Id of the call, if the log of the record has it.
    *
    * @generated from field: string request_id = 7;
    */
   requestId: string;
 
   /**
-   * A JSON object. Of an event of an imported log it has `imported`; see WMRecordAction.details_json.
+   * A JSON object. For an event of an imported log it has `imported`; see WMRecordAction.details_json.
    *
    * @generated from field: string document_json = 8;
    */
@@ -1445,41 +1458,41 @@ export const HistoryEventSchema: GenMessage<HistoryEvent> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_chat_history, 27);
 
 /**
- * Whose messages.
+ * The API for which messages are formatted.
  *
  * @generated from enum contextkeep.context.v1.MessageFormat
  */
 export enum MessageFormat {
   /**
-   * Ours.
+   * The messages of this API.
    *
    * @generated from enum value: MESSAGE_FORMAT_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Of OpenAI's Chat Completions.
+   * OpenAI's Chat Completions.
    *
    * @generated from enum value: MESSAGE_FORMAT_OPENAI = 1;
    */
   OPENAI = 1,
 
   /**
-   * Of Anthropic's Messages.
+   * Anthropic's Messages.
    *
    * @generated from enum value: MESSAGE_FORMAT_ANTHROPIC = 2;
    */
   ANTHROPIC = 2,
 
   /**
-   * Of Gemini's generateContent.
+   * Gemini's generateContent.
    *
    * @generated from enum value: MESSAGE_FORMAT_GEMINI = 3;
    */
   GEMINI = 3,
 
   /**
-   * Of OpenAI's Responses.
+   * OpenAI's Responses.
    *
    * @generated from enum value: MESSAGE_FORMAT_OPENAI_RESPONSES = 4;
    */
@@ -1504,7 +1517,7 @@ export enum SkipReason {
   UNSPECIFIED = 0,
 
   /**
-   * The filter is false, or (in TestMapping) `entity_types` excludes the node. No rule was looked at.
+   * The filter is false, or (in TestMapping) `entity_types` excludes the node. No rule ran.
    *
    * @generated from enum value: SKIP_REASON_FILTERED = 1;
    */
@@ -1518,21 +1531,21 @@ export enum SkipReason {
   UNMATCHED = 2,
 
   /**
-   * There is neither content nor a part; or `for_each` is an empty list.
+   * There is no content and no part, or `for_each` is an empty list.
    *
    * @generated from enum value: SKIP_REASON_EMPTY = 3;
    */
   EMPTY = 3,
 
   /**
-   * The role is none of user, assistant, system and tool.
+   * The role is not user, assistant, system or tool.
    *
    * @generated from enum value: SKIP_REASON_ROLE_UNKNOWN = 4;
    */
   ROLE_UNKNOWN = 4,
 
   /**
-   * The expression fails on this node: it gives no message at all.
+   * The expression failed on this node, so the node gives no message at all.
    *
    * @generated from enum value: SKIP_REASON_FAILED = 5;
    */
@@ -1546,7 +1559,7 @@ export const SkipReasonSchema: GenEnum<SkipReason> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_chat_history, 1);
 
 /**
- * What happened, and what the event's document holds.
+ * Kind of an event, and the content of its document.
  *
  * @generated from enum contextkeep.context.v1.HistoryEventKind
  */
@@ -1557,7 +1570,7 @@ export enum HistoryEventKind {
   UNSPECIFIED = 0,
 
   /**
-   * Names and types. Of a node that never changed its `status`, `is_archived`, `version` and `data` too.
+   * Names and types. If the node never changed, also its `status`, `is_archived`, `version` and `data`.
    *
    * @generated from enum value: HISTORY_EVENT_KIND_NODE_CREATED = 1;
    */
@@ -1571,21 +1584,21 @@ export enum HistoryEventKind {
   NODE_CHANGED = 2,
 
   /**
-   * The last SetNodeIO, or ResetNode: `input`, `output`, each only where it is set.
+   * The last SetNodeIO or ResetNode: `input` and `output`, each only if it is set.
    *
    * @generated from enum value: HISTORY_EVENT_KIND_IO_SET = 3;
    */
   IO_SET = 3,
 
   /**
-   * A STATUS envelope: `type`, `status`, `message`, `value`, each only where it is there.
+   * A STATUS envelope: `type`, `status`, `message`, `value`, each only if it exists.
    *
    * @generated from enum value: HISTORY_EVENT_KIND_STATUS = 4;
    */
   STATUS = 4,
 
   /**
-   * Any other envelope: the same, `sub_type` and `error`.
+   * Any other envelope: the same fields, `sub_type` and `error`.
    *
    * @generated from enum value: HISTORY_EVENT_KIND_PROGRESS = 5;
    */
@@ -1599,7 +1612,7 @@ export enum HistoryEventKind {
   EDGE_CREATED = 6,
 
   /**
-   * Of a record `name`, `memory_type`, `content_type` and `size_bytes`, while it is there, and what its log says.
+   * `name`, `memory_type`, `content_type` and `size_bytes` of the record while it exists, and the entry of its log.
    *
    * @generated from enum value: HISTORY_EVENT_KIND_RECORD_CREATED = 7;
    */
@@ -1638,23 +1651,24 @@ export const HistoryEventKindSchema: GenEnum<HistoryEventKind> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_chat_history, 2);
 
 /**
- * Conversations, read off the entity graph by a mapping each time: nothing is stored twice.
+ * Conversations of the entity graph. A mapping reads them from the graph at each call; no copy is stored.
  *
- * A request that takes a `node_id` takes an `external_id` in its place; if no node of the graph has it, that is NODE_NOT_FOUND
- * with both in the metadata.
+ * A request with a `node_id` also accepts an `external_id` instead. If no node of the graph has it, the error is
+ * NODE_NOT_FOUND with the id and the graph in the metadata.
  *
  * @generated from service contextkeep.context.v1.ChatHistory
  */
 export const ChatHistory: GenService<{
   /**
-   * Answers the messages of a conversation, oldest first; an existing node without messages gives an empty list.
+   * Returns the messages of a conversation, oldest first. A node without messages returns an empty list.
    *
-   * A node on which a rule fails gives no message and is counted in `nodes_failed`; with `strict` it fails the call. With a
-   * `format` the answer is what a vendor's API takes, with tool calls beside their results.
+   * If a rule fails on a node, the node gives no message and is counted in `nodes_failed`; with `strict` the call
+   * fails. With a `format`, the answer is the body for the API of a model's vendor, with the results of tools after
+   * their calls.
    *
-   * Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name), ANSWER_TOO_LARGE (over
-   * 4 MiB: use StreamChatHistory; with a `format`, `max_messages` or `tokens_max`), MAPPING_FAILED (`strict`; metadata `node_id`, `rule`), UNAVAILABLE (metadata
-   * `dependency`).
+   * Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name), ANSWER_TOO_LARGE
+   * (over 4 MiB: use StreamChatHistory; with a `format`, `max_messages` or `tokens_max`), MAPPING_FAILED (`strict`;
+   * metadata `node_id`, `rule`), UNAVAILABLE (metadata `dependency`).
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.GetChatHistory
    */
@@ -1664,7 +1678,8 @@ export const ChatHistory: GenService<{
     output: typeof GetChatHistoryResponseSchema;
   },
   /**
-   * The same, streamed in order, for histories past the size of one message. Reasons: those of GetChatHistory.
+   * Streams the messages of a conversation, oldest first. Use it for histories that are too large for one answer of
+   * GetChatHistory. Reasons: those of GetChatHistory.
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.StreamChatHistory
    */
@@ -1674,15 +1689,17 @@ export const ChatHistory: GenService<{
     output: typeof StreamChatHistoryResponseSchema;
   },
   /**
-   * Lists the nodes that a mapping reads, in its order, each with the messages that it gives. For each other rule it says why the rule
-   * gives none: what GetChatHistory leaves out, and where the rest is from.
+   * Lists the nodes that a mapping reads, in the order of the mapping, each with its messages. For each rule without a
+   * message, the answer has the reason. Use it to see why GetChatHistory leaves out a message, or which node and rule
+   * gave it.
    *
-   * In the order of `created_at` a page costs the same wherever it begins; any other order is made anew for each page. Nodes behind the
-   * last message of the newest N are answered too: the newest may be what is missing. A node that an entity type or its archive excludes
-   * is not read, and so not answered.
+   * In the order of `created_at`, every page costs the same. Any other order is sorted again for each page. With
+   * `max_messages`, nodes after the last message are returned too, because the newest message may be the missing one.
+   * Nodes that `entity_types` excludes and archived nodes that the mapping excludes are not read, and so are not in the
+   * answer.
    *
-   * Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND, MAPPING_BROKEN, INVALID_PAGE_TOKEN, LIMIT_EXCEEDED (`data_paths`), ANSWER_TOO_LARGE (one
-   * node, with its messages or its values), COST_EXCEEDED, NODE_BUDGET_EXCEEDED.
+   * Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND, MAPPING_BROKEN, INVALID_PAGE_TOKEN, LIMIT_EXCEEDED (`data_paths`),
+   * ANSWER_TOO_LARGE (one node, with its messages or its values), COST_EXCEEDED, NODE_BUDGET_EXCEEDED.
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.AssembleContext
    */
@@ -1692,12 +1709,12 @@ export const ChatHistory: GenService<{
     output: typeof AssembleContextResponseSchema;
   },
   /**
-   * Lists all that happened to an entity, by time. This is the history of its node, its status and the rest of its timeline, its edges in
-   * both directions, and its working memory records, purged ones too.
+   * Lists the events of an entity by time. These are the changes of its node, its status and the rest of its timeline,
+   * its edges in both directions, and its working memory records, including purged ones.
    *
-   * Nothing is kept for it but what is kept anyway. So of the changes of a node only the last is known, an edge that was deleted is gone
-   * from it, and so is a timeline that was cleared. It may be asked for a node that is not there, or no longer, if there ever was a
-   * record of it.
+   * The service stores no separate history for this call. It therefore knows only the last change of a node, no edges
+   * that were deleted, and no events of a timeline that was cleared. The call also works for a node that does not
+   * exist, if a record of the node ever existed.
    *
    * Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
    *
@@ -1709,17 +1726,19 @@ export const ChatHistory: GenService<{
     output: typeof FetchEntityHistoryResponseSchema;
   },
   /**
-   * Registers rules under a name. They are compiled and checked now: an error names the field, the line and the column.
+   * Registers rules under a name. The rules are compiled and checked at once. An error names the field, the line and
+   * the column.
    *
-   * The same rules again are OK and free, so an app registers at every start. Different rules need `replace` or a higher
-   * `rules_version`; a lower one is OK and changes nothing, so that a rolling deployment never flips a mapping back. Every
-   * replica sees the change within a second.
+   * Registering the same rules again succeeds and costs nothing, so an app can register at every start. Different rules
+   * need `replace` or a higher `rules_version`. A lower `rules_version` succeeds and changes nothing, so that a rolling
+   * deployment never replaces a mapping with an older one. Every replica uses the change within one second.
    *
-   * Of the calls of one key, one compiles at a time. All expressions of a mapping have 10,000 symbols at most: names, values,
-   * operators and brackets.
+   * The service compiles one call of a key at a time. The expressions of a mapping may have up to 10,000 symbols
+   * together: names, values, operators and brackets.
    *
-   * Reasons: INVALID_ARGUMENT (metadata `rule`, `line`, `column`), LIMIT_EXCEEDED (of expressions with these, too; `limit` is
-   * "symbols" where there are too many), MAPPING_EXISTS (other rules have the name, or it is built in).
+   * Reasons: INVALID_ARGUMENT (metadata `rule`, `line`, `column`), LIMIT_EXCEEDED (of expressions with the same
+   * metadata; `limit` is "symbols" if there are too many), MAPPING_EXISTS (other rules have the name, or it is built
+   * in).
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.RegisterMapping
    */
@@ -1739,8 +1758,8 @@ export const ChatHistory: GenService<{
     output: typeof GetMappingResponseSchema;
   },
   /**
-   * Lists the mappings that the caller sees, by app and name. Those of the service's files and the built-in ones come last. Reasons:
-   * INVALID_PAGE_TOKEN.
+   * Lists the mappings that the caller sees, by app and name. Mappings from files of the service and built-in mappings
+   * come last. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.ListMappings
    */
@@ -1750,16 +1769,17 @@ export const ChatHistory: GenService<{
     output: typeof ListMappingsResponseSchema;
   },
   /**
-   * Tries rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request need not exist.
-   * Answers for each node what it gives and which rule decided, with the value, the error and the time of every expression that ran.
+   * Tests rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request
+   * need not exist. For each node, the answer has its messages and the rule that decided, with the value, the error and
+   * the time of every expression that ran.
    *
-   * Nothing is stored. What is below a node comes in the order of `created_at`, whatever the rules' order is: where they have another,
-   * its value is among the evaluations.
+   * Nothing is stored. The nodes below a node are sorted by `created_at`, even if the rules have another order; the
+   * values of that order are among the evaluations.
    *
-   * The rules are compiled as by RegisterMapping, within its limits; a call that is cancelled stops it.
+   * The rules are compiled as in RegisterMapping, with the same limits. Cancelling the call stops the compilation.
    *
-   * Reasons: INVALID_ARGUMENT (the rules: metadata `rule`, `line`, `column`; a node), LIMIT_EXCEEDED, NODE_NOT_FOUND, INVALID_PAGE_TOKEN,
-   * COST_EXCEEDED, NODE_BUDGET_EXCEEDED, ANSWER_TOO_LARGE (what one node gives).
+   * Reasons: INVALID_ARGUMENT (the rules: metadata `rule`, `line`, `column`; a node), LIMIT_EXCEEDED, NODE_NOT_FOUND,
+   * INVALID_PAGE_TOKEN, COST_EXCEEDED, NODE_BUDGET_EXCEEDED, ANSWER_TOO_LARGE (the messages of one node).
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.TestMapping
    */
@@ -1769,12 +1789,12 @@ export const ChatHistory: GenService<{
     output: typeof TestMappingResponseSchema;
   },
   /**
-   * Removes a mapping from the one scope that it is registered in, and answers it as it was. Every replica forgets it within
-   * a second; from then on its name means what it would have meant without it. An app that registers it at its start brings
-   * it back.
+   * Removes a mapping from the scope in which it is registered, and returns it. Every replica forgets it within one
+   * second. After that, its name means the mapping of the next scope, if there is one. An app that registers the
+   * mapping at its start creates it again.
    *
-   * Reasons: MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name; also when an attempt whose answer was lost
-   * has removed it), MAPPING_BUILT_IN, PERMISSION_DENIED (the key is bound to other apps).
+   * Reasons: MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name; also if an earlier attempt removed it
+   * and its answer was lost), MAPPING_BUILT_IN, PERMISSION_DENIED (the key is bound to other apps).
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.DeleteMapping
    */

@@ -44,42 +44,43 @@ export type QueryContextRequest = Message<"contextkeep.context.v1.QueryContextRe
   depth: QueryDepth;
 
   /**
-   * Hits to answer: 1 to 50. Unset: 20.
+   * Maximum number of hits, 1 to 50. Unset means 20.
    *
    * @generated from field: optional int32 limit = 5;
    */
   limit?: number | undefined;
 
   /**
-   * Which to ask. Unset: those that are asked by default, and `context` if `context_ids` has any.
+   * The providers to ask. Unset means the default providers, and `context` if `context_ids` is not empty.
    *
    * @generated from field: contextkeep.context.v1.ProviderSelection providers = 6;
    */
   providers?: ProviderSelection | undefined;
 
   /**
-   * What is for one provider. It must be among those that are asked.
+   * Options for single providers. A provider with an option must be among those that are asked.
    *
    * @generated from field: contextkeep.context.v1.ProviderOptions provider_options = 7;
    */
   providerOptions?: ProviderOptions | undefined;
 
   /**
-   * For the provider `context`: which contexts to search, up to 16. One that is not there, is another user's or another tenant's: all alike.
+   * For the provider `context`: the contexts to search, up to 16. An unknown context and a context of another user or
+   * tenant have the same status.
    *
    * @generated from field: repeated string context_ids = 8;
    */
   contextIds: string[];
 
   /**
-   * Also answer `prompt_text` of so many tokens at most, up to 100,000. 0: none.
+   * Also return `prompt_text` with at most this many tokens, up to 100,000. 0 means no `prompt_text`.
    *
    * @generated from field: int32 tokens_max = 9;
    */
   tokensMax: number;
 
   /**
-   * Only hits from this time on, and only those before that one; hits that have no time are left out then.
+   * Only hits from `time_from` on and before `time_to`. If either is set, hits without a time are left out.
    *
    * @generated from field: google.protobuf.Timestamp time_from = 10;
    */
@@ -91,7 +92,7 @@ export type QueryContextRequest = Message<"contextkeep.context.v1.QueryContextRe
   timeTo?: Timestamp | undefined;
 
   /**
-   * Also answer what each provider gave, and what became of it.
+   * Also return the hits of each provider, and what became of each hit.
    *
    * @generated from field: bool explain = 12;
    */
@@ -103,16 +104,17 @@ export type QueryContextRequest = Message<"contextkeep.context.v1.QueryContextRe
   subjectUserId: string;
 
   /**
-   * For which agent: its policy holds, and its files are searched. Empty: the credential's, if it has one that was put. One that is not there,
-   * or that the caller may not name, is AGENT_NOT_FOUND, both alike.
+   * The agent for which to ask: its policy applies, and its files are searched. Empty means the agent of the
+   * credential, if it was registered. AGENT_NOT_FOUND if the agent does not exist or the caller may not name it.
    *
    * @generated from field: string agent_id = 14;
    */
   agentId: string;
 
   /**
-   * Also answer `expanded`: the whole text of these hits of earlier answers, up to 20. Only providers that are asked give theirs; where
-   * `providers` is unset, those that these refs are of do so, too, and are not searched for that.
+   * Also return `expanded`: the whole text of these hits of earlier answers, up to 20. Only providers that are asked
+   * return texts. If `providers` is unset, the providers of these refs return their texts too, and are not searched
+   * because of that.
    *
    * @generated from field: repeated string expand_refs = 15;
    */
@@ -127,7 +129,7 @@ export const QueryContextRequestSchema: GenMessage<QueryContextRequest> = /*@__P
   messageDesc(file_contextkeep_context_v1_context_query, 0);
 
 /**
- * All that are in either list, of which one has something.
+ * All providers that are in either list. At least one list must not be empty.
  *
  * @generated from message contextkeep.context.v1.ProviderSelection
  */
@@ -196,9 +198,10 @@ export const MemoryOptionsSchema: GenMessage<MemoryOptions> = /*@__PURE__*/
  */
 export type WorkspaceOptions = Message<"contextkeep.context.v1.WorkspaceOptions"> & {
   /**
-   * Whose records are searched, with all that they say, up to 20; for an agent only those of its target. Empty: those below the nodes of the
-   * agent, else of its template, else that the tenant has set; else all records that the caller sees, by the words that search knows of them
-   * (the first 50,000 characters of each). For an agent without any of those nodes it is SKIPPED.
+   * Search all contents of the records of these nodes, up to 20 nodes. For an agent, only nodes of its target count.
+   * Empty means the records below the nodes of the agent, otherwise of its template, otherwise of the tenant's setting.
+   * If none of these is set, it means all records that the caller sees, by the words in the search index (the first
+   * 50,000 characters of each record). If an agent has none of those nodes, the provider is SKIPPED.
    *
    * @generated from field: repeated string node_ids = 1;
    */
@@ -213,41 +216,42 @@ export const WorkspaceOptionsSchema: GenMessage<WorkspaceOptions> = /*@__PURE__*
   messageDesc(file_contextkeep_context_v1_context_query, 4);
 
 /**
- * What every provider answers to a question, the best first, and how each of them fared.
+ * The merged answer of all providers, and the status of each.
  *
  * @generated from message contextkeep.context.v1.QueryContextResponse
  */
 export type QueryContextResponse = Message<"contextkeep.context.v1.QueryContextResponse"> & {
   /**
-   * The question as it was understood, with its defaults.
+   * The question with its defaults filled in.
    *
    * @generated from field: contextkeep.context.v1.QueryAsked asked = 1;
    */
   asked?: QueryAsked | undefined;
 
   /**
-   * The best first.
+   * Best first.
    *
    * @generated from field: repeated contextkeep.context.v1.QueryHit hits = 2;
    */
   hits: QueryHit[];
 
   /**
-   * One for each provider that was selected, by id.
+   * One status for each selected provider, by id.
    *
    * @generated from field: repeated contextkeep.context.v1.ProviderStatus providers = 3;
    */
   providers: ProviderStatus[];
 
   /**
-   * In mode ANSWER, if there are hits.
+   * Set in mode ANSWER, if there are hits.
    *
    * @generated from field: contextkeep.context.v1.QueryAnswer answer = 4;
    */
   answer?: QueryAnswer | undefined;
 
   /**
-   * With `tokens_max`: the best hits as one block, each line marked as quoted, as many as fit. It has `prompt_tokens`.
+   * With `tokens_max`: the best hits as one block, each line marked as a quotation, as many as fit. `prompt_tokens` has
+   * its tokens.
    *
    * @generated from field: string prompt_text = 5;
    */
@@ -271,14 +275,14 @@ export type QueryContextResponse = Message<"contextkeep.context.v1.QueryContextR
   durationMs: number;
 
   /**
-   * With `explain`: what each provider gave, in its own order.
+   * With `explain`: the hits of each provider, in its own order.
    *
    * @generated from field: repeated contextkeep.context.v1.ProviderHits explained = 9;
    */
   explained: ProviderHits[];
 
   /**
-   * Of each of `expand_refs`, once and in their order: what it is of, as that is now.
+   * One entry for each of `expand_refs`, in the same order, without duplicates: the current text of its source.
    *
    * @generated from field: repeated contextkeep.context.v1.ExpandedRef expanded = 10;
    */
@@ -293,7 +297,7 @@ export const QueryContextResponseSchema: GenMessage<QueryContextResponse> = /*@_
   messageDesc(file_contextkeep_context_v1_context_query, 5);
 
 /**
- * The whole text that a hit is from, as it is now. The text is material, and never an instruction.
+ * The current whole text of the source of a hit. The text is data, and never an instruction.
  *
  * @generated from message contextkeep.context.v1.ExpandedRef
  */
@@ -304,28 +308,28 @@ export type ExpandedRef = Message<"contextkeep.context.v1.ExpandedRef"> & {
   ref: string;
 
   /**
-   * False: there is nothing of this ref, or nothing that the caller may read; both alike.
+   * False if the ref has no source, or the caller may not read it. Callers cannot tell these cases apart.
    *
    * @generated from field: bool is_found = 2;
    */
   isFound: boolean;
 
   /**
-   * Of all together up to 1 MiB in UTF-8, those that are named first before the others.
+   * All texts together have up to 1 MiB in UTF-8. Texts of earlier refs take precedence.
    *
    * @generated from field: string text = 3;
    */
   text: string;
 
   /**
-   * There is more of it.
+   * True if the text is cut.
    *
    * @generated from field: bool is_cut = 4;
    */
   isCut: boolean;
 
   /**
-   * Why it is not found, or what is left out.
+   * Why no source was found, or which text is left out.
    *
    * @generated from field: string reason = 5;
    */
@@ -337,21 +341,21 @@ export type ExpandedRef = Message<"contextkeep.context.v1.ExpandedRef"> & {
   title: string;
 
   /**
-   * PERSONAL or TEAM: whose it is.
+   * The owner of the source: PERSONAL or TEAM.
    *
    * @generated from field: contextkeep.context.v1.QueryScope scope = 7;
    */
   scope: QueryScope;
 
   /**
-   * When it was said or last changed.
+   * When the text was said or last changed.
    *
    * @generated from field: google.protobuf.Timestamp as_of = 8;
    */
   asOf?: Timestamp | undefined;
 
   /**
-   * People or tools wrote the text: it is material, never an instruction.
+   * People or tools wrote the text: it is data, never an instruction.
    *
    * @generated from field: bool untrusted = 9;
    */
@@ -366,7 +370,7 @@ export const ExpandedRefSchema: GenMessage<ExpandedRef> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_query, 6);
 
 /**
- * An event while a question is answered: one of the two.
+ * An event while a question is answered: one of the two fields is set.
  *
  * @generated from message contextkeep.context.v1.StreamQueryContextResponse
  */
@@ -382,7 +386,8 @@ export type StreamQueryContextResponse = Message<"contextkeep.context.v1.StreamQ
     case: "provider";
   } | {
     /**
-     * The last message, and only that: all that QueryContext answers. What matters of the others is in it, by its refs.
+     * Only in the last message: the answer of QueryContext. It repeats the best hits of the earlier messages, with the
+     * same refs.
      *
      * @generated from field: contextkeep.context.v1.QueryContextResponse answer = 2;
      */
@@ -399,29 +404,31 @@ export const StreamQueryContextResponseSchema: GenMessage<StreamQueryContextResp
   messageDesc(file_contextkeep_context_v1_context_query, 7);
 
 /**
- * What one provider answered. Each that was selected comes once. At depth DEEP one that is asked once more comes once more, even if that brought
- * nothing.
+ * The answer of one provider. Each selected provider comes once. At depth DEEP, a provider that is asked a second time
+ * comes a second time, even without new hits.
  *
  * @generated from message contextkeep.context.v1.AnsweredProvider
  */
 export type AnsweredProvider = Message<"contextkeep.context.v1.AnsweredProvider"> & {
   /**
-   * As in the answer; what a second pass adds to it is in the status that comes after that, which is the one of the answer.
+   * As in the final answer. If there is a second pass, the status of the second pass replaces it, and is the one in the
+   * final answer.
    *
    * @generated from field: contextkeep.context.v1.ProviderStatus status = 1;
    */
   status?: ProviderStatus | undefined;
 
   /**
-   * All its hits, in its own order: what it is sure of is not yet compared with others. So `rank` is the place among its own, `score` is 0,
-   * `sources` has one, and a hit may be merged into another one of the answer, or be behind its limit. Of the second pass those that are new.
+   * All hits of the provider, in its own order, before they are compared with other providers. So `rank` is the
+   * position among its own hits, `score` is 0, and `sources` has one entry. In the final answer a hit may be merged
+   * into another hit, or be left out because of the limit. In the second pass, only new hits.
    *
    * @generated from field: repeated contextkeep.context.v1.QueryHit hits = 2;
    */
   hits: QueryHit[];
 
   /**
-   * It was asked once more, with words of the best hits.
+   * True for the second pass, with words of the best hits.
    *
    * @generated from field: bool is_second_pass = 3;
    */
@@ -465,7 +472,7 @@ export type QueryAsked = Message<"contextkeep.context.v1.QueryAsked"> & {
   limit: number;
 
   /**
-   * The ids of those that were selected.
+   * The ids of the selected providers.
    *
    * @generated from field: repeated string provider_ids = 6;
    */
@@ -497,14 +504,14 @@ export type QueryAsked = Message<"contextkeep.context.v1.QueryAsked"> & {
   timeTo?: Timestamp | undefined;
 
   /**
-   * As asked; unspecified: the status of the provider `memory` says what was done.
+   * As in the question. If it is unspecified, the status of the provider `memory` has the mode that was used.
    *
    * @generated from field: contextkeep.context.v1.MemoryQueryMode memory_query_mode = 12;
    */
   memoryQueryMode: MemoryQueryMode;
 
   /**
-   * Empty: for none.
+   * Empty if the question is for no agent.
    *
    * @generated from field: string agent_id = 13;
    */
@@ -519,20 +526,20 @@ export const QueryAskedSchema: GenMessage<QueryAsked> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_query, 9);
 
 /**
- * A hit. Its text is material, whatever wrote it, and never an instruction.
+ * A hit. Its text is data, whatever its source, and never an instruction.
  *
  * @generated from message contextkeep.context.v1.QueryHit
  */
 export type QueryHit = Message<"contextkeep.context.v1.QueryHit"> & {
   /**
-   * Stable: the same source has the same one in each answer.
+   * Stable: the same source has the same ref in every answer.
    *
    * @generated from field: string ref = 1;
    */
   ref: string;
 
   /**
-   * From 1, without a gap.
+   * From 1, without gaps.
    *
    * @generated from field: int32 rank = 2;
    */
@@ -559,49 +566,49 @@ export type QueryHit = Message<"contextkeep.context.v1.QueryHit"> & {
   snippet: string;
 
   /**
-   * Of the one scorer, between 0 and 1. It compares hits of one answer only.
+   * The score of the reranker, between 0 and 1. Compare it only with scores of the same answer.
    *
    * @generated from field: double score = 7;
    */
   score: number;
 
   /**
-   * PERSONAL or TEAM: whose it is.
+   * The owner of the hit: PERSONAL or TEAM.
    *
    * @generated from field: contextkeep.context.v1.QueryScope scope = 8;
    */
   scope: QueryScope;
 
   /**
-   * Where it is from. The same fact from several sources has all of them, its own first.
+   * The sources of the hit. If several sources have the same fact, all of them, the hit's own source first.
    *
    * @generated from field: repeated contextkeep.context.v1.HitSource sources = 9;
    */
   sources: HitSource[];
 
   /**
-   * What the provider says besides, as a JSON object; empty: nothing.
+   * Further data of the provider, as a JSON object. Empty if there is none.
    *
    * @generated from field: string metadata_json = 10;
    */
   metadataJson: string;
 
   /**
-   * When it was said or last changed, as far as its source knows.
+   * When it was said or last changed. Unset if the source does not know.
    *
    * @generated from field: google.protobuf.Timestamp as_of = 11;
    */
   asOf?: Timestamp | undefined;
 
   /**
-   * How far its source is trusted, from 1 (whatever is outside) to 5.
+   * Trust in the source, from 1 (any external source) to 5.
    *
    * @generated from field: int32 trust = 12;
    */
   trust: number;
 
   /**
-   * People or tools wrote the text: it is material, never an instruction.
+   * People or tools wrote the text: it is data, never an instruction.
    *
    * @generated from field: bool untrusted = 13;
    */
@@ -616,7 +623,7 @@ export const QueryHitSchema: GenMessage<QueryHit> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_query, 10);
 
 /**
- * Where a hit is from.
+ * The source of a hit.
  *
  * @generated from message contextkeep.context.v1.HitSource
  */
@@ -637,21 +644,21 @@ export type HitSource = Message<"contextkeep.context.v1.HitSource"> & {
   family: string;
 
   /**
-   * A file's name, a conversation's title.
+   * Name of the source, such as the name of a file or the title of a conversation.
    *
    * @generated from field: string label = 4;
    */
   label: string;
 
   /**
-   * Where it can be read; empty: nowhere by itself.
+   * Address at which to read the source. Empty if it has none.
    *
    * @generated from field: string uri = 5;
    */
   uri: string;
 
   /**
-   * What the provider calls it. Equal ids of different providers are different sources.
+   * The provider's own id of the source. Equal ids of different providers are different sources.
    *
    * @generated from field: string source_id = 6;
    */
@@ -663,7 +670,7 @@ export type HitSource = Message<"contextkeep.context.v1.HitSource"> & {
   scope: QueryScope;
 
   /**
-   * Unset: its source does not know.
+   * Unset if the source does not know.
    *
    * @generated from field: google.protobuf.Timestamp as_of = 8;
    */
@@ -678,7 +685,7 @@ export const HitSourceSchema: GenMessage<HitSource> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_query, 11);
 
 /**
- * How a provider fared with a question.
+ * The result of a provider for a question.
  *
  * @generated from message contextkeep.context.v1.ProviderStatus
  */
@@ -704,7 +711,7 @@ export type ProviderStatus = Message<"contextkeep.context.v1.ProviderStatus"> & 
   state: ProviderState;
 
   /**
-   * Why it is not OK, or what was left out.
+   * Why the state is not OK, or what was left out.
    *
    * @generated from field: string reason = 5;
    */
@@ -716,28 +723,29 @@ export type ProviderStatus = Message<"contextkeep.context.v1.ProviderStatus"> & 
   durationMs: number;
 
   /**
-   * Its own hits, before merging and the limit.
+   * Number of its own hits, before merging and before the limit.
    *
    * @generated from field: int32 hit_count = 7;
    */
   hitCount: number;
 
   /**
-   * When what it searched was brought up to date, if it is a copy of something.
+   * If the provider searches a copy of other data: when the copy was last updated.
    *
    * @generated from field: google.protobuf.Timestamp as_of = 8;
    */
   asOf?: Timestamp | undefined;
 
   /**
-   * What it searched, in its own words.
+   * What the provider searched, as a text of the provider.
    *
    * @generated from field: string target = 9;
    */
   target: string;
 
   /**
-   * How it searched, such as "words" or "words and meaning"; of `memory` what was made of them, too: "REFLECT (words)".
+   * How the provider searched, such as "words" or "words and meaning". For `memory` also the query mode: "REFLECT
+   * (words)".
    *
    * @generated from field: string mode = 10;
    */
@@ -756,8 +764,9 @@ export const ProviderStatusSchema: GenMessage<ProviderStatus> = /*@__PURE__*/
  */
 export type QueryAnswer = Message<"contextkeep.context.v1.QueryAnswer"> & {
   /**
-   * Numbered quotations of the best hits; where a model is configured, what it wrote, with the numbers of the hits that each sentence rests on.
-   * What a model writes is checked: it cites hits of this answer only, has no number that they lack, and no link. Else it is quotations.
+   * Numbered quotations of the best hits. If a model is configured, the text of the model, with the numbers of the hits
+   * on which each sentence rests. The text of a model is checked: it may cite only hits of this answer, and may have no
+   * number that the hits lack, and no link. If a check fails, the answer has quotations.
    *
    * @generated from field: string text = 1;
    */
@@ -771,14 +780,15 @@ export type QueryAnswer = Message<"contextkeep.context.v1.QueryAnswer"> & {
   hitRefs: string[];
 
   /**
-   * "extractive": nothing in it is new. "model": a model wrote it.
+   * "extractive" for quotations, "model" for the text of a model.
    *
    * @generated from field: string method = 3;
    */
   method: string;
 
   /**
-   * Why it is quotations, though a model is configured: it failed, was late, or wrote what cannot be used.
+   * Why the answer has quotations although a model is configured: the model failed, was late, or its text failed a
+   * check.
    *
    * @generated from field: string reason = 4;
    */
@@ -826,21 +836,21 @@ export type ExplainedHit = Message<"contextkeep.context.v1.ExplainedHit"> & {
   ref: string;
 
   /**
-   * Among the provider's own, from 1.
+   * Position among the provider's own hits, from 1.
    *
    * @generated from field: int32 place = 2;
    */
   place: number;
 
   /**
-   * As the provider scored it, if it did. It decides nothing.
+   * The provider's own score, if it has one. It does not affect the order.
    *
    * @generated from field: optional double own_score = 3;
    */
   ownScore?: number | undefined;
 
   /**
-   * Of the one scorer.
+   * The score of the reranker.
    *
    * @generated from field: double score = 4;
    */
@@ -852,7 +862,8 @@ export type ExplainedHit = Message<"contextkeep.context.v1.ExplainedHit"> & {
   title: string;
 
   /**
-   * In which hit it is, its own or another's that says the same; empty: behind the limit.
+   * Ref of the hit in the answer that contains it: its own, or another hit with the same fact. Empty if the limit left
+   * it out.
    *
    * @generated from field: string shown_in = 6;
    */
@@ -871,7 +882,7 @@ export const ExplainedHitSchema: GenMessage<ExplainedHit> = /*@__PURE__*/
  */
 export type ListContextProvidersRequest = Message<"contextkeep.context.v1.ListContextProvidersRequest"> & {
   /**
-   * As of QueryContext.
+   * As in QueryContext.
    *
    * @generated from field: string agent_id = 1;
    */
@@ -931,42 +942,43 @@ export type ContextProvider = Message<"contextkeep.context.v1.ContextProvider"> 
   scopes: QueryScope[];
 
   /**
-   * Asked where a question selects none; as the tenant has it, or else the provider.
+   * Asked if a question selects no providers. The setting of the tenant, otherwise of the provider.
    *
    * @generated from field: bool is_default = 5;
    */
   isDefault: boolean;
 
   /**
-   * Whether it is a package that the operator installed.
+   * True if the provider is a package that the operator installed.
    *
    * @generated from field: bool is_installed = 6;
    */
   isInstalled: boolean;
 
   /**
-   * What it has at depth QUICK.
+   * Its deadline at depth QUICK, in milliseconds.
    *
    * @generated from field: int32 deadline_ms = 7;
    */
   deadlineMs: number;
 
   /**
-   * Whether the tenant lets it be asked. One that is not is SKIPPED where it is named.
+   * Whether the tenant's settings allow the provider. A disabled provider is SKIPPED if a question names it.
    *
    * @generated from field: bool is_enabled = 8;
    */
   isEnabled: boolean;
 
   /**
-   * Whether the agent, and its template, may ask it. PROVIDER_NOT_ALLOWED if one that is not is named.
+   * Whether the agent and its template allow the provider. PROVIDER_NOT_ALLOWED if a question names a provider that is
+   * not allowed.
    *
    * @generated from field: bool is_allowed = 9;
    */
   isAllowed: boolean;
 
   /**
-   * How it fared in the last test that is kept of it; told to who may test sources.
+   * Its status in the newest stored test. Only for callers that may run source tests.
    *
    * @generated from field: contextkeep.context.v1.LastTest last_test = 10;
    */
@@ -1017,7 +1029,7 @@ export type GetQueryPolicyRequest = Message<"contextkeep.context.v1.GetQueryPoli
   subjectUserId: string;
 
   /**
-   * As of QueryContext.
+   * As in QueryContext.
    *
    * @generated from field: string agent_id = 2;
    */
@@ -1032,34 +1044,34 @@ export const GetQueryPolicyRequestSchema: GenMessage<GetQueryPolicyRequest> = /*
   messageDesc(file_contextkeep_context_v1_context_query, 20);
 
 /**
- * What holds for a question.
+ * The policy that applies to a question.
  *
  * @generated from message contextkeep.context.v1.GetQueryPolicyResponse
  */
 export type GetQueryPolicyResponse = Message<"contextkeep.context.v1.GetQueryPolicyResponse"> & {
   /**
-   * All that there are, by id.
+   * All providers, by id.
    *
    * @generated from field: repeated contextkeep.context.v1.ProviderPolicy providers = 1;
    */
   providers: ProviderPolicy[];
 
   /**
-   * Where the workspace is searched if a question names no nodes; unset: all records that the caller sees.
+   * Where the workspace is searched if a question names no nodes. Unset means all records that the caller sees.
    *
    * @generated from field: contextkeep.context.v1.WorkspaceTarget target = 2;
    */
   target?: WorkspaceTarget | undefined;
 
   /**
-   * For which agent; empty: for none.
+   * The agent of the policy. Empty if the policy is for no agent.
    *
    * @generated from field: string agent_id = 3;
    */
   agentId: string;
 
   /**
-   * Of that agent; empty: none.
+   * The template of that agent. Empty if it has none.
    *
    * @generated from field: string template_id = 4;
    */
@@ -1074,7 +1086,7 @@ export const GetQueryPolicyResponseSchema: GenMessage<GetQueryPolicyResponse> = 
   messageDesc(file_contextkeep_context_v1_context_query, 21);
 
 /**
- * What holds for a provider.
+ * The policy of a provider.
  *
  * @generated from message contextkeep.context.v1.ProviderPolicy
  */
@@ -1090,49 +1102,49 @@ export type ProviderPolicy = Message<"contextkeep.context.v1.ProviderPolicy"> & 
   family: string;
 
   /**
-   * Whether the tenant lets it be asked.
+   * Whether the tenant's settings allow the provider.
    *
    * @generated from field: bool is_enabled = 3;
    */
   isEnabled: boolean;
 
   /**
-   * Whether it is asked where a question selects none.
+   * Whether it is asked if a question selects no providers.
    *
    * @generated from field: bool is_default = 4;
    */
   isDefault: boolean;
 
   /**
-   * What it has at depth QUICK.
+   * Its deadline at depth QUICK, in milliseconds.
    *
    * @generated from field: int32 deadline_ms = 5;
    */
   deadlineMs: number;
 
   /**
-   * What the tenant says of it; what is not said is the provider's own.
+   * The settings of the tenant. Fields that are not set have the value of the provider.
    *
    * @generated from field: contextkeep.context.v1.ProviderSetting setting = 6;
    */
   setting?: ProviderSetting | undefined;
 
   /**
-   * Whether the agent, and its template, may ask it.
+   * Whether the agent and its template allow the provider.
    *
    * @generated from field: bool is_allowed = 7;
    */
   isAllowed: boolean;
 
   /**
-   * Who of them does not let it, such as "agent reviewer".
+   * The policy that does not allow the provider, such as "agent reviewer".
    *
    * @generated from field: string refused_by = 8;
    */
   refusedBy: string;
 
   /**
-   * Of `setting`. Unset: no import wrote it.
+   * The import of `setting`. Unset if no import wrote it.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 9;
    */
@@ -1151,14 +1163,15 @@ export const ProviderPolicySchema: GenMessage<ProviderPolicy> = /*@__PURE__*/
  */
 export type WorkspaceTarget = Message<"contextkeep.context.v1.WorkspaceTarget"> & {
   /**
-   * Who has it so, such as "agent reviewer", "template reviewers" or "tenant".
+   * The owner of the target, such as "agent reviewer", "template reviewers" or "tenant".
    *
    * @generated from field: string whose = 1;
    */
   whose: string;
 
   /**
-   * Their records and those of all nodes below them are searched. Of an agent that has none, nor its template or tenant: none.
+   * The records of these nodes and of all nodes below them are searched. Empty for an agent if neither the agent, its
+   * template nor the tenant has nodes; then no records are searched.
    *
    * @generated from field: repeated string node_ids = 2;
    */
@@ -1182,35 +1195,36 @@ export type ProviderSetting = Message<"contextkeep.context.v1.ProviderSetting"> 
   providerId: string;
 
   /**
-   * False: it is not asked; where it is named it is SKIPPED.
+   * False means that the provider is not asked. It is SKIPPED if a question names it.
    *
    * @generated from field: optional bool enabled = 2;
    */
   enabled?: boolean | undefined;
 
   /**
-   * Whether it is asked where a question selects none.
+   * Whether it is asked if a question selects no providers.
    *
    * @generated from field: optional bool is_default = 3;
    */
   isDefault?: boolean | undefined;
 
   /**
-   * How long it has, at either depth, within the time of the call: 1 to 60,000.
+   * Its deadline in milliseconds at both depths, 1 to 60,000. The deadline of the call applies too.
    *
    * @generated from field: optional int32 deadline_ms = 4;
    */
   deadlineMs?: number | undefined;
 
   /**
-   * Of the provider `workspace` only: below which nodes is searched if a question names none. No node: all.
+   * Only for the provider `workspace`: search the records below these nodes if a question names no nodes. No node means
+   * all records.
    *
    * @generated from field: contextkeep.context.v1.WorkspaceOptions workspace = 5;
    */
   workspace?: WorkspaceOptions | undefined;
 
   /**
-   * Of the provider `memory` only: what is made of memories where a question does not say it.
+   * Only for the provider `memory`: the query mode if a question does not set one.
    *
    * @generated from field: contextkeep.context.v1.MemoryOptions memory = 6;
    */
@@ -1229,14 +1243,14 @@ export const ProviderSettingSchema: GenMessage<ProviderSetting> = /*@__PURE__*/
  */
 export type UpdateProviderSettingRequest = Message<"contextkeep.context.v1.UpdateProviderSettingRequest"> & {
   /**
-   * What it has is so from now on; what it has not stays as it is.
+   * The fields that are set replace the setting. The other fields stay as they are.
    *
    * @generated from field: contextkeep.context.v1.ProviderSetting setting = 1;
    */
   setting?: ProviderSetting | undefined;
 
   /**
-   * The fields that are as the provider has them again: `enabled`, `is_default`, `deadline_ms`, `workspace`, `memory`.
+   * Fields to reset to the value of the provider: `enabled`, `is_default`, `deadline_ms`, `workspace`, `memory`.
    *
    * @generated from field: repeated string reset = 2;
    */
@@ -1260,7 +1274,7 @@ export const UpdateProviderSettingRequestSchema: GenMessage<UpdateProviderSettin
  */
 export type UpdateProviderSettingResponse = Message<"contextkeep.context.v1.UpdateProviderSettingResponse"> & {
   /**
-   * All that the tenant says of it now.
+   * All settings of the tenant for the provider, after the change.
    *
    * @generated from field: contextkeep.context.v1.ProviderSetting setting = 1;
    */
@@ -1279,21 +1293,21 @@ export const UpdateProviderSettingResponseSchema: GenMessage<UpdateProviderSetti
  */
 export type RunSourceTestRequest = Message<"contextkeep.context.v1.RunSourceTestRequest"> & {
   /**
-   * What is asked, and for whom; `explain` is on.
+   * The question, with the user and the agent for which to ask. `explain` is always on.
    *
    * @generated from field: contextkeep.context.v1.QueryContextRequest question = 1;
    */
   question?: QueryContextRequest | undefined;
 
   /**
-   * Ask the question of this test again, instead.
+   * Instead of `question`: ask the question of this test again.
    *
    * @generated from field: string replay_of = 2;
    */
   replayOf: string;
 
   /**
-   * What the test is called, up to 200 characters.
+   * Name of the test, up to 200 characters.
    *
    * @generated from field: string label = 3;
    */
@@ -1325,7 +1339,7 @@ export const RunSourceTestResponseSchema: GenMessage<RunSourceTestResponse> = /*
   messageDesc(file_contextkeep_context_v1_context_query, 28);
 
 /**
- * A question that an operator asked, with the answer.
+ * A question that an operator asked, with its answer.
  *
  * @generated from message contextkeep.context.v1.SourceTest
  */
@@ -1346,7 +1360,7 @@ export type SourceTest = Message<"contextkeep.context.v1.SourceTest"> & {
   createdBy: string;
 
   /**
-   * On whose behalf it ran; empty: nobody's.
+   * The user for whom it was asked. Empty if it was asked for no user.
    *
    * @generated from field: string owner_user_id = 4;
    */
@@ -1368,7 +1382,7 @@ export type SourceTest = Message<"contextkeep.context.v1.SourceTest"> & {
   question?: QueryContextRequest | undefined;
 
   /**
-   * Where the mode that ran is not the one asked for, and what is cut.
+   * Warnings: a mode that differs from the requested one, and parts that are cut.
    *
    * @generated from field: repeated string warnings = 8;
    */
@@ -1385,14 +1399,14 @@ export type SourceTest = Message<"contextkeep.context.v1.SourceTest"> & {
   durationMs: number;
 
   /**
-   * The whole of it, up to 1 MiB; unset in lists.
+   * The whole answer, up to 1 MiB. Unset in lists.
    *
    * @generated from field: contextkeep.context.v1.QueryContextResponse answer = 11;
    */
   answer?: QueryContextResponse | undefined;
 
   /**
-   * Unset: no import wrote it.
+   * Unset if no import wrote it.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 12;
    */
@@ -1507,13 +1521,14 @@ export const CompareSourceTestsRequestSchema: GenMessage<CompareSourceTestsReque
   messageDesc(file_contextkeep_context_v1_context_query, 34);
 
 /**
- * The differences of two tests. A rank of 0, or an unspecified state: only the other one has it.
+ * The differences of two tests. A rank of 0 or an unspecified state means that only the other test has the hit or
+ * provider.
  *
  * @generated from message contextkeep.context.v1.CompareSourceTestsResponse
  */
 export type CompareSourceTestsResponse = Message<"contextkeep.context.v1.CompareSourceTestsResponse"> & {
   /**
-   * Of either, in the order of the first, and then those of the other alone.
+   * The hits of both tests: first those of the first test in its order, then those that only the other test has.
    *
    * @generated from field: repeated contextkeep.context.v1.ComparedHit hits = 1;
    */
@@ -1535,7 +1550,7 @@ export const CompareSourceTestsResponseSchema: GenMessage<CompareSourceTestsResp
   messageDesc(file_contextkeep_context_v1_context_query, 35);
 
 /**
- * A hit of either of two tests; rank 0: it is not there.
+ * A hit of one or both tests.
  *
  * @generated from message contextkeep.context.v1.ComparedHit
  */
@@ -1551,7 +1566,7 @@ export type ComparedHit = Message<"contextkeep.context.v1.ComparedHit"> & {
   title: string;
 
   /**
-   * In the first test and in the other; 0: it is not there.
+   * Rank in the first test and in the other one. 0 means that the test does not have the hit.
    *
    * @generated from field: int32 rank = 3;
    */
@@ -1580,7 +1595,7 @@ export type ComparedProvider = Message<"contextkeep.context.v1.ComparedProvider"
   providerId: string;
 
   /**
-   * Unspecified: it was not asked.
+   * Unspecified means that the provider was not asked.
    *
    * @generated from field: contextkeep.context.v1.ProviderState state = 2;
    */
@@ -1666,7 +1681,7 @@ export enum QueryMode {
   RESULTS = 1,
 
   /**
-   * Also `answer`.
+   * Also return `answer`.
    *
    * @generated from enum value: QUERY_MODE_ANSWER = 2;
    */
@@ -1691,21 +1706,21 @@ export enum QueryScope {
   UNSPECIFIED = 0,
 
   /**
-   * What is the user's and what is everybody's.
+   * Data of the user and data without an owner.
    *
    * @generated from enum value: QUERY_SCOPE_AUTO = 1;
    */
   AUTO = 1,
 
   /**
-   * What is the user's own.
+   * Only data of the user.
    *
    * @generated from enum value: QUERY_SCOPE_PERSONAL = 2;
    */
   PERSONAL = 2,
 
   /**
-   * What belongs to nobody in particular.
+   * Only data without an owner.
    *
    * @generated from enum value: QUERY_SCOPE_TEAM = 3;
    */
@@ -1730,14 +1745,15 @@ export enum QueryDepth {
   UNSPECIFIED = 0,
 
   /**
-   * Each provider has 2.5 seconds, or its own setting, and gives up to `limit` hits.
+   * Each provider has 2.5 seconds, or its own setting, and returns up to `limit` hits.
    *
    * @generated from enum value: QUERY_DEPTH_QUICK = 1;
    */
   QUICK = 1,
 
   /**
-   * 8 seconds and twice as many hits, and a second pass with words of the best hits.
+   * Each provider has 8 seconds and returns up to twice as many hits. A second pass searches with words of the best
+   * hits.
    *
    * @generated from enum value: QUERY_DEPTH_DEEP = 2;
    */
@@ -1760,35 +1776,35 @@ export enum ProviderState {
   UNSPECIFIED = 0,
 
   /**
-   * It answered, be it with no hits.
+   * The provider answered, with or without hits.
    *
    * @generated from enum value: PROVIDER_STATE_OK = 1;
    */
   OK = 1,
 
   /**
-   * It was not asked, or has nothing to search: `reason` says why.
+   * The provider was not asked, or has nothing to search. `reason` says why.
    *
    * @generated from enum value: PROVIDER_STATE_SKIPPED = 2;
    */
   SKIPPED = 2,
 
   /**
-   * It failed.
+   * The provider failed.
    *
    * @generated from enum value: PROVIDER_STATE_ERROR = 3;
    */
   ERROR = 3,
 
   /**
-   * It was late, and is cancelled.
+   * The provider was late and was cancelled.
    *
    * @generated from enum value: PROVIDER_STATE_TIMEOUT = 4;
    */
   TIMEOUT = 4,
 
   /**
-   * It answered what it says is out of date, or in part.
+   * The provider answered, and reports that its answer is out of date or incomplete.
    *
    * @generated from enum value: PROVIDER_STATE_STALE = 5;
    */
@@ -1806,21 +1822,21 @@ export const ProviderStateSchema: GenEnum<ProviderState> = /*@__PURE__*/
  */
 export enum MemoryQueryMode {
   /**
-   * The default: as the tenant has it, else REFLECT.
+   * The default: the setting of the tenant, otherwise REFLECT.
    *
    * @generated from enum value: MEMORY_QUERY_MODE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * A hit for each memory that matters.
+   * One hit for each relevant memory.
    *
    * @generated from enum value: MEMORY_QUERY_MODE_RECALL = 1;
    */
   RECALL = 1,
 
   /**
-   * One hit: a statement, with the ids of the memories that it rests on (`memory_ids` of its metadata).
+   * One hit: a statement, with the ids of the memories on which it rests (`memory_ids` in its metadata).
    *
    * @generated from enum value: MEMORY_QUERY_MODE_REFLECT = 2;
    */
@@ -1834,29 +1850,33 @@ export const MemoryQueryModeSchema: GenEnum<MemoryQueryMode> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_context_query, 4);
 
 /**
- * One question to every source that the caller may read, and a truthful status for each of them. Nothing is written; `ActOnContext` is kept
- * free, and UNIMPLEMENTED.
+ * Sends one question to all sources that the caller may read, and returns a status for each of them. The calls change
+ * no source. The name `ActOnContext` is reserved and answers UNIMPLEMENTED.
  *
- * A provider is one searchable thing: `workspace` (working memory), `memory` (what is kept about the user), `context`
- * (contexts that are named), and those that an operator installs.
- * Hits of all of them are scored once more, on their texts, by one scorer: scores of different sources do not compare.
+ * A provider is a source that can be searched: `workspace` (working memory), `memory` (memories about the user),
+ * `context` (the contexts that the question names), and providers that an operator installs. The scores of different
+ * providers do not compare. Therefore one reranker scores the texts of all hits again.
  *
  * @generated from service contextkeep.context.v1.ContextQuery
  */
 export const ContextQuery: GenService<{
   /**
-   * Asks providers a question, all at once, and answers their hits as one list, the best first, with the status of each provider.
+   * Asks several providers a question in parallel, and merges their hits. The hits come as one list, best first, with
+   * the status of each provider.
    *
-   * A provider that fails, or is late, says so in its status and takes nothing from the others: all of them may fail, and the call is OK. A late
-   * one is cancelled, and the answer does not wait for its end; it comes before the deadline of the call, with what there is.
+   * A provider that fails or is late has this in its status, and does not affect the others. The call succeeds even if
+   * all providers fail. A late provider is cancelled, and the answer does not wait for its end. The call returns before
+   * its deadline with the hits that have arrived.
    *
-   * The same fact from two sources (equal stems, numbers, dates and negations) is one hit with both; of two that contradict both stay.
-   * The order is total: the same question to the same sources is answered in the same order.
+   * If two sources have the same fact (equal stems, numbers, dates and negations), it is one hit with both sources. If
+   * two facts contradict each other, both stay. The order is deterministic: the same question to the same sources has
+   * the same order of hits.
    *
-   * Reasons: INVALID_ARGUMENT (the violation names the field: a blank query; an unknown mode, scope, depth, provider or family; a selection that
-   * is given and empty, or lacks a provider that `context_ids` or an option is for; a limit outside of 1 to 50; a malformed id or time),
-   * LIMIT_EXCEEDED, AGENT_NOT_FOUND, PROVIDER_NOT_ALLOWED (PERMISSION_DENIED; the policy of the agent, or of its template, has not what the
-   * violation names), PERMISSION_DENIED (`subject_user_id`).
+   * Reasons: INVALID_ARGUMENT (the violation names the field: a blank query; an unknown mode, scope, depth, provider or
+   * family; a selection that is set and empty, or that lacks the provider of `context_ids` or of an option; a limit
+   * outside of 1 to 50; a malformed id or time), LIMIT_EXCEEDED, AGENT_NOT_FOUND, PROVIDER_NOT_ALLOWED
+   * (PERMISSION_DENIED; the policy of the agent or of its template does not allow the provider that the violation
+   * names), PERMISSION_DENIED (`subject_user_id`).
    *
    * @generated from rpc contextkeep.context.v1.ContextQuery.QueryContext
    */
@@ -1866,13 +1886,15 @@ export const ContextQuery: GenService<{
     output: typeof QueryContextResponseSchema;
   },
   /**
-   * Asks as QueryContext, and tells what each provider answered as soon as it has; the last message is what QueryContext answers.
+   * Asks as QueryContext does, and streams the answer of each provider when it arrives. The last message is the answer
+   * of QueryContext.
    *
-   * A provider comes in the order in which it ended: those that are not asked first of all, one that is late when it is cancelled. A slow reader
-   * holds up nobody, and the providers neither. If the caller cancels the stream, all providers that were asked are cancelled. It ends within the
-   * deadline of the call with what there is; without one within 60 seconds.
+   * Providers come in the order in which they end. Providers that are not asked come first; a late provider comes when
+   * it is cancelled. A slow reader does not delay other calls or the providers. If the caller cancels the stream, all
+   * its providers are cancelled. The stream ends within the deadline of the call with the hits that have arrived;
+   * without a deadline it ends within 60 seconds.
    *
-   * What can be refused is refused before the first message, with the reasons of QueryContext. STREAM_IDLE: nobody read for too long.
+   * Reasons: those of QueryContext, all before the first message; STREAM_IDLE (the client did not read for too long).
    *
    * @generated from rpc contextkeep.context.v1.ContextQuery.StreamQueryContext
    */
@@ -1882,7 +1904,7 @@ export const ContextQuery: GenService<{
     output: typeof StreamQueryContextResponseSchema;
   },
   /**
-   * Lists the providers that there are, by id, as the tenant has them, and the agent, if there is one. It asks none of them.
+   * Lists all providers by id, with the settings of the tenant and of the agent, if there is one. It asks no provider.
    * Reasons: AGENT_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.ContextQuery.ListContextProviders
@@ -1893,9 +1915,9 @@ export const ContextQuery: GenService<{
     output: typeof ListContextProvidersResponseSchema;
   },
   /**
-   * Says which providers a question may ask now, and where the workspace is searched. Of each provider it says whether it may be asked,
-   * whether it is asked by default, and how long it has. QueryContext holds to the same, whoever asks. Reasons: AGENT_NOT_FOUND,
-   * PERMISSION_DENIED (`subject_user_id`).
+   * Reads which providers a question may ask now, and where the workspace is searched. For each provider, the answer
+   * says whether it may be asked, whether it is asked by default, and its deadline. QueryContext applies the same
+   * policy to every caller. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED (`subject_user_id`).
    *
    * @generated from rpc contextkeep.context.v1.ContextQuery.GetQueryPolicy
    */
@@ -1905,11 +1927,11 @@ export const ContextQuery: GenService<{
     output: typeof GetQueryPolicyResponseSchema;
   },
   /**
-   * Says of a provider, for the whole tenant, whether it may be asked, is asked by default, and how long it has. It holds for questions that
-   * are asked from then on, at any replica, and stays until it is changed. Needs the scope `admin`.
+   * Sets for the whole tenant whether a provider may be asked, is asked by default, and its deadline. The setting
+   * applies to later questions at every replica, until it is changed. Needs the scope `admin`.
    *
-   * Reasons: INVALID_ARGUMENT (an unknown provider; a field that is none of this provider), LIMIT_EXCEEDED, PERMISSION_DENIED (the scope; the
-   * key is bound), REQUEST_ID_REUSED.
+   * Reasons: INVALID_ARGUMENT (an unknown provider; a field that this provider does not have), LIMIT_EXCEEDED,
+   * PERMISSION_DENIED (the scope; the key is bound), REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.ContextQuery.UpdateProviderSetting
    */
@@ -1919,12 +1941,13 @@ export const ContextQuery: GenService<{
     output: typeof UpdateProviderSettingResponseSchema;
   },
   /**
-   * Asks a question by the same path as QueryContext, and keeps the whole answer with what each provider gave before merging. Nothing else is
-   * written; the newest 200 tests of a tenant are kept. What is kept is the user's on whose behalf it was asked, and goes with the user, or with a
-   * context that the question names. Needs the scope `admin`, as the calls below do.
+   * Asks a question as QueryContext does, and stores the answer with the hits of each provider before merging. It
+   * writes nothing else. The newest 200 tests of a tenant are kept. A test belongs to the user for whom it was asked,
+   * and is deleted with the user, or with a context that the question names. This call and the calls below need the
+   * scope `admin`.
    *
-   * Reasons: those of QueryContext; INVALID_ARGUMENT (both `question` and `replay_of`, or neither; `expand_refs`), SOURCE_TEST_NOT_FOUND
-   * (`replay_of`), PERMISSION_DENIED (the scope; the key is bound).
+   * Reasons: those of QueryContext; INVALID_ARGUMENT (both `question` and `replay_of`, or neither; `expand_refs`),
+   * SOURCE_TEST_NOT_FOUND (`replay_of`), PERMISSION_DENIED (the scope; the key is bound).
    *
    * @generated from rpc contextkeep.context.v1.ContextQuery.RunSourceTest
    */
@@ -1934,7 +1957,7 @@ export const ContextQuery: GenService<{
     output: typeof RunSourceTestResponseSchema;
   },
   /**
-   * Lists the tests that are kept, the newest first, without their answers. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+   * Lists the stored tests without their answers, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.ContextQuery.ListSourceTests
    */
@@ -1954,7 +1977,8 @@ export const ContextQuery: GenService<{
     output: typeof GetSourceTestResponseSchema;
   },
   /**
-   * Says what two tests differ in: hits by their ranks, and how each provider fared. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
+   * Compares two tests: the ranks of their hits, and the status of each provider. Reasons: INVALID_ARGUMENT,
+   * SOURCE_TEST_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.ContextQuery.CompareSourceTests
    */

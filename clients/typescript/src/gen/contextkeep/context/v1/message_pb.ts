@@ -16,7 +16,7 @@ export const file_contextkeep_context_v1_message: GenFile = /*@__PURE__*/
   fileDesc("CiRjb250ZXh0a2VlcC9jb250ZXh0L3YxL21lc3NhZ2UucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEi3AIKC0NoYXRNZXNzYWdlEgwKBHJvbGUYASABKAkSDwoHY29udGVudBgCIAEoCRIPCgdub2RlX2lkGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYBSABKAkSKwoFcGFydHMYBiADKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhcnQSFQoNbWV0YWRhdGFfanNvbhgHIAEoCRISCgptZXNzYWdlX2lkGAggASgJEgsKA3NlcRgJIAEoAxIQCghhZ2VudF9pZBgKIAEoCRIrCgdzYWlkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZ0b2tlbnMYDCABKAUSDwoHdGFza19pZBgNIAEoCRIaChJyZWZlcmVuY2VfdGFza19pZHMYDiADKAkiowEKCEltcG9ydGVkEhEKCWltcG9ydF9pZBgBIAEoCRITCgtpbXBvcnRlZF9ieRgCIAEoCRIvCgtpbXBvcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPgoPY2xhaW1lZF9hdXRob3JzGAQgAygLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5DbGFpbWVkQXV0aG9yIi4KDUNsYWltZWRBdXRob3ISDQoFZmllbGQYASABKAkSDgoGYXV0aG9yGAIgASgJIsMDCgRQYXJ0EhgKBHRleHQYASABKAlCCMraGAQYgIBASAASNgoJZGF0YV9qc29uGAIgASgJQiHK2hgdChlDT05URVhUX01FU1NBR0VfQllURVNfTUFYOAFIABIjChF3b3JraW5nX21lbW9yeV9pZBgDIAEoCUIGytoYAjABSAASFgoDdXJsGAQgASgJQgfK2hgDEIBASAASNQoJdG9vbF9jYWxsGAUgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Ub29sQ2FsbEgAEjkKC3Rvb2xfcmVzdWx0GAYgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5Ub29sUmVzdWx0SAASNgoJcmVhc29uaW5nGAogASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWFzb25pbmdIABIbCgptZWRpYV90eXBlGAcgASgJQgfK2hgDEP8BEicKCWZpbGVfbmFtZRgIIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSMQoNbWV0YWRhdGFfanNvbhgJIAEoCUIaytoYFgoSTUVUQURBVEFfQllURVNfTUFYOAFCCQoHY29udGVudCJkCglSZWFzb25pbmcSKAoIcHJvdmlkZXIYASABKAlCFsraGBIKDk5BTUVfQ0hBUlNfTUFYQAESDAoEZGF0YRgCIAEoDBIRCglkYXRhX2pzb24YAyABKAkSDAoEdGV4dBgEIAEoCSJUCghUb29sQ2FsbBIiCgJpZBgBIAEoCUIWytoYEgoOTkFNRV9DSEFSU19NQVhAARIMCgRuYW1lGAIgASgJEhYKDmFyZ3VtZW50c19qc29uGAMgASgJImIKClRvb2xSZXN1bHQSLAoMdG9vbF9jYWxsX2lkGAEgASgJQhbK2hgSCg5OQU1FX0NIQVJTX01BWEABEhQKDGNvbnRlbnRfanNvbhgCIAEoCRIQCghpc19lcnJvchgDIAEoCGIGcHJvdG8z", [file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
- * One turn, as a prompt wants it: of a graph's history, or of a context.
+ * A message in a conversation, from the history of a graph or from a context.
  *
  * @generated from message contextkeep.context.v1.ChatMessage
  */
@@ -34,7 +34,7 @@ export type ChatMessage = Message<"contextkeep.context.v1.ChatMessage"> & {
   content: string;
 
   /**
-   * The node it was read from; empty in a context.
+   * The node of the message in the entity graph. Empty in a context.
    *
    * @generated from field: string node_id = 3;
    */
@@ -46,7 +46,7 @@ export type ChatMessage = Message<"contextkeep.context.v1.ChatMessage"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Who speaks, where several share a role.
+   * Name of the speaker, if several speakers share a role.
    *
    * @generated from field: string name = 5;
    */
@@ -63,14 +63,14 @@ export type ChatMessage = Message<"contextkeep.context.v1.ChatMessage"> & {
   metadataJson: string;
 
   /**
-   * The sender's id of it.
+   * The sender's id of the message.
    *
    * @generated from field: string message_id = 8;
    */
   messageId: string;
 
   /**
-   * Its place in the context: 1 is the first.
+   * Position in the context; the first message has 1.
    *
    * @generated from field: int64 seq = 9;
    */
@@ -82,21 +82,21 @@ export type ChatMessage = Message<"contextkeep.context.v1.ChatMessage"> & {
   agentId: string;
 
   /**
-   * When its sender says that it was said; `created_at` is when it came.
+   * When the message was said, according to its sender. `created_at` is when the service received it.
    *
    * @generated from field: google.protobuf.Timestamp said_at = 11;
    */
   saidAt?: Timestamp | undefined;
 
   /**
-   * What it takes of a model's context, about.
+   * Estimated tokens of the message in the context of a model.
    *
    * @generated from field: int32 tokens = 12;
    */
   tokens: number;
 
   /**
-   * The task that it belongs to, and others that it is about.
+   * `task_id` is the task to which the message belongs; `reference_task_ids` are other tasks to which it refers.
    *
    * @generated from field: string task_id = 13;
    */
@@ -116,7 +116,8 @@ export const ChatMessageSchema: GenMessage<ChatMessage> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_message, 0);
 
 /**
- * By which import a row was written. Its own fields, such as `created_by`, name who imported it: whom the archive names instead is a claim.
+ * The import that wrote a row. The row's own fields, such as `created_by`, name the credential that imported it. The
+ * authors in the archive are only claims.
  *
  * @generated from message contextkeep.context.v1.Imported
  */
@@ -127,7 +128,7 @@ export type Imported = Message<"contextkeep.context.v1.Imported"> & {
   importId: string;
 
   /**
-   * The subject of the credential that imported it.
+   * The subject of the credential that imported the row.
    *
    * @generated from field: string imported_by = 2;
    */
@@ -152,13 +153,13 @@ export const ImportedSchema: GenMessage<Imported> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_message, 1);
 
 /**
- * Whom an archive names as author.
+ * An author that an archive names.
  *
  * @generated from message contextkeep.context.v1.ClaimedAuthor
  */
 export type ClaimedAuthor = Message<"contextkeep.context.v1.ClaimedAuthor"> & {
   /**
-   * In which field, such as "created_by".
+   * The field with this author, such as "created_by".
    *
    * @generated from field: string field = 1;
    */
@@ -178,7 +179,7 @@ export const ClaimedAuthorSchema: GenMessage<ClaimedAuthor> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_message, 2);
 
 /**
- * One piece of a message.
+ * A part of a message.
  *
  * @generated from message contextkeep.context.v1.Part
  */
@@ -200,7 +201,7 @@ export type Part = Message<"contextkeep.context.v1.Part"> & {
     case: "dataJson";
   } | {
     /**
-     * A working memory record.
+     * Id of a working memory record.
      *
      * @generated from field: string working_memory_id = 3;
      */
@@ -256,35 +257,35 @@ export const PartSchema: GenMessage<Part> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_message, 3);
 
 /**
- * A block that a model's provider made and wants back as it was, beside the tool calls that followed from it. It is kept byte for byte, never
- * indexed, and never shown as text.
+ * A block that the provider of a model returned and expects back unchanged, together with the tool calls that followed
+ * it. The service stores it byte for byte. It never indexes the block and never shows it as text.
  *
  * @generated from message contextkeep.context.v1.Reasoning
  */
 export type Reasoning = Message<"contextkeep.context.v1.Reasoning"> & {
   /**
-   * Whose block it is, such as "anthropic".
+   * The provider of the block, such as "anthropic".
    *
    * @generated from field: string provider = 1;
    */
   provider: string;
 
   /**
-   * The block: bytes, or a JSON document.
+   * The block as bytes. Set either this or `data_json`.
    *
    * @generated from field: bytes data = 2;
    */
   data: Uint8Array;
 
   /**
-   * The block if it is JSON, byte for byte.
+   * The block as JSON, kept byte for byte.
    *
    * @generated from field: string data_json = 3;
    */
   dataJson: string;
 
   /**
-   * What the provider shows of it, if anything.
+   * Text of the block that the provider shows, if there is any.
    *
    * @generated from field: string text = 4;
    */
@@ -330,7 +331,7 @@ export const ToolCallSchema: GenMessage<ToolCall> = /*@__PURE__*/
  */
 export type ToolResult = Message<"contextkeep.context.v1.ToolResult"> & {
   /**
-   * The id of the call that it answers.
+   * The id of the call that this result answers.
    *
    * @generated from field: string tool_call_id = 1;
    */

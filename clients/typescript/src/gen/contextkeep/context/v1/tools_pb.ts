@@ -18,7 +18,7 @@ export const file_contextkeep_context_v1_tools: GenFile = /*@__PURE__*/
  */
 export type ListToolsRequest = Message<"contextkeep.context.v1.ListToolsRequest"> & {
   /**
-   * Leave out those that write.
+   * Leave out tools that write.
    *
    * @generated from field: bool read_only = 1;
    */
@@ -50,7 +50,7 @@ export const ListToolsResponseSchema: GenMessage<ListToolsResponse> = /*@__PURE_
   messageDesc(file_contextkeep_context_v1_tools, 1);
 
 /**
- * A tool that a model may call: see ExecuteTool.
+ * A tool that a model may call with ExecuteTool.
  *
  * @generated from message contextkeep.context.v1.Tool
  */
@@ -61,49 +61,49 @@ export type Tool = Message<"contextkeep.context.v1.Tool"> & {
   toolName: string;
 
   /**
-   * What it works on: "WM" (working memory), "History", "Context" or "RAG" (searches).
+   * Area of the tool: "WM" (working memory), "History", "Context" or "RAG" (searches).
    *
    * @generated from field: string context_type = 2;
    */
   contextType: string;
 
   /**
-   * For the model.
+   * Description for the model.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * A JSON schema: an object.
+   * JSON schema of the arguments: an object.
    *
    * @generated from field: string input_schema_json = 4;
    */
   inputSchemaJson: string;
 
   /**
-   * It changes nothing.
+   * The tool changes nothing.
    *
    * @generated from field: bool read_only = 5;
    */
   readOnly: boolean;
 
   /**
-   * It takes something away. What `wm_archive` does can be undone.
+   * The tool removes something. The effect of `wm_archive` can be undone.
    *
    * @generated from field: bool destructive = 6;
    */
   destructive: boolean;
 
   /**
-   * Once more with the same arguments changes nothing more.
+   * Calling the tool again with the same arguments changes nothing more.
    *
    * @generated from field: bool idempotent = 7;
    */
   idempotent: boolean;
 
   /**
-   * A JSON schema of `result_json`: an object.
+   * JSON schema of `result_json`: an object.
    *
    * @generated from field: string output_schema_json = 8;
    */
@@ -122,14 +122,14 @@ export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
  */
 export type ListResourcesRequest = Message<"contextkeep.context.v1.ListResourcesRequest"> & {
   /**
-   * Required, or `external_id`.
+   * Required, unless `external_id` is set.
    *
    * @generated from field: string entity_node_id = 1;
    */
   entityNodeId: string;
 
   /**
-   * 0: 100. More than 1,000 counts as 1,000.
+   * 0 means 100. More than 1,000 counts as 1,000.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -141,7 +141,8 @@ export type ListResourcesRequest = Message<"contextkeep.context.v1.ListResources
   pageToken: string;
 
   /**
-   * The caller's own id of the node, in the place of `entity_node_id`; and the graph where it is looked up, "default" if empty.
+   * The caller's own id of the node, instead of `entity_node_id`. It is looked up in the graph `graph_name`; empty
+   * means "default".
    *
    * @generated from field: string external_id = 4;
    */
@@ -170,7 +171,7 @@ export type ListResourcesResponse = Message<"contextkeep.context.v1.ListResource
   resources: Resource[];
 
   /**
-   * Empty: this was the last page.
+   * Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -185,7 +186,7 @@ export const ListResourcesResponseSchema: GenMessage<ListResourcesResponse> = /*
   messageDesc(file_contextkeep_context_v1_tools, 4);
 
 /**
- * A record of an entity, as the Model Context Protocol names it.
+ * A record of an entity, named as in the Model Context Protocol.
  *
  * @generated from message contextkeep.context.v1.Resource
  */
@@ -198,7 +199,7 @@ export type Resource = Message<"contextkeep.context.v1.Resource"> & {
   uri: string;
 
   /**
-   * Of the record, as the rest.
+   * This and the fields below are those of the record.
    *
    * @generated from field: string name = 2;
    */
@@ -232,35 +233,36 @@ export const ResourceSchema: GenMessage<Resource> = /*@__PURE__*/
  */
 export type ExecuteToolRequest = Message<"contextkeep.context.v1.ExecuteToolRequest"> & {
   /**
-   * As ListTools has it.
+   * Name of the tool, as in ListTools.
    *
    * @generated from field: string tool_name = 1;
    */
   toolName: string;
 
   /**
-   * A JSON object of up to 3 MiB. Empty: no arguments.
+   * A JSON object of up to 3 MiB. Empty means no arguments.
    *
    * @generated from field: string arguments_json = 2;
    */
   argumentsJson: string;
 
   /**
-   * The current entity: what a tool works on if its arguments name none.
+   * The current entity: the tool works on it if its arguments name no other.
    *
    * @generated from field: string entity_node_id = 3;
    */
   entityNodeId: string;
 
   /**
-   * Refuse a tool that writes.
+   * Refuse the call if the tool writes.
    *
    * @generated from field: bool read_only = 4;
    */
   readOnly: boolean;
 
   /**
-   * The caller's own id of the node, in the place of `entity_node_id`; and the graph where it is looked up, "default" if empty.
+   * The caller's own id of the node, instead of `entity_node_id`. It is looked up in the graph `graph_name`; empty
+   * means "default".
    *
    * @generated from field: string external_id = 5;
    */
@@ -272,8 +274,8 @@ export type ExecuteToolRequest = Message<"contextkeep.context.v1.ExecuteToolRequ
   graphName: string;
 
   /**
-   * For which user a key without one calls, as of Contexts: it needs the scope `delegate` (PERMISSION_DENIED). It is no argument of tools: whose
-   * contexts a model works with is the caller's to say.
+   * The user for whom a key without a user calls, as in Contexts. It needs the scope `delegate` (PERMISSION_DENIED
+   * without it). It is not an argument of tools: the caller decides whose contexts a model works with, not the model.
    *
    * @generated from field: string subject_user_id = 7;
    */
@@ -292,7 +294,7 @@ export const ExecuteToolRequestSchema: GenMessage<ExecuteToolRequest> = /*@__PUR
  */
 export type ExecuteToolResponse = Message<"contextkeep.context.v1.ExecuteToolResponse"> & {
   /**
-   * A JSON object. A list that goes on has a `next_page_token`, the tool's argument `page_token`.
+   * A JSON object. If a list has another page, it has a `next_page_token`: pass it as the tool's argument `page_token`.
    *
    * @generated from field: string result_json = 1;
    */
@@ -307,11 +309,12 @@ export const ExecuteToolResponseSchema: GenMessage<ExecuteToolResponse> = /*@__P
   messageDesc(file_contextkeep_context_v1_tools, 7);
 
 /**
- * What an agent's model may call by itself: the tools and resources that the services offer over the Model Context Protocol,
- * for callers who speak gRPC. Arguments and results are JSON, and each tool comes with the JSON schema of its arguments.
+ * Tools and resources that an agent's model may call. The services offer the same ones over the Model Context Protocol;
+ * this service is for clients that use gRPC. Arguments and results are JSON. Each tool has a JSON schema of its
+ * arguments.
  *
- * A tool does nothing that an RPC does not do, as the same caller and within the same limits; its results are cut to what a
- * model can read.
+ * A tool does only what an RPC can do, as the same caller and within the same limits. Its results are cut to a size
+ * that a model can read.
  *
  * @generated from service contextkeep.context.v1.Tools
  */
@@ -327,7 +330,7 @@ export const Tools: GenService<{
     output: typeof ListToolsResponseSchema;
   },
   /**
-   * Lists the working memory records of an entity as resources, newest first. Their text is read by the tool `wm_read`.
+   * Lists the working memory records of an entity as resources, newest first. The tool `wm_read` reads their text.
    *
    * Reasons: INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and UNAVAILABLE.
    *
@@ -339,11 +342,11 @@ export const Tools: GenService<{
     output: typeof ListResourcesResponseSchema;
   },
   /**
-   * Calls a tool. It needs the scope `read`, and a tool that writes the scope `write` as well.
+   * Calls a tool. Every tool needs the scope `read`; a tool that writes also needs the scope `write`.
    *
-   * Reasons: TOOL_NOT_FOUND, INVALID_ARGUMENT (the arguments are not what the tool's schema says; `violations` name them),
-   * NODE_NOT_FOUND (of an `external_id`), PERMISSION_DENIED (the key lacks the tool's scope, or tools that write are switched off), ANSWER_TOO_LARGE, and the reasons
-   * of the RPC that the tool calls.
+   * Reasons: TOOL_NOT_FOUND, INVALID_ARGUMENT (the arguments do not match the tool's schema; `violations` has the
+   * fields), NODE_NOT_FOUND (of an `external_id`), PERMISSION_DENIED (the key lacks the tool's scope, or tools that
+   * write are switched off), ANSWER_TOO_LARGE, and the reasons of the RPC that the tool calls.
    *
    * @generated from rpc contextkeep.context.v1.Tools.ExecuteTool
    */

@@ -16,7 +16,7 @@ export const file_contextkeep_context_v1_transfer: GenFile = /*@__PURE__*/
   fileDesc("CiVjb250ZXh0a2VlcC9jb250ZXh0L3YxL3RyYW5zZmVyLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIn8KDEFyY2hpdmVTY29wZRIQCgZ0ZW5hbnQYASABKAhIABIcCgpjb250ZXh0X2lkGAIgASgJQgbK2hgCMAFIABIaCgd1c2VyX2lkGAMgASgJQgfK2hgDEIAESAASHQoKZ3JhcGhfbmFtZRgEIAEoCUIHytoYAxCABEgAQgQKAm9mImEKFEV4cG9ydEFyY2hpdmVSZXF1ZXN0EjMKBXNjb3BlGAEgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5BcmNoaXZlU2NvcGUSFAoMcmVzdW1lX3Rva2VuGAIgASgJIjsKFUV4cG9ydEFyY2hpdmVSZXNwb25zZRIMCgRkYXRhGAEgASgMEhQKDHJlc3VtZV90b2tlbhgCIAEoCSJwChRJbXBvcnRBcmNoaXZlUmVxdWVzdBI9CgZoZWFkZXIYASABKAsyKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkltcG9ydEFyY2hpdmVIZWFkZXJIABIOCgRkYXRhGAIgASgMSABCCQoHY29udGVudCJZChNJbXBvcnRBcmNoaXZlSGVhZGVyEhsKCWltcG9ydF9pZBgBIAEoCUIIytoYBDABQAESFAoMb2Zmc2V0X2J5dGVzGAIgASgDEg8KB2RyeV9ydW4YAyABKAgiUgoVSW1wb3J0QXJjaGl2ZVJlc3BvbnNlEjkKCGltcG9ydGVkGAEgASgLMicuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZEFyY2hpdmUiLwoQR2V0SW1wb3J0UmVxdWVzdBIbCglpbXBvcnRfaWQYASABKAlCCMraGAQwAUABIk4KEUdldEltcG9ydFJlc3BvbnNlEjkKCGltcG9ydGVkGAEgASgLMicuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZEFyY2hpdmUihwMKD0ltcG9ydGVkQXJjaGl2ZRIRCglpbXBvcnRfaWQYASABKAkSMgoFc3RhdGUYAiABKA4yIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkltcG9ydFN0YXRlEhQKDG9mZnNldF9ieXRlcxgDIAEoAxIOCgZwaWVjZXMYBCABKAMSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbWFuaWZlc3RfanNvbhgHIAEoCRIyCgRyb3dzGAggAygLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZFJvd3MSOQoJY29uZmxpY3RzGAkgAygLMiYuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRDb25mbGljdBIQCghsZWZ0X291dBgKIAMoCRIPCgdkcnlfcnVuGAsgASgIIlIKDEltcG9ydGVkUm93cxINCgV0YWJsZRgBIAEoCRIPCgd3cml0dGVuGAIgASgDEg8KB3ByZXNlbnQYAyABKAMSEQoJY29uZmxpY3RzGAQgASgDIk0KDkltcG9ydENvbmZsaWN0Eg0KBXRhYmxlGAEgASgJEhAKCGtleV9qc29uGAIgASgJEgsKA3doeRgDIAEoCRINCgVwaWVjZRgEIAEoAyp3CgtJbXBvcnRTdGF0ZRIcChhJTVBPUlRfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRJTVBPUlRfU1RBVEVfUlVOTklORxABEhUKEUlNUE9SVF9TVEFURV9ET05FEAISGQoVSU1QT1JUX1NUQVRFX0dJVkVOX1VQEAMyvgMKCFRyYW5zZmVyEpABCg1FeHBvcnRBcmNoaXZlEiwuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHBvcnRBcmNoaXZlUmVxdWVzdBotLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXhwb3J0QXJjaGl2ZVJlc3BvbnNlIiCQAgHC2hgGCAMQARgB0toYD2FyY2hpdmVzLmV4cG9ydDABEpUBCg1JbXBvcnRBcmNoaXZlEiwuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRBcmNoaXZlUmVxdWVzdBotLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0QXJjaGl2ZVJlc3BvbnNlIiXC2hgGCAMQARgB0toYF2FyY2hpdmVzLmltcG9ydF9hcmNoaXZlKAEShgEKCUdldEltcG9ydBIoLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0SW1wb3J0UmVxdWVzdBopLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0SW1wb3J0UmVzcG9uc2UiJJACAcLaGAYIAxABGAHS2hgTYXJjaGl2ZXMuZ2V0X2ltcG9ydGIGcHJvdG8z", [file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
- * What an archive is of.
+ * The data of an archive.
  *
  * @generated from message contextkeep.context.v1.ArchiveScope
  */
@@ -26,7 +26,7 @@ export type ArchiveScope = Message<"contextkeep.context.v1.ArchiveScope"> & {
    */
   of: {
     /**
-     * All that the tenant has. Its graphs, too.
+     * All data of the tenant, including its graphs.
      *
      * @generated from field: bool tenant = 1;
      */
@@ -34,7 +34,7 @@ export type ArchiveScope = Message<"contextkeep.context.v1.ArchiveScope"> & {
     case: "tenant";
   } | {
     /**
-     * A context, with those that were forked from it, and the records of it, or that its messages point at.
+     * A context with its forks, its records, and the records that its messages name.
      *
      * @generated from field: string context_id = 2;
      */
@@ -42,7 +42,7 @@ export type ArchiveScope = Message<"contextkeep.context.v1.ArchiveScope"> & {
     case: "contextId";
   } | {
     /**
-     * A user: contexts, records, memories and wiki pages that are the user's.
+     * A user: the contexts, records, memories and wiki pages of this user.
      *
      * @generated from field: string user_id = 3;
      */
@@ -76,7 +76,7 @@ export type ExportArchiveRequest = Message<"contextkeep.context.v1.ExportArchive
   scope?: ArchiveScope | undefined;
 
   /**
-   * Of the last message that had one. Empty: from the start.
+   * The token of the last message that had one. Empty means from the start.
    *
    * @generated from field: string resume_token = 2;
    */
@@ -102,7 +102,7 @@ export type ExportArchiveResponse = Message<"contextkeep.context.v1.ExportArchiv
   data: Uint8Array;
 
   /**
-   * Goes on behind `data`. Empty: it cannot be gone on with here.
+   * Token to continue after `data`. Empty means that the export cannot continue from here.
    *
    * @generated from field: string resume_token = 2;
    */
@@ -152,21 +152,21 @@ export const ImportArchiveRequestSchema: GenMessage<ImportArchiveRequest> = /*@_
  */
 export type ImportArchiveHeader = Message<"contextkeep.context.v1.ImportArchiveHeader"> & {
   /**
-   * A UUID of the caller's, by which the import is gone on with. Empty with `dry_run`.
+   * A UUID of the caller, by which the import continues later. Empty with `dry_run`.
    *
    * @generated from field: string import_id = 1;
    */
   importId: string;
 
   /**
-   * Where in the archive the bytes begin that follow: 0, or what GetImport said.
+   * Position in the archive of the first byte that follows: 0, or the `offset_bytes` of GetImport.
    *
    * @generated from field: int64 offset_bytes = 2;
    */
   offsetBytes: bigint;
 
   /**
-   * Write nothing; check all of it, and say what would be written.
+   * Check the whole archive, report what would be written, and write nothing.
    *
    * @generated from field: bool dry_run = 3;
    */
@@ -246,7 +246,7 @@ export type ImportedArchive = Message<"contextkeep.context.v1.ImportedArchive"> 
   state: ImportState;
 
   /**
-   * How much of the archive is written: where to go on.
+   * Bytes of the archive that are written. An import continues from here.
    *
    * @generated from field: int64 offset_bytes = 3;
    */
@@ -268,28 +268,28 @@ export type ImportedArchive = Message<"contextkeep.context.v1.ImportedArchive"> 
   updatedAt?: Timestamp | undefined;
 
   /**
-   * What the archive says of itself: JSON.
+   * The manifest of the archive: JSON.
    *
    * @generated from field: string manifest_json = 7;
    */
   manifestJson: string;
 
   /**
-   * Of each table, by its name.
+   * Counts by table.
    *
    * @generated from field: repeated contextkeep.context.v1.ImportedRows rows = 8;
    */
   rows: ImportedRows[];
 
   /**
-   * The first 100 rows that are here and other than in the archive.
+   * The first 100 rows that exist here and differ from the archive.
    *
    * @generated from field: repeated contextkeep.context.v1.ImportConflict conflicts = 9;
    */
   conflicts: ImportConflict[];
 
   /**
-   * What the archive has not, and why.
+   * Data that the archive does not contain, and why.
    *
    * @generated from field: repeated string left_out = 10;
    */
@@ -313,7 +313,7 @@ export const ImportedArchiveSchema: GenMessage<ImportedArchive> = /*@__PURE__*/
  */
 export type ImportedRows = Message<"contextkeep.context.v1.ImportedRows"> & {
   /**
-   * "message", "wm_record", …; "blob": files; "graph.nodes", "graph.edges", …: rows of the Entity Service.
+   * "message", "wm_record", …; "blob" for files; "graph.nodes", "graph.edges", … for rows of the Entity Service.
    *
    * @generated from field: string table = 1;
    */
@@ -325,14 +325,14 @@ export type ImportedRows = Message<"contextkeep.context.v1.ImportedRows"> & {
   written: bigint;
 
   /**
-   * Were there, and equal.
+   * Rows that existed and were equal.
    *
    * @generated from field: int64 present = 3;
    */
   present: bigint;
 
   /**
-   * Were there, and other: they stay as they are.
+   * Rows that existed and differed. They stay as they are.
    *
    * @generated from field: int64 conflicts = 4;
    */
@@ -356,14 +356,15 @@ export type ImportConflict = Message<"contextkeep.context.v1.ImportConflict"> & 
   table: string;
 
   /**
-   * Of the row: JSON.
+   * Key of the row: JSON.
    *
    * @generated from field: string key_json = 2;
    */
   keyJson: string;
 
   /**
-   * "different", "taken" (another row has its place), "erased" (it was removed here); "renumbered": it was written, with another `seq`.
+   * "different", "taken" (another row has its place), "erased" (the row was removed here) or "renumbered" (the row was
+   * written with another `seq`).
    *
    * @generated from field: string why = 3;
    */
@@ -402,7 +403,7 @@ export enum ImportState {
   DONE = 2,
 
   /**
-   * Nobody went on with it.
+   * The import did not continue for 7 days.
    *
    * @generated from enum value: IMPORT_STATE_GIVEN_UP = 3;
    */
@@ -416,24 +417,29 @@ export const ImportStateSchema: GenEnum<ImportState> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_transfer, 0);
 
 /**
- * Takes what is stored out of an installation, and puts it into another one, another tenant, another release: one archive of rows (newline-delimited
- * JSON) and files, which docs/portability.md describes. All three need the scope `admin`, and a key that is bound to nothing: half of a tenant is no
- * archive of it.
+ * Exports stored data from an installation, and imports it into another installation, tenant or release. An archive has
+ * rows (newline-delimited JSON) and files; docs/portability.md describes its format. All three calls need the scope
+ * `admin` and an unbound key, because a part of a tenant is not a complete archive of it.
  *
  * @generated from service contextkeep.context.v1.Transfer
  */
 export const Transfer: GenService<{
   /**
-   * Reads a tenant, a context with those forked from it, a user or a graph out, as the bytes of one archive. A message with a `resume_token` ends where an
-   * export that broke off can go on: keep all bytes up to there, and ask again with the token. What was acknowledged before the export began is in
-   * it; of what is written meanwhile some may be. A context of up to 16 MiB of rows is as it was at one moment; a larger one is read in pages, its messages
-   * up to where it was when its first page was read. No transaction waits for a slow reader.
+   * Exports a tenant, a context with its forks, a user or a graph as the bytes of one archive. An export that broke off
+   * can continue after a message with a `resume_token`: keep all bytes up to that message, and call again with the
+   * token.
    *
-   * Not exported: keys and sealed secrets, limits of the tenant, answers to repeated calls, what is owed, compiled pages (compile them anew), unfinished
-   * uploads, receipts. The archive says so itself.
+   * All data that was acknowledged before the export began is in the archive. Data that is written during the export
+   * may be in it. A context with up to 16 MiB of rows is exported as it was at one moment. A larger context is read in
+   * pages; its messages end where the context ended when the first page was read. No transaction waits for a slow
+   * reader.
    *
-   * Reasons: CONTEXT_NOT_FOUND, PERMISSION_DENIED (also: the key is bound), INVALID_PAGE_TOKEN (`resume_token`), BLOB_CORRUPTED, INVALID_ARGUMENT,
-   * ABORTED (a window of more than 16 MiB changed while it was read; go on from the token).
+   * The archive does not contain keys, sealed secrets, limits of the tenant, answers to repeated calls, pending
+   * background work, compiled pages (compile them again), unfinished uploads and receipts. It lists these omissions.
+   *
+   * Reasons: CONTEXT_NOT_FOUND, PERMISSION_DENIED (also: the key is bound), INVALID_PAGE_TOKEN (`resume_token`),
+   * BLOB_CORRUPTED, INVALID_ARGUMENT, ABORTED (a window of more than 16 MiB changed while it was read; continue from
+   * the token).
    *
    * @generated from rpc contextkeep.context.v1.Transfer.ExportArchive
    */
@@ -443,15 +449,18 @@ export const Transfer: GenService<{
     output: typeof ExportArchiveResponseSchema;
   },
   /**
-   * Writes an archive into the caller's tenant: one message with a header, then its bytes, cut anywhere, up to 1 MiB each. Ids, `seq`s and times stay what they
-   * were; tenant, place of files and what is found by words are this installation's. What is there already and equal is counted as present, what is there
-   * and other as a conflict, and left alone; so importing twice is importing once. A context is there for nobody before all of it is.
+   * Imports an archive into the caller's tenant. Send one message with a header, then the bytes of the archive, split
+   * at any point into messages of up to 1 MiB. Ids, `seq`s and times stay the same. The tenant, the location of files
+   * and the search index are those of this installation.
    *
-   * Each piece of the archive is one transaction. An import that broke off goes on: GetImport says from which byte. An error names the piece, the table and
-   * the line; what came before it is written, whole.
+   * A row that already exists and is equal counts as present. A row that exists and differs counts as a conflict and
+   * stays as it is. An import is therefore idempotent. No caller can read a context before all of it is imported.
    *
-   * Reasons: ARCHIVE_REFUSED (INVALID_ARGUMENT, with `piece`), IMPORT_MOVED (ABORTED, with `offset_bytes`), LIMIT_EXCEEDED, BLOB_TOO_LARGE, PERMISSION_DENIED,
-   * STORAGE_FULL, INVALID_ARGUMENT.
+   * Each piece of the archive is one transaction. An import that broke off can continue: GetImport returns the byte at
+   * which to continue. An error names the piece, the table and the line; all pieces before it are written completely.
+   *
+   * Reasons: ARCHIVE_REFUSED (INVALID_ARGUMENT, with `piece`), IMPORT_MOVED (ABORTED, with `offset_bytes`),
+   * LIMIT_EXCEEDED, BLOB_TOO_LARGE, PERMISSION_DENIED, STORAGE_FULL, INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.Transfer.ImportArchive
    */
@@ -461,8 +470,9 @@ export const Transfer: GenService<{
     output: typeof ImportArchiveResponseSchema;
   },
   /**
-   * Says how far an import is, and what it met. They are kept for 30 days; one that nobody goes on with for 7 days is given up, and what it wrote of an
-   * unfinished context is removed. Reasons: IMPORT_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED, INVALID_ARGUMENT.
+   * Reads the progress of an import, and its conflicts. The service keeps this for 30 days. It gives up an import that
+   * did not continue for 7 days, and removes the rows of an unfinished context. Reasons: IMPORT_NOT_FOUND (NOT_FOUND),
+   * PERMISSION_DENIED, INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.Transfer.GetImport
    */
