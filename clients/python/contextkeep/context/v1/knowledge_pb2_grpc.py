@@ -31,14 +31,17 @@ if _version_not_supported:
 
 
 class KnowledgeStub:
-    """What is known beyond one conversation.
+    """Knowledge that outlives one conversation.
 
-    Memories are statements about a user, kept across contexts. Nothing is moved there by itself: what is retained is what a caller says.
+    Memories are statements about a user, kept across contexts. The service moves nothing there by itself: it retains
+    only the statements that callers send.
 
-    Of every RPC about memories: they are always a user's. A credential with a user works with its own; one without names him in
-    `subject_user_id`, for which it needs the scope `delegate` (PERMISSION_DENIED without; also if the credential is another user's). Without
-    both it is SUBJECT_REQUIRED. A memory of another user or tenant, outside of what the key is bound to, forgotten, or invented is
-    MEMORY_NOT_FOUND, all alike. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the `value` that came.
+    This holds for every RPC about memories: a memory always belongs to a user. A credential with a user works with the
+    memories of that user. A credential without a user names the user in `subject_user_id`, which needs the scope
+    `delegate`; without that scope, or if the credential belongs to another user, the call fails with PERMISSION_DENIED.
+    A call without any user fails with SUBJECT_REQUIRED. MEMORY_NOT_FOUND means all of these alike: the memory belongs to
+    another user or tenant, is outside the bounds of the key, was forgotten, or never existed. LIMIT_EXCEEDED
+    (RESOURCE_EXHAUSTED) carries `limit`, `limit_max` and the `value` of the request in its metadata.
     """
 
     def __init__(self, channel):
@@ -285,45 +288,51 @@ class KnowledgeStub:
 
 
 class KnowledgeServicer:
-    """What is known beyond one conversation.
+    """Knowledge that outlives one conversation.
 
-    Memories are statements about a user, kept across contexts. Nothing is moved there by itself: what is retained is what a caller says.
+    Memories are statements about a user, kept across contexts. The service moves nothing there by itself: it retains
+    only the statements that callers send.
 
-    Of every RPC about memories: they are always a user's. A credential with a user works with its own; one without names him in
-    `subject_user_id`, for which it needs the scope `delegate` (PERMISSION_DENIED without; also if the credential is another user's). Without
-    both it is SUBJECT_REQUIRED. A memory of another user or tenant, outside of what the key is bound to, forgotten, or invented is
-    MEMORY_NOT_FOUND, all alike. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the `value` that came.
+    This holds for every RPC about memories: a memory always belongs to a user. A credential with a user works with the
+    memories of that user. A credential without a user names the user in `subject_user_id`, which needs the scope
+    `delegate`; without that scope, or if the credential belongs to another user, the call fails with PERMISSION_DENIED.
+    A call without any user fails with SUBJECT_REQUIRED. MEMORY_NOT_FOUND means all of these alike: the memory belongs to
+    another user or tenant, is outside the bounds of the key, was forgotten, or never existed. LIMIT_EXCEEDED
+    (RESOURCE_EXHAUSTED) carries `limit`, `limit_max` and the `value` of the request in its metadata.
     """
 
     def RetainMemory(self, request, context):
-        """Keeps a statement about a user.
+        """Stores a statement about a user.
 
-        When this is answered, the memory is stored, and found by its words; with an embedder its vector follows, and `state` says how far that is.
+        After the answer, the memory is stored and a search by words finds it. If the service has an embedder, it makes the
+        embedding in the background; `state` shows the progress.
 
-        A `key` names what a statement is about ("home_town"): of those with the same key, app and agent bundle, the one that happened last holds,
-        and supersedes the one before, which stays, with its date, and names what supersedes it. Those of one key that differ name each other in
-        `contradicts`.
+        A `key` names the subject of a statement ("home_town"). Among the memories with the same key, app and agent bundle,
+        the one with the latest `happened_at` is current. It supersedes the one before, which stays with its date and names
+        its successor in `superseded_by`. Memories of one key that differ name each other in `contradicts`.
 
-        Reasons: INVALID_ARGUMENT (no text; a kind, confidence or quality that is none; an `experience` of another kind of memory),
-        SUBJECT_REQUIRED, LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT (the text is blank; the kind, confidence or quality is not valid; `experience` is set but
+        the kind is another one), SUBJECT_REQUIRED, LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RecallMemories(self, request, context):
-        """Finds memories by the words of a question, the best first, each once. Where the service has an embedder, it finds them by meaning,
-        too. Superseded ones are found, too, and say so.
+        """Finds the memories that match a question, best first, each once. It searches by words, and also by meaning if the
+        service has an embedder. The result includes superseded memories and marks them.
 
-        Reasons: INVALID_ARGUMENT (a blank query; a limit outside of 1 to 100), SUBJECT_REQUIRED, LIMIT_EXCEEDED, PERMISSION_DENIED.
+        Reasons: INVALID_ARGUMENT (the query is blank; the limit is not between 1 and 100), SUBJECT_REQUIRED,
+        LIMIT_EXCEEDED, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReflectMemories(self, request, context):
-        """Says in one statement what is remembered of a question, and on which memories it rests. The statement has the best sentence of each
-        memory that matters, the newest first, each said once. What is superseded is no part of the statement, and is named beside it.
+        """Summarizes the memories that match a question in one statement. The statement takes the best sentence of each
+        matching memory, newest first, and repeats none. The answer names the memories that it rests on. Superseded
+        memories are not part of the statement; the answer lists them separately.
 
         Reasons: those of RecallMemories.
         """
@@ -332,14 +341,15 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMemories(self, request, context):
-        """Lists memories, those that were retained last first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, SUBJECT_REQUIRED.
+        """Lists memories, the latest retained first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, SUBJECT_REQUIRED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateMemory(self, request, context):
-        """Corrects a memory: nothing of what it said before is kept. What is new rather than right is retained with the same key.
+        """Corrects a memory; the service keeps nothing of the old values. To record a change over time instead, retain a new
+        memory with the same key.
 
         Reasons: those of RetainMemory, MEMORY_NOT_FOUND, VERSION_CONFLICT.
         """
@@ -348,7 +358,8 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ForgetMemory(self, request, context):
-        """Removes a memory for good, with all that finds it. What it superseded is superseded by the next one of the key, or holds again.
+        """Deletes a memory for good, with its index entries. If the memory superseded another one, the next memory of the key
+        supersedes that one now, or it is current again.
 
         Reasons: MEMORY_NOT_FOUND, SUBJECT_REQUIRED, REQUEST_ID_REUSED.
         """
@@ -357,54 +368,57 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ConsolidateMemories(self, request, context):
-        """Merges memories that say the same, and promotes the lessons of runs: a dry run first, which says what would be done, and then the same with
-        its `plan`, which does that and nothing else.
+        """Merges memories that say the same, and promotes the lessons of runs. Call it twice: the first call is a dry run
+        that answers a `plan`; the second call passes this `plan` with `apply` and does exactly that.
 
-        Merged are those of one kind, key, app and agent bundle with equal stems, numbers, dates and negations; of a key, only where nothing else
-        was said in between. The newest stays, with the sources of all and the highest confidence; the others are forgotten. The lesson of an
-        experience is its text: each that the named runs taught becomes an OBSERVATION with all of them as its sources, unless there is one that
-        says so; the experiences stay.
+        The service merges memories of the same kind, key, app and agent bundle if their word stems, numbers, dates and
+        negations are equal. Memories with a key merge only if no other statement of the key lies between them. The newest
+        memory stays, with the sources of all and the highest confidence; the service deletes the others. The lesson of an
+        experience is its text. Each lesson that the named runs taught becomes an OBSERVATION with all these experiences as
+        its sources, unless an observation says the same already. The experiences stay.
 
-        Reasons: INVALID_ARGUMENT (`apply` without a plan), PLAN_OUTDATED (FAILED_PRECONDITION: memories changed since the dry run),
-        SUBJECT_REQUIRED, LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT (`apply` without a plan), PLAN_OUTDATED (FAILED_PRECONDITION: memories changed since the
+        dry run), SUBJECT_REQUIRED, LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutPage(self, request, context):
-        """Writes a page of a user's wiki, whole: a new one, or the next version of the one that has its slug.
+        """Writes a whole page of a user's wiki: a new page, or the next version of the page with the same slug.
 
-        When this is answered, the page is stored, and what it says is found by its words, section by section; what the version before said is
-        found no more. The newest 50 versions are kept (of up to 16 MiB together). The same content again is no new version: the page then is said
-        to hold as of now.
+        After the answer, the page is stored and a search by words finds its sections; the text of the version before is
+        not found any more. The service keeps the newest 50 versions, up to 16 MiB together. A put of unchanged content
+        makes no new version; it only renews `as_of`.
 
-        A slug, and an alias in any case and spacing, leads to one page among those of its user, app and agent bundle: PAGE_NAME_TAKEN if one of
-        them leads to another.
+        Among the pages of a user, app and agent bundle, each slug and each alias leads to one page; aliases ignore case
+        and spacing. If another page has the slug or an alias, the call fails with PAGE_NAME_TAKEN.
 
-        Of every RPC about pages: a page is always a user's, as memories are: SUBJECT_REQUIRED without one. A page of another user or tenant,
-        outside of what the key is bound to, deleted, or invented is PAGE_NOT_FOUND, all alike.
+        This holds for every RPC about pages: a page always belongs to a user, as a memory does; a call without a user
+        fails with SUBJECT_REQUIRED. PAGE_NOT_FOUND means all of these alike: the page belongs to another user or tenant,
+        is outside the bounds of the key, was deleted, or never existed.
 
-        Reasons: INVALID_ARGUMENT (the violation names the field: a slug that is none, a blank title or Markdown), SUBJECT_REQUIRED,
-        PAGE_NAME_TAKEN, VERSION_CONFLICT (another version than `expected_version`), PAGE_NOT_FOUND (one is expected, and there is none),
-        MEMORY_NOT_FOUND (the page would cite one that is not there), LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT (the violation names the field: the slug is not valid, the title or Markdown is blank),
+        SUBJECT_REQUIRED, PAGE_NAME_TAKEN, VERSION_CONFLICT (the page has another version than `expected_version`),
+        PAGE_NOT_FOUND (`expected_version` is set, and there is no such page), MEMORY_NOT_FOUND (a cited memory does not
+        exist), LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetPage(self, request, context):
-        """Reads a page in its newest version, or in one that is kept.
+        """Reads the newest version of a page, or an older version that is still kept.
 
-        Reasons: INVALID_ARGUMENT (both `page_id` and `slug`, or neither), SUBJECT_REQUIRED, PAGE_NOT_FOUND (also: it has not this version, or not
-        any more), LIMIT_EXCEEDED, PERMISSION_DENIED.
+        Reasons: INVALID_ARGUMENT (both `page_id` and `slug`, or neither), SUBJECT_REQUIRED, PAGE_NOT_FOUND (also if the
+        page does not have this version, or no longer has it), LIMIT_EXCEEDED, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListPages(self, request, context):
-        """Lists the pages of a user by slug, each in its newest version, without what it says.
+        """Lists the newest versions of a user's pages by slug, without their Markdown.
 
         Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, SUBJECT_REQUIRED, LIMIT_EXCEEDED, PERMISSION_DENIED.
         """
@@ -413,7 +427,7 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListPageVersions(self, request, context):
-        """Lists the versions of a page that are kept, the newest first.
+        """Lists the kept versions of a page, newest first.
 
         Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, SUBJECT_REQUIRED, PAGE_NOT_FOUND, PERMISSION_DENIED.
         """
@@ -422,26 +436,28 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeletePage(self, request, context):
-        """Removes a page, for good, with all its versions.
+        """Deletes a page for good, with all its versions.
 
-        Reasons: INVALID_ARGUMENT, SUBJECT_REQUIRED, PAGE_NOT_FOUND, VERSION_CONFLICT, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT, SUBJECT_REQUIRED, PAGE_NOT_FOUND, VERSION_CONFLICT, PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutAgent(self, request, context):
-        """Writes an agent as it is given, whether there was one or not. Needs the scope `admin`: what an agent may ask is nothing that it decides.
+        """Creates an agent, or replaces it. Needs the scope `admin`, because an agent must not decide which providers it may
+        query.
 
-        Reasons: INVALID_ARGUMENT, AGENT_TEMPLATE_NOT_FOUND, LIMIT_EXCEEDED (`agents`: 10,000 of a tenant), PERMISSION_DENIED (the scope; the key is
-        bound), REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT, AGENT_TEMPLATE_NOT_FOUND, LIMIT_EXCEEDED (`agents`: 10,000 per tenant),
+        PERMISSION_DENIED (the scope is missing; the key is bound), REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetAgent(self, request, context):
-        """Reads an agent that the caller may name. Another one is AGENT_NOT_FOUND, as one that is not there.
+        """Reads an agent that the caller may name. Any other agent is AGENT_NOT_FOUND, like an agent that does not exist.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -455,16 +471,18 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteAgent(self, request, context):
-        """Removes an agent. Its files stay. Needs the scope `admin`. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """Deletes an agent. Its files stay. Needs the scope `admin`. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutAgentTemplate(self, request, context):
-        """Writes a template of agents as it is said; it holds for all that have it from then on. Needs the scope `admin`.
+        """Creates a template of agents, or replaces it. The change takes effect at once for all agents that use the template.
+        Needs the scope `admin`.
 
-        Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (`templates`: 1,000 of a tenant), PERMISSION_DENIED, REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (`templates`: 1,000 per tenant), PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -478,36 +496,38 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListAgentTemplates(self, request, context):
-        """Lists the templates, by id. Reasons: INVALID_PAGE_TOKEN.
+        """Lists the templates by id. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteAgentTemplate(self, request, context):
-        """Removes a template that no agent has. Needs the scope `admin`.
+        """Deletes a template that no agent uses. Needs the scope `admin`.
 
-        Reasons: AGENT_TEMPLATE_NOT_FOUND, AGENT_TEMPLATE_IN_USE (FAILED_PRECONDITION), PERMISSION_DENIED, REQUEST_ID_REUSED.
+        Reasons: AGENT_TEMPLATE_NOT_FOUND, AGENT_TEMPLATE_IN_USE (FAILED_PRECONDITION), PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutKnowledgeBase(self, request, context):
-        """Writes a knowledge base as it is said, whether there was one of this name or not; its documents stay. Needs the scope `admin`.
+        """Creates a knowledge base, or replaces its settings; its documents stay. Needs the scope `admin`.
 
-        Of every RPC about knowledge bases: one that is not of the tenant is seen by administrators, and by the credential of an agent that has it,
-        or whose template does. To all others, and behind other walls, it is KNOWLEDGE_BASE_NOT_FOUND, as one that is not there.
+        This holds for every RPC about knowledge bases: if a base is not `is_of_tenant`, only administrators see it, and
+        the credential of an agent that names the base or whose template does. For all other callers, and for keys with
+        other bounds, it is KNOWLEDGE_BASE_NOT_FOUND, like a base that does not exist.
 
-        Reasons: INVALID_ARGUMENT (also: its walls were others), LIMIT_EXCEEDED (`knowledge_bases`: 200 of a tenant), PERMISSION_DENIED (the scope;
-        the key is bound), REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT (also if the base exists with another app, agent bundle or graph), LIMIT_EXCEEDED
+        (`knowledge_bases`: 200 per tenant), PERMISSION_DENIED (the scope is missing; the key is bound), REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetKnowledgeBase(self, request, context):
-        """Reads a knowledge base, and how many of its documents are in which state. Reasons: KNOWLEDGE_BASE_NOT_FOUND.
+        """Reads a knowledge base, with the number of its documents in each state. Reasons: KNOWLEDGE_BASE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -521,8 +541,8 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteKnowledgeBase(self, request, context):
-        """Removes a knowledge base for good, with all its documents: nothing of it is found from then on. Records that it has stay in working memory.
-        Needs the scope `admin`.
+        """Deletes a knowledge base for good, with all its documents. From then on, no search finds any part of it. Records
+        that the base used stay in working memory. Needs the scope `admin`.
 
         Reasons: KNOWLEDGE_BASE_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
@@ -533,12 +553,13 @@ class KnowledgeServicer:
     def AddDocument(self, request, context):
         """Adds a document to a knowledge base: bytes, or a record of working memory.
 
-        When this is answered, the document is stored, and is read behind the answer, in a process of its own that can do nothing else; its `state`
-        says how far that is. One that cannot be read says why, and is in nobody's way.
+        After the answer, the document is stored. The service parses it in the background, in a separate sandboxed process;
+        `state` shows the progress. If the document cannot be parsed, its `error` says why, and other documents do not wait
+        for it.
 
-        Reasons: INVALID_ARGUMENT (neither bytes nor a record; no name; the record is a user's, a context's, or behind other walls),
-        KNOWLEDGE_BASE_NOT_FOUND, RECORD_NOT_FOUND, LIMIT_EXCEEDED (`document.data`; `documents`: 10,000 of a base; `size_bytes`: 1 GiB of a base),
-        PERMISSION_DENIED, REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT (neither bytes nor a record; no name; the record belongs to a user or a context, or has
+        another app, agent bundle or graph), KNOWLEDGE_BASE_NOT_FOUND, RECORD_NOT_FOUND, LIMIT_EXCEEDED (`document.data`;
+        `documents`: 10,000 per base; `size_bytes`: 1 GiB per base), PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -552,7 +573,7 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RemoveDocument(self, request, context):
-        """Removes a document for good, with all that finds it. A record stays in working memory.
+        """Deletes a document for good, with its index entries. A record that it follows stays in working memory.
 
         Reasons: INVALID_ARGUMENT, KNOWLEDGE_BASE_NOT_FOUND, DOCUMENT_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
@@ -561,61 +582,67 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PutMcpServer(self, request, context):
-        """Writes an MCP server as it is given, whether there was one or not. A tenant has up to 50. Needs the scope `admin`, as all calls about
-        them, and a key without bounds, as all that write.
+        """Creates an MCP server, or replaces it. A tenant has up to 50. All calls about MCP servers need the scope `admin`;
+        those that write also need a key without bounds.
 
-        Reasons: ADDRESS_REFUSED (FAILED_PRECONDITION; which addresses a name stands for is looked at whenever it is connected to),
-        SECRETS_KEY_MISSING (FAILED_PRECONDITION), LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        Reasons: ADDRESS_REFUSED (FAILED_PRECONDITION; the service also checks the addresses of a host name at each
+        connection), SECRETS_KEY_MISSING (FAILED_PRECONDITION), LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMcpServers(self, request, context):
-        """Lists the servers, by id. Reasons: INVALID_PAGE_TOKEN.
+        """Lists the MCP servers by id. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteMcpServer(self, request, context):
-        """Removes a server, its secret, and what is known of its tools. Reasons: MCP_SERVER_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """Deletes an MCP server, its secret and its stored tools. Reasons: MCP_SERVER_NOT_FOUND, PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DiscoverMcpTools(self, request, context):
-        """Asks a server for its tools, and keeps up to 200 definitions of up to 64 KiB; none is approved by that. What was approved and is defined
-        otherwise, or is gone, does not run before it is approved again. If it fails, nothing changes.
+        """Fetches the tools of a server, and stores up to 200 definitions of up to 64 KiB. It approves none of them. An
+        approved tool whose definition changed or that is gone does not run until an administrator approves it again. If
+        the call fails, nothing changes.
 
-        Reasons: MCP_SERVER_NOT_FOUND, MCP_SERVER_FAILED (FAILED_PRECONDITION: it redirects, wants to know who asks, answers too much, another
-        protocol or nothing in time), ADDRESS_REFUSED, SECRET_UNREADABLE (FAILED_PRECONDITION), LIMIT_EXCEEDED, PERMISSION_DENIED.
+        Reasons: MCP_SERVER_NOT_FOUND, MCP_SERVER_FAILED (FAILED_PRECONDITION: the server redirects, demands
+        authentication, answers too much, speaks another protocol or misses the deadline), ADDRESS_REFUSED,
+        SECRET_UNREADABLE (FAILED_PRECONDITION), LIMIT_EXCEEDED, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMcpTools(self, request, context):
-        """Lists tools as they were discovered. Reasons: INVALID_PAGE_TOKEN.
+        """Lists the tools as the last discovery found them. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ApproveMcpTool(self, request, context):
-        """Lets context query ask a tool, as it was discovered last; up to 100 of a tenant.
+        """Allows context query to call a tool, in the definition of the last discovery. A tenant has up to 100 approved
+        tools.
 
-        Reasons: MCP_TOOL_NOT_FOUND, MCP_TOOL_NOT_DECLARED (FAILED_PRECONDITION: it does not say that it is read-only, or neither it nor an
-        administrator says that it is search-safe), MCP_TOOL_CHANGED (FAILED_PRECONDITION: it is not the definition that was read),
-        LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        Reasons: MCP_TOOL_NOT_FOUND, MCP_TOOL_NOT_DECLARED (FAILED_PRECONDITION: the tool does not declare that it is
+        read-only, or neither the tool nor an administrator declares that it is search-safe), MCP_TOOL_CHANGED
+        (FAILED_PRECONDITION: the definition differs from the one of `definition_sha256`), LIMIT_EXCEEDED,
+        PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UnapproveMcpTool(self, request, context):
-        """Takes the approval of a tool away, and all that was said with it. It is asked by default again only if a new approval says so.
+        """Removes the approval of a tool, and all options of the approval. The tool is a default again only if a new approval
+        says so.
 
         Reasons: MCP_TOOL_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
@@ -624,62 +651,69 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PutSpecialist(self, request, context):
-        """Writes a specialist as it is given, whether there was one or not. A tenant has up to 50. Needs the scope `admin`, as all calls about
-        them, and a key without bounds, as all that write.
+        """Creates a specialist, or replaces it. A tenant has up to 50. All calls about specialists need the scope `admin`;
+        those that write also need a key without bounds.
 
-        A specialist is a provider of context query, `sub-agent-` and its id. It makes several queries of a question, or, where the service has a
-        model, lets that search its folder and read in it, step by step; either way it answers passages that it read, in their own words, and sees no
-        more than the caller who asks. A model that fails is no error: the queries answer then, and the status says so.
+        A specialist is a provider of context query; its provider id is `sub-agent-` and the specialist's id. It makes
+        several queries of a question. If the service has a model, the model instead searches and reads the specialist's
+        folder step by step. Either way, it answers passages that it read, word by word, and sees no more than the caller.
+        If the model fails, the call does not: the queries answer instead, and the status says so.
 
-        Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (`specialists`; `specialist.node_ids`), PERMISSION_DENIED, REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (`specialists`; `specialist.node_ids`), PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSpecialists(self, request, context):
-        """Lists the specialists, by id. Reasons: INVALID_PAGE_TOKEN.
+        """Lists the specialists by id. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSpecialist(self, request, context):
-        """Removes a specialist; what is in its folder stays. Reasons: SPECIALIST_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """Deletes a specialist; the content of its folder stays. Reasons: SPECIALIST_NOT_FOUND, PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutDefinition(self, request, context):
-        """Writes the next version of a definition, a draft: it changes no page before it is approved. The rules of the newest version again write
-        none, unless that is retired. The newest 50 versions are kept, and the one that is approved.
+        """Writes the next version of a definition as a draft. A draft changes no page until it is approved. If the rules
+        equal those of the newest version, the call writes no new version, unless that version is retired. The service
+        keeps the newest 50 versions and the approved one.
 
-        The rules are compiled as those of a mapping are, within the same limits. Definitions are the tenant's: a key that is bound writes none, and
-        sees those without an app, and of its apps.
+        The service compiles the rules as it compiles those of a mapping, within the same limits. Definitions belong to the
+        tenant: a bound key cannot write them; it sees those without an app and those of its apps.
 
-        Reasons: INVALID_ARGUMENT (the violation names the field; of an expression, the metadata have `rule`, `line` and `column`), LIMIT_EXCEEDED
-        (`definitions`: 200 of a tenant), PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT (the violation names the field; for an expression, the metadata have `rule`, `line` and
+        `column`), LIMIT_EXCEEDED (`definitions`: 200 per tenant), PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ApproveDefinition(self, request, context):
-        """Approves a version of a definition: pages are compiled by it from the next compile on. The version that was approved before is
-        retired. Pages of that one stay, and say that they are out of date, until they are compiled. Needs the scope `admin`, in the Entity
-        Service too: from the first approval on, that keeps what changes in the tenant's graphs (StartChanges).
+        """Approves a version of a definition: from the next compile on, pages use it. The version that was approved before is
+        retired. Its pages stay, and are marked as out of date, until they are compiled again. Needs the scope `admin`, in
+        the Entity Service too: the first approval starts the change log of the tenant's graphs there (StartChanges).
 
-        Reasons: DEFINITION_NOT_FOUND, INVALID_ARGUMENT, PERMISSION_DENIED (the scope; the key is bound), REQUEST_ID_REUSED, UNAVAILABLE.
+        Reasons: DEFINITION_NOT_FOUND, INVALID_ARGUMENT, PERMISSION_DENIED (the scope is missing; the key is bound),
+        REQUEST_ID_REUSED, UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetireDefinition(self, request, context):
-        """Ends a version of a definition. If it was approved, no page of the definition is found any more. Needs the scope `admin`.
+        """Retires a version of a definition. If the version was approved, no search finds the pages of the definition any
+        more. Needs the scope `admin`.
 
-        Reasons: DEFINITION_NOT_FOUND (also: no version of it is approved, and none is named), PERMISSION_DENIED, REQUEST_ID_REUSED.
+        Reasons: DEFINITION_NOT_FOUND (also if the call names no version and none is approved), PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -700,60 +734,68 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def TestDefinition(self, request, context):
-        """Compiles the page of one node by rules that need not be stored, as the caller sees the graph, and answers it. Nothing is kept.
+        """Compiles and answers the page of one node by rules that need not be stored. It sees the graph as the caller does.
+        It stores nothing.
 
-        Reasons: those of PutDefinition but for the last two, NODE_NOT_FOUND, ANSWER_TOO_LARGE, UNAVAILABLE.
+        Reasons: INVALID_ARGUMENT (the violation names the field; for an expression, the metadata have `rule`, `line` and
+        `column`), LIMIT_EXCEEDED, NODE_NOT_FOUND, ANSWER_TOO_LARGE, UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CompilePages(self, request, context):
-        """Compiles pages of the graph by the definitions that are approved, as the caller sees the graph. Each node of their types has a page.
-        Messages say how far it is; what they count is stored. Needs the scope `compile`, and `read` for the graph.
+        """Compiles pages from the graph by the approved definitions. It sees the graph as the caller does. Each node whose
+        type a definition names has a page. The stream reports the progress; everything that it counts is stored. Needs the
+        scope `compile`, and `read` for the graph.
 
-        Pages belong to the audience that compiled them, which is the bounds of the key: a key with other bounds compiles pages of its own.
-        Who may see a facet is another matter: whoever may see all that was read for it, whoever compiled it.
+        Pages belong to an audience: the bounds of the key that compiled them. A key with other bounds compiles its own
+        pages. Access to a facet does not depend on the key that compiled it: a caller sees the facet if it may see
+        everything that was read for it.
 
-        Without a definition or nodes it goes on behind the last one: it reads what changed since, and compiles the pages that depend on
-        that, and no others. All nodes are read of a definition that was not compiled in its approved version yet, and of all definitions
-        where changes are not kept or are forgotten. A page goes when its node is removed, as the list of changes says it, or when it was
-        read and has none any more. One whose node a compile of all nodes does not see stays, and says that it is out of date.
+        Without a definition or nodes, the compile continues after the last one: it reads the changes since then, and
+        compiles only the pages that depend on them. It reads all nodes of a definition whose approved version was not
+        compiled yet. It reads all nodes of all definitions if the change log is not kept or has expired. A page is deleted
+        when the change log says that its node was removed, or when the compile reads the node and it has no page any more.
+        If a compile of all nodes does not see the node of a page, the page stays and is marked as out of date.
 
-        One compile of an audience is under way at a time. One that ends early has stored what it counted, and the next goes on: nothing is
-        half written. One whose service died keeps others out for a minute.
+        One compile per audience runs at a time. A compile that ends early has stored everything that it counted, and the
+        next one continues there; no page is half written. A compile whose process died blocks others for one minute.
 
-        Reasons: INVALID_ARGUMENT, DEFINITION_NOT_FOUND (also: it is not approved), COMPILE_UNDER_WAY (ABORTED; also: this one stood still
-        for a minute, and another one began), LIMIT_EXCEEDED, PERMISSION_DENIED, UNAVAILABLE.
+        Reasons: INVALID_ARGUMENT, DEFINITION_NOT_FOUND (also if the definition is not approved), COMPILE_UNDER_WAY
+        (ABORTED; also if this compile made no progress for a minute and another one began), LIMIT_EXCEEDED,
+        PERMISSION_DENIED, UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetCompiledPage(self, request, context):
-        """Reads a page that was compiled, with the facets that the caller may see. They have RPCs of their own: such a page is its tenant's, made of
-        facets with walls each, and has no Markdown and no versions; a page of a wiki is a user's, and has no facets.
+        """Reads a compiled page, with the facets that the caller may see. Compiled pages have their own RPCs because they
+        differ from wiki pages. A compiled page belongs to the tenant and consists of facets, each with its own access
+        rules; it has no Markdown and no versions. A wiki page belongs to a user and has no facets.
 
-        Reasons: COMPILED_PAGE_NOT_FOUND (also: outside of the key's bounds, or its definition is not approved any more).
+        Reasons: COMPILED_PAGE_NOT_FOUND (also if the page is outside the key's bounds, or its definition is no longer
+        approved).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListCompiledPages(self, request, context):
-        """Lists pages that were compiled, without their facets. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and
-        UNAVAILABLE.
+        """Lists compiled pages, without their facets. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN; with `external_id` also
+        NODE_NOT_FOUND and UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutFacet(self, request, context):
-        """Puts a facet on a page beside those that are compiled, in place of the one that was put with its slug; it has the walls of the page, stays
-        when that is compiled, and goes with it.
+        """Adds a facet by hand to a compiled page, or replaces the added facet with the same slug. The facet has the access
+        rules of the page, stays when the page is compiled again, and is deleted with the page.
 
-        Reasons: INVALID_ARGUMENT, COMPILED_PAGE_NOT_FOUND, LIMIT_EXCEEDED (also: `facets`, 32 that are put on a page), PERMISSION_DENIED,
-        REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT, COMPILED_PAGE_NOT_FOUND, LIMIT_EXCEEDED (also `facets`: 32 added facets per page),
+        PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1006,14 +1048,17 @@ def add_KnowledgeServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Knowledge:
-    """What is known beyond one conversation.
+    """Knowledge that outlives one conversation.
 
-    Memories are statements about a user, kept across contexts. Nothing is moved there by itself: what is retained is what a caller says.
+    Memories are statements about a user, kept across contexts. The service moves nothing there by itself: it retains
+    only the statements that callers send.
 
-    Of every RPC about memories: they are always a user's. A credential with a user works with its own; one without names him in
-    `subject_user_id`, for which it needs the scope `delegate` (PERMISSION_DENIED without; also if the credential is another user's). Without
-    both it is SUBJECT_REQUIRED. A memory of another user or tenant, outside of what the key is bound to, forgotten, or invented is
-    MEMORY_NOT_FOUND, all alike. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the `value` that came.
+    This holds for every RPC about memories: a memory always belongs to a user. A credential with a user works with the
+    memories of that user. A credential without a user names the user in `subject_user_id`, which needs the scope
+    `delegate`; without that scope, or if the credential belongs to another user, the call fails with PERMISSION_DENIED.
+    A call without any user fails with SUBJECT_REQUIRED. MEMORY_NOT_FOUND means all of these alike: the memory belongs to
+    another user or tenant, is outside the bounds of the key, was forgotten, or never existed. LIMIT_EXCEEDED
+    (RESOURCE_EXHAUSTED) carries `limit`, `limit_max` and the `value` of the request in its metadata.
     """
 
     @staticmethod

@@ -23,9 +23,10 @@ export interface AgentTemplateFields {
 /** The calls of `agentTemplates` that are one method each. */
 export class AgentTemplates extends Noun<AppClient> {
   /**
-   * Writes a template of agents as it is said; it holds for all that have it from then on. Needs the scope `admin`.
+   * Creates a template of agents, or replaces it. The change takes effect at once for all agents that use the template.
+   * Needs the scope `admin`.
    *
-   * Throws InvalidArgument, LimitExceeded (`templates`: 1,000 of a tenant), PermissionDenied, RequestIdReused.
+   * Throws InvalidArgument, LimitExceeded (`templates`: 1,000 per tenant), PermissionDenied, RequestIdReused.
    *
    * @param templateId The caller's own: 1 to 128 characters.
    */
@@ -56,7 +57,7 @@ export class AgentTemplates extends Noun<AppClient> {
     return agentTemplateOf(answer.template!);
   }
 
-  /** Lists the templates, by id. Throws InvalidPageToken. */
+  /** Lists the templates by id. Throws InvalidPageToken. */
   list(options: { pageSize?: number } & CallOptions = {}): Rows<AgentTemplate> {
     const request = {
       pageSize: options.pageSize,
@@ -70,9 +71,10 @@ export class AgentTemplates extends Noun<AppClient> {
   }
 
   /**
-   * Removes a template that no agent has. Needs the scope `admin`.
+   * Deletes a template that no agent uses. Needs the scope `admin`.
    *
-   * Throws AgentTemplateNotFound, AgentTemplateInUse (FailedPrecondition), PermissionDenied, RequestIdReused.
+   * Throws AgentTemplateNotFound, AgentTemplateInUse (FailedPrecondition), PermissionDenied,
+   * RequestIdReused.
    */
   async delete(templateId: string, options: WriteOptions = {}): Promise<void> {
     const request = {

@@ -34,10 +34,11 @@ export interface AgentFields {
 /** The calls of `agents` that are one method each. */
 export class Agents extends Noun<AppClient> {
   /**
-   * Writes an agent as it is given, whether there was one or not. Needs the scope `admin`: what an agent may ask is nothing that it decides.
+   * Creates an agent, or replaces it. Needs the scope `admin`, because an agent must not decide which providers it may
+   * query.
    *
-   * Throws InvalidArgument, AgentTemplateNotFound, LimitExceeded (`agents`: 10,000 of a tenant), PermissionDenied (the scope; the key is
-   * bound), RequestIdReused.
+   * Throws InvalidArgument, AgentTemplateNotFound, LimitExceeded (`agents`: 10,000 per tenant),
+   * PermissionDenied (the scope is missing; the key is bound), RequestIdReused.
    *
    * @param agentId The caller's own: 1 to 128 characters.
    */
@@ -61,7 +62,7 @@ export class Agents extends Noun<AppClient> {
     return agentOf(answer.agent!);
   }
 
-  /** Reads an agent that the caller may name. Another one is AgentNotFound, as one that is not there. */
+  /** Reads an agent that the caller may name. Any other agent is AgentNotFound, like an agent that does not exist. */
   async get(agentId: string, options: ContextOptions = {}): Promise<Agent> {
     const request = {
       agentId,
@@ -90,7 +91,10 @@ export class Agents extends Noun<AppClient> {
     );
   }
 
-  /** Removes an agent. Its files stay. Needs the scope `admin`. Throws AgentNotFound, PermissionDenied, RequestIdReused. */
+  /**
+   * Deletes an agent. Its files stay. Needs the scope `admin`. Throws AgentNotFound, PermissionDenied,
+   * RequestIdReused.
+   */
   async delete(agentId: string, options: WriteOptions = {}): Promise<void> {
     const request = {
       agentId,

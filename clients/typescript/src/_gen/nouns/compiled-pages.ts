@@ -20,22 +20,26 @@ import { type FacetFields, facetFields } from "../inputs.js";
 /** The calls of `compiledPages` that are one method each. */
 export class CompiledPages extends Noun<AppClient> {
   /**
-   * Compiles pages of the graph by the definitions that are approved, as the caller sees the graph. Each node of their types has a page.
-   * Messages say how far it is; what they count is stored. Needs the scope `compile`, and `read` for the graph.
+   * Compiles pages from the graph by the approved definitions. It sees the graph as the caller does. Each node whose
+   * type a definition names has a page. The stream reports the progress; everything that it counts is stored. Needs the
+   * scope `compile`, and `read` for the graph.
    *
-   * Pages belong to the audience that compiled them, which is the bounds of the key: a key with other bounds compiles pages of its own.
-   * Who may see a facet is another matter: whoever may see all that was read for it, whoever compiled it.
+   * Pages belong to an audience: the bounds of the key that compiled them. A key with other bounds compiles its own
+   * pages. Access to a facet does not depend on the key that compiled it: a caller sees the facet if it may see
+   * everything that was read for it.
    *
-   * Without a definition or nodes it goes on behind the last one: it reads what changed since, and compiles the pages that depend on
-   * that, and no others. All nodes are read of a definition that was not compiled in its approved version yet, and of all definitions
-   * where changes are not kept or are forgotten. A page goes when its node is removed, as the list of changes says it, or when it was
-   * read and has none any more. One whose node a compile of all nodes does not see stays, and says that it is out of date.
+   * Without a definition or nodes, the compile continues after the last one: it reads the changes since then, and
+   * compiles only the pages that depend on them. It reads all nodes of a definition whose approved version was not
+   * compiled yet. It reads all nodes of all definitions if the change log is not kept or has expired. A page is deleted
+   * when the change log says that its node was removed, or when the compile reads the node and it has no page any more.
+   * If a compile of all nodes does not see the node of a page, the page stays and is marked as out of date.
    *
-   * One compile of an audience is under way at a time. One that ends early has stored what it counted, and the next goes on: nothing is
-   * half written. One whose service died keeps others out for a minute.
+   * One compile per audience runs at a time. A compile that ends early has stored everything that it counted, and the
+   * next one continues there; no page is half written. A compile whose process died blocks others for one minute.
    *
-   * Throws InvalidArgument, DefinitionNotFound (also: it is not approved), CompileUnderWay (Aborted; also: this one stood still
-   * for a minute, and another one began), LimitExceeded, PermissionDenied, Unavailable.
+   * Throws InvalidArgument, DefinitionNotFound (also if the definition is not approved), CompileUnderWay
+   * (Aborted; also if this compile made no progress for a minute and another one began), LimitExceeded,
+   * PermissionDenied, Unavailable.
    *
    * @param options.definitionName Of one definition, all pages, changed or not. Not beside `nodeIds`.
    * @param options.nodeIds The pages of these nodes, up to 1,000. Neither of the two: all that changed since the last compile of keys with the same bounds.
@@ -51,10 +55,12 @@ export class CompiledPages extends Noun<AppClient> {
   }
 
   /**
-   * Reads a page that was compiled, with the facets that the caller may see. They have RPCs of their own: such a page is its tenant's, made of
-   * facets with walls each, and has no Markdown and no versions; a page of a wiki is a user's, and has no facets.
+   * Reads a compiled page, with the facets that the caller may see. Compiled pages have their own RPCs because they
+   * differ from wiki pages. A compiled page belongs to the tenant and consists of facets, each with its own access
+   * rules; it has no Markdown and no versions. A wiki page belongs to a user and has no facets.
    *
-   * Throws CompiledPageNotFound (also: outside of the key's bounds, or its definition is not approved any more).
+   * Throws CompiledPageNotFound (also if the page is outside the key's bounds, or its definition is no longer
+   * approved).
    */
   async get(pageId: string, options: CallOptions = {}): Promise<CompiledPage> {
     const request = {
@@ -65,8 +71,8 @@ export class CompiledPages extends Noun<AppClient> {
   }
 
   /**
-   * Lists pages that were compiled, without their facets. Throws InvalidArgument, InvalidPageToken; of an `externalId` NodeNotFound and
-   * Unavailable.
+   * Lists compiled pages, without their facets. Throws InvalidArgument, InvalidPageToken; with `externalId` also
+   * NodeNotFound and Unavailable.
    *
    * @param options.definitionName Empty: of all.
    * @param options.nodeId Only those of this node. Empty: of all.
@@ -86,11 +92,11 @@ export class CompiledPages extends Noun<AppClient> {
   }
 
   /**
-   * Puts a facet on a page beside those that are compiled, in place of the one that was put with its slug; it has the walls of the page, stays
-   * when that is compiled, and goes with it.
+   * Adds a facet by hand to a compiled page, or replaces the added facet with the same slug. The facet has the access
+   * rules of the page, stays when the page is compiled again, and is deleted with the page.
    *
-   * Throws InvalidArgument, CompiledPageNotFound, LimitExceeded (also: `facets`, 32 that are put on a page), PermissionDenied,
-   * RequestIdReused.
+   * Throws InvalidArgument, CompiledPageNotFound, LimitExceeded (also `facets`: 32 added facets per page),
+   * PermissionDenied, RequestIdReused.
    */
   async putFacet(pageId: string, facet: FacetFields, options: WriteOptions = {}): Promise<Facet | undefined> {
     const request = {

@@ -15,14 +15,15 @@ import { type Definition, type TriedDefinition, definitionOf, triedDefinitionOf 
 /** The calls of `definitions` that are one method each. */
 export class Definitions extends Noun<AppClient> {
   /**
-   * Writes the next version of a definition, a draft: it changes no page before it is approved. The rules of the newest version again write
-   * none, unless that is retired. The newest 50 versions are kept, and the one that is approved.
+   * Writes the next version of a definition as a draft. A draft changes no page until it is approved. If the rules
+   * equal those of the newest version, the call writes no new version, unless that version is retired. The service
+   * keeps the newest 50 versions and the approved one.
    *
-   * The rules are compiled as those of a mapping are, within the same limits. Definitions are the tenant's: a key that is bound writes none, and
-   * sees those without an app, and of its apps.
+   * The service compiles the rules as it compiles those of a mapping, within the same limits. Definitions belong to the
+   * tenant: a bound key cannot write them; it sees those without an app and those of its apps.
    *
-   * Throws InvalidArgument (the violation names the field; of an expression, the metadata have `rule`, `line` and `column`), LimitExceeded
-   * (`definitions`: 200 of a tenant), PermissionDenied (the key is bound), RequestIdReused.
+   * Throws InvalidArgument (the violation names the field; for an expression, the metadata have `rule`, `line` and
+   * `column`), LimitExceeded (`definitions`: 200 per tenant), PermissionDenied (the key is bound), RequestIdReused.
    *
    * @param name 1 to 128 characters.
    * @param rules docs/knowledge.md explains them by example.
@@ -38,11 +39,12 @@ export class Definitions extends Noun<AppClient> {
   }
 
   /**
-   * Approves a version of a definition: pages are compiled by it from the next compile on. The version that was approved before is
-   * retired. Pages of that one stay, and say that they are out of date, until they are compiled. Needs the scope `admin`, in the Entity
-   * Service too: from the first approval on, that keeps what changes in the tenant's graphs (changes.start).
+   * Approves a version of a definition: from the next compile on, pages use it. The version that was approved before is
+   * retired. Its pages stay, and are marked as out of date, until they are compiled again. Needs the scope `admin`, in
+   * the Entity Service too: the first approval starts the change log of the tenant's graphs there (changes.start).
    *
-   * Throws DefinitionNotFound, InvalidArgument, PermissionDenied (the scope; the key is bound), RequestIdReused, Unavailable.
+   * Throws DefinitionNotFound, InvalidArgument, PermissionDenied (the scope is missing; the key is bound),
+   * RequestIdReused, Unavailable.
    *
    * @param version The version that was read. Required.
    */
@@ -57,9 +59,11 @@ export class Definitions extends Noun<AppClient> {
   }
 
   /**
-   * Ends a version of a definition. If it was approved, no page of the definition is found any more. Needs the scope `admin`.
+   * Retires a version of a definition. If the version was approved, no search finds the pages of the definition any
+   * more. Needs the scope `admin`.
    *
-   * Throws DefinitionNotFound (also: no version of it is approved, and none is named), PermissionDenied, RequestIdReused.
+   * Throws DefinitionNotFound (also if the call names no version and none is approved), PermissionDenied,
+   * RequestIdReused.
    *
    * @param options.version 0: the one that is approved.
    */
@@ -106,9 +110,11 @@ export class Definitions extends Noun<AppClient> {
   }
 
   /**
-   * Compiles the page of one node by rules that need not be stored, as the caller sees the graph, and answers it. Nothing is kept.
+   * Compiles and answers the page of one node by rules that need not be stored. It sees the graph as the caller does.
+   * It stores nothing.
    *
-   * Throws those of definitions.put but for the last two, NodeNotFound, AnswerTooLarge, Unavailable.
+   * Throws InvalidArgument (the violation names the field; for an expression, the metadata have `rule`, `line` and
+   * `column`), LimitExceeded, NodeNotFound, AnswerTooLarge, Unavailable.
    *
    * @param rules As of definitions.put.
    */

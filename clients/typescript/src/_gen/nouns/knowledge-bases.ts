@@ -38,13 +38,14 @@ export interface KnowledgeBaseFields {
 /** The calls of `knowledgeBases` that are one method each. */
 export class KnowledgeBases extends Noun<AppClient> {
   /**
-   * Writes a knowledge base as it is said, whether there was one of this name or not; its documents stay. Needs the scope `admin`.
+   * Creates a knowledge base, or replaces its settings; its documents stay. Needs the scope `admin`.
    *
-   * Of every RPC about knowledge bases: one that is not of the tenant is seen by administrators, and by the credential of an agent that has it,
-   * or whose template does. To all others, and behind other walls, it is KnowledgeBaseNotFound, as one that is not there.
+   * This holds for every RPC about knowledge bases: if a base is not `isOfTenant`, only administrators see it, and
+   * the credential of an agent that names the base or whose template does. For all other callers, and for keys with
+   * other bounds, it is KnowledgeBaseNotFound, like a base that does not exist.
    *
-   * Throws InvalidArgument (also: its walls were others), LimitExceeded (`knowledgeBases`: 200 of a tenant), PermissionDenied (the scope;
-   * the key is bound), RequestIdReused.
+   * Throws InvalidArgument (also if the base exists with another app, agent bundle or graph), LimitExceeded
+   * (`knowledgeBases`: 200 per tenant), PermissionDenied (the scope is missing; the key is bound), RequestIdReused.
    *
    * @param name What agents name it by: 1 to 200 characters.
    */
@@ -65,7 +66,7 @@ export class KnowledgeBases extends Noun<AppClient> {
     return knowledgeBaseOf(answer.knowledgeBase!);
   }
 
-  /** Reads a knowledge base, and how many of its documents are in which state. Throws KnowledgeBaseNotFound. */
+  /** Reads a knowledge base, with the number of its documents in each state. Throws KnowledgeBaseNotFound. */
   async get(name: string, options: CallOptions = {}): Promise<KnowledgeBase> {
     const request = {
       name,
@@ -88,8 +89,8 @@ export class KnowledgeBases extends Noun<AppClient> {
   }
 
   /**
-   * Removes a knowledge base for good, with all its documents: nothing of it is found from then on. Records that it has stay in working memory.
-   * Needs the scope `admin`.
+   * Deletes a knowledge base for good, with all its documents. From then on, no search finds any part of it. Records
+   * that the base used stay in working memory. Needs the scope `admin`.
    *
    * Throws KnowledgeBaseNotFound, PermissionDenied, RequestIdReused.
    */
@@ -104,12 +105,13 @@ export class KnowledgeBases extends Noun<AppClient> {
   /**
    * Adds a document to a knowledge base: bytes, or a record of working memory.
    *
-   * When this is answered, the document is stored, and is read behind the answer, in a process of its own that can do nothing else; its `state`
-   * says how far that is. One that cannot be read says why, and is in nobody's way.
+   * After the answer, the document is stored. The service parses it in the background, in a separate sandboxed process;
+   * `state` shows the progress. If the document cannot be parsed, its `error` says why, and other documents do not wait
+   * for it.
    *
-   * Throws InvalidArgument (neither bytes nor a record; no name; the record is a user's, a context's, or behind other walls),
-   * KnowledgeBaseNotFound, RecordNotFound, LimitExceeded (`document.data`; `documents`: 10,000 of a base; `sizeBytes`: 1 GiB of a base),
-   * PermissionDenied, RequestIdReused.
+   * Throws InvalidArgument (neither bytes nor a record; no name; the record belongs to a user or a context, or has
+   * another app, agent bundle or graph), KnowledgeBaseNotFound, RecordNotFound, LimitExceeded (`document.data`;
+   * `documents`: 10,000 per base; `sizeBytes`: 1 GiB per base), PermissionDenied, RequestIdReused.
    *
    * @param knowledgeBase The name of a base.
    */
@@ -147,7 +149,7 @@ export class KnowledgeBases extends Noun<AppClient> {
   }
 
   /**
-   * Removes a document for good, with all that finds it. A record stays in working memory.
+   * Deletes a document for good, with its index entries. A record that it follows stays in working memory.
    *
    * Throws InvalidArgument, KnowledgeBaseNotFound, DocumentNotFound, PermissionDenied, RequestIdReused.
    */

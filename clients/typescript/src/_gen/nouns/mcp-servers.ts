@@ -43,11 +43,11 @@ export interface McpApproval {
 /** The calls of `mcpServers` that are one method each. */
 export class McpServers extends Noun<AppClient> {
   /**
-   * Writes an MCP server as it is given, whether there was one or not. A tenant has up to 50. Needs the scope `admin`, as all calls about
-   * them, and a key without bounds, as all that write.
+   * Creates an MCP server, or replaces it. A tenant has up to 50. All calls about MCP servers need the scope `admin`;
+   * those that write also need a key without bounds.
    *
-   * Throws AddressRefused (FailedPrecondition; which addresses a name stands for is looked at whenever it is connected to),
-   * SecretsKeyMissing (FailedPrecondition), LimitExceeded, PermissionDenied, RequestIdReused.
+   * Throws AddressRefused (FailedPrecondition; the service also checks the addresses of a host name at each
+   * connection), SecretsKeyMissing (FailedPrecondition), LimitExceeded, PermissionDenied, RequestIdReused.
    *
    * @param serverId The caller's own: 1 to 40 small letters, digits and hyphens, a letter first.
    * @param url Where it speaks streamable HTTP: https://, or http:// where MCP_SERVERS_ALLOWED lists its address. Up to 1,000 characters, without a user, a query or a fragment: a key in an address would be readable. With another address than before, all approvals of its tools are suspended.
@@ -68,7 +68,7 @@ export class McpServers extends Noun<AppClient> {
     return mcpServerOf(answer.server!);
   }
 
-  /** Lists the servers, by id. Throws InvalidPageToken. */
+  /** Lists the MCP servers by id. Throws InvalidPageToken. */
   list(options: { pageSize?: number } & CallOptions = {}): Rows<McpServer> {
     const request = {
       pageSize: options.pageSize,
@@ -81,7 +81,10 @@ export class McpServers extends Noun<AppClient> {
     );
   }
 
-  /** Removes a server, its secret, and what is known of its tools. Throws McpServerNotFound, PermissionDenied, RequestIdReused. */
+  /**
+   * Deletes an MCP server, its secret and its stored tools. Throws McpServerNotFound, PermissionDenied,
+   * RequestIdReused.
+   */
   async delete(serverId: string, options: WriteOptions = {}): Promise<void> {
     const request = {
       serverId,
@@ -91,11 +94,13 @@ export class McpServers extends Noun<AppClient> {
   }
 
   /**
-   * Asks a server for its tools, and keeps up to 200 definitions of up to 64 KiB; none is approved by that. What was approved and is defined
-   * otherwise, or is gone, does not run before it is approved again. If it fails, nothing changes.
+   * Fetches the tools of a server, and stores up to 200 definitions of up to 64 KiB. It approves none of them. An
+   * approved tool whose definition changed or that is gone does not run until an administrator approves it again. If
+   * the call fails, nothing changes.
    *
-   * Throws McpServerNotFound, McpServerFailed (FailedPrecondition: it redirects, wants to know who asks, answers too much, another
-   * protocol or nothing in time), AddressRefused, SecretUnreadable (FailedPrecondition), LimitExceeded, PermissionDenied.
+   * Throws McpServerNotFound, McpServerFailed (FailedPrecondition: the server redirects, demands
+   * authentication, answers too much, speaks another protocol or misses the deadline), AddressRefused,
+   * SecretUnreadable (FailedPrecondition), LimitExceeded, PermissionDenied.
    */
   async discoverTools(serverId: string, options: CallOptions = {}): Promise<McpTool[]> {
     const request = {
@@ -106,7 +111,7 @@ export class McpServers extends Noun<AppClient> {
   }
 
   /**
-   * Lists tools as they were discovered. Throws InvalidPageToken.
+   * Lists the tools as the last discovery found them. Throws InvalidPageToken.
    *
    * @param options.serverId Empty: of all servers.
    */
@@ -124,11 +129,13 @@ export class McpServers extends Noun<AppClient> {
   }
 
   /**
-   * Lets context query ask a tool, as it was discovered last; up to 100 of a tenant.
+   * Allows context query to call a tool, in the definition of the last discovery. A tenant has up to 100 approved
+   * tools.
    *
-   * Throws McpToolNotFound, McpToolNotDeclared (FailedPrecondition: it does not say that it is read-only, or neither it nor an
-   * administrator says that it is search-safe), McpToolChanged (FailedPrecondition: it is not the definition that was read),
-   * LimitExceeded, PermissionDenied, RequestIdReused.
+   * Throws McpToolNotFound, McpToolNotDeclared (FailedPrecondition: the tool does not declare that it is
+   * read-only, or neither the tool nor an administrator declares that it is search-safe), McpToolChanged
+   * (FailedPrecondition: the definition differs from the one of `definition_sha256`), LimitExceeded,
+   * PermissionDenied, RequestIdReused.
    */
   async approveTool(serverId: string, toolName: string, options: McpApproval & WriteOptions = {}): Promise<McpTool> {
     const request = {
@@ -145,7 +152,8 @@ export class McpServers extends Noun<AppClient> {
   }
 
   /**
-   * Takes the approval of a tool away, and all that was said with it. It is asked by default again only if a new approval says so.
+   * Removes the approval of a tool, and all options of the approval. The tool is a default again only if a new approval
+   * says so.
    *
    * Throws McpToolNotFound, PermissionDenied, RequestIdReused.
    */

@@ -20,106 +20,114 @@ import {
 
 /** Options of `memories.retain`. */
 export interface RetainOptions {
-  /** What the memory is: by default a fact. */
+  /** The kind of memory. Default: a fact. */
   kind?: "fact" | "preference" | "experience" | "observation";
-  /** From 0 to 1. Unset: 1. */
+  /** Confidence in the statement, from 0 to 1. Unset: 1. */
   confidence?: number;
   /** Where the statement comes from. */
   source?: Partial<MemorySource>;
-  /** Unset: now. */
+  /** When the statement became true. Unset: now. */
   happenedAt?: Date | string;
-  /** What the statement is about, up to 200 characters. Empty: nothing that another one could supersede. */
+  /**
+   * The subject of the statement, up to 200 characters. Newer memories of the same key supersede older ones. Empty: no
+   * other memory supersedes this one.
+   */
   key?: string;
-  /** Only of kind EXPERIENCE. */
+  /** Only for the kind EXPERIENCE. */
   experience?: Partial<Experience>;
-  /** Empty: the only one that the key is bound to, else none. */
+  /** The app that the memory belongs to. Empty: the app that the key is bound to if it is only one, else none. */
   appId?: string;
+  /** The agent bundle that the memory belongs to. Empty: the bundle that the key is bound to, else none. */
   agentBundleId?: string;
 }
 
 /** Options of `memories.recall`. */
 export interface MemoriesRecallOptions {
-  /** Memories to answer: 1 to 100. Unset: 20. */
+  /** Number of memories to return, from 1 to 100. Unset: 20. */
   limit?: number;
-  /** Only of these kinds. Empty: of any. */
+  /** Only memories of these kinds. Empty: all kinds. */
   kinds?: ("fact" | "preference" | "experience" | "observation")[];
-  /** Only with this key. Empty: with any, or none. */
+  /** Only memories with this key. Empty: with any key or none. */
   key?: string;
-  /** Without those that are superseded. */
+  /** Only current memories, without superseded ones. */
   holdingOnly?: boolean;
-  /** From this time on. */
+  /** Only memories with `happenedAt` at or after this time. */
   happenedFrom?: Date | string;
-  /** Before it. */
+  /** Only memories with `happenedAt` before this time. */
   happenedTo?: Date | string;
 }
 
 /** Options of `memories.reflect`. */
 export interface MemoriesReflectOptions {
-  /** Sentences of the statement: 1 to 20. Unset: 8. */
+  /** Number of sentences of the statement, from 1 to 20. Unset: 8. */
   limit?: number;
-  /** Only of these kinds. Empty: of any. */
+  /** Only memories of these kinds. Empty: all kinds. */
   kinds?: ("fact" | "preference" | "experience" | "observation")[];
-  /** Only with this key. Empty: with any, or none. */
+  /** Only memories with this key. Empty: with any key or none. */
   key?: string;
-  /** Without those that are superseded. */
+  /** Only current memories, without superseded ones. */
   holdingOnly?: boolean;
-  /** From this time on. */
+  /** Only memories with `happenedAt` at or after this time. */
   happenedFrom?: Date | string;
-  /** Before it. */
+  /** Only memories with `happenedAt` before this time. */
   happenedTo?: Date | string;
 }
 
 /** Options of `memories.list`. */
 export interface MemoryFilter {
-  /** Only of these kinds. Empty: of any. */
+  /** Only memories of these kinds. Empty: all kinds. */
   kinds?: ("fact" | "preference" | "experience" | "observation")[];
-  /** Only with this key. Empty: with any, or none. */
+  /** Only memories with this key. Empty: with any key or none. */
   key?: string;
-  /** Without those that are superseded. */
+  /** Only current memories, without superseded ones. */
   holdingOnly?: boolean;
-  /** From this time on. */
+  /** Only memories with `happenedAt` at or after this time. */
   happenedFrom?: Date | string;
-  /** Before it. */
+  /** Only memories with `happenedAt` before this time. */
   happenedTo?: Date | string;
-  /** 0: 100; 500 at most. */
+  /** Memories per page, at most 500. 0: 100. */
   pageSize?: number;
 }
 
 /** Options of `memories.update`. */
 export interface MemoryChanges {
-  /** Not blank, up to 8,000 characters. */
+  /** The statement: not blank, up to 8,000 characters. */
   text?: string;
-  /** What the memory is: by default a fact. */
+  /** The kind of memory. Default: a fact. */
   kind?: "fact" | "preference" | "experience" | "observation";
-  /** From 0 to 1. Unset: 1. */
+  /** Confidence in the statement, from 0 to 1. Unset: 1. */
   confidence?: number;
   /** Where the statement comes from. */
   source?: Partial<MemorySource>;
-  /** Unset: now. */
+  /** When the statement became true. Unset: now. */
   happenedAt?: Date | string;
-  /** What the statement is about, up to 200 characters. Empty: nothing that another one could supersede. */
+  /**
+   * The subject of the statement, up to 200 characters. Newer memories of the same key supersede older ones. Empty: no
+   * other memory supersedes this one.
+   */
   key?: string;
-  /** Only of kind EXPERIENCE. */
+  /** Only for the kind EXPERIENCE. */
   experience?: Partial<Experience>;
-  /** Only if it is this version. 0: any. */
+  /** Change the memory only if it has this version. 0: any version. */
   expectedVersion?: number;
 }
 
 /** The calls of `memories` that are one method each. */
 export class GeneratedMemories extends Noun<AppClient> {
   /**
-   * Keeps a statement about a user.
+   * Stores a statement about a user.
    *
-   * When this is answered, the memory is stored, and found by its words; with an embedder its vector follows, and `state` says how far that is.
+   * After the answer, the memory is stored and a search by words finds it. If the service has an embedder, it makes the
+   * embedding in the background; `state` shows the progress.
    *
-   * A `key` names what a statement is about ("home_town"): of those with the same key, app and agent bundle, the one that happened last holds,
-   * and supersedes the one before, which stays, with its date, and names what supersedes it. Those of one key that differ name each other in
-   * `contradicts`.
+   * A `key` names the subject of a statement ("home_town"). Among the memories with the same key, app and agent bundle,
+   * the one with the latest `happenedAt` is current. It supersedes the one before, which stays with its date and names
+   * its successor in `supersededBy`. Memories of one key that differ name each other in `contradicts`.
    *
-   * Throws InvalidArgument (no text; a kind, confidence or quality that is none; an `experience` of another kind of memory),
-   * SubjectRequired, LimitExceeded, PermissionDenied, RequestIdReused.
+   * Throws InvalidArgument (the text is blank; the kind, confidence or quality is not valid; `experience` is set but
+   * the kind is another one), SubjectRequired, LimitExceeded, PermissionDenied, RequestIdReused.
    *
-   * @param text Not blank, up to 8,000 characters.
+   * @param text The statement: not blank, up to 8,000 characters.
    */
   async retain(text: string, options: RetainOptions & ContextOptions & WriteOptions = {}): Promise<Memory> {
     const request = {
@@ -142,12 +150,13 @@ export class GeneratedMemories extends Noun<AppClient> {
   }
 
   /**
-   * Finds memories by the words of a question, the best first, each once. Where the service has an embedder, it finds them by meaning,
-   * too. Superseded ones are found, too, and say so.
+   * Finds the memories that match a question, best first, each once. It searches by words, and also by meaning if the
+   * service has an embedder. The result includes superseded memories and marks them.
    *
-   * Throws InvalidArgument (a blank query; a limit outside of 1 to 100), SubjectRequired, LimitExceeded, PermissionDenied.
+   * Throws InvalidArgument (the query is blank; the limit is not between 1 and 100), SubjectRequired,
+   * LimitExceeded, PermissionDenied.
    *
-   * @param query Not blank. Up to 8,000 characters.
+   * @param query The question: not blank, up to 8,000 characters.
    */
   async recall(query: string, options: MemoriesRecallOptions & ContextOptions = {}): Promise<RecalledMemory[]> {
     const request = {
@@ -167,12 +176,13 @@ export class GeneratedMemories extends Noun<AppClient> {
   }
 
   /**
-   * Says in one statement what is remembered of a question, and on which memories it rests. The statement has the best sentence of each
-   * memory that matters, the newest first, each said once. What is superseded is no part of the statement, and is named beside it.
+   * Summarizes the memories that match a question in one statement. The statement takes the best sentence of each
+   * matching memory, newest first, and repeats none. The answer names the memories that it rests on. Superseded
+   * memories are not part of the statement; the answer lists them separately.
    *
    * Throws those of memories.recall.
    *
-   * @param query Not blank. Up to 8,000 characters.
+   * @param query The question: not blank, up to 8,000 characters.
    */
   async reflect(query: string, options: MemoriesReflectOptions & ContextOptions = {}): Promise<Reflection> {
     const request = {
@@ -191,7 +201,7 @@ export class GeneratedMemories extends Noun<AppClient> {
     return reflectionOf(answer);
   }
 
-  /** Lists memories, those that were retained last first. Throws InvalidArgument, InvalidPageToken, SubjectRequired. */
+  /** Lists memories, the latest retained first. Throws InvalidArgument, InvalidPageToken, SubjectRequired. */
   list(options: MemoryFilter & ContextOptions = {}): Rows<Memory> {
     const request = {
       filter: {
@@ -213,9 +223,12 @@ export class GeneratedMemories extends Noun<AppClient> {
   }
 
   /**
-   * Corrects a memory: nothing of what it said before is kept. What is new rather than right is retained with the same key.
+   * Corrects a memory; the service keeps nothing of the old values. To record a change over time instead, retain a new
+   * memory with the same key.
    *
    * Throws those of memories.retain, MemoryNotFound, VersionConflict.
+   *
+   * @param memoryId The memory to correct.
    */
   async update(memoryId: string, options: MemoryChanges & ContextOptions & WriteOptions = {}): Promise<Memory> {
     const request = {
@@ -247,9 +260,12 @@ export class GeneratedMemories extends Noun<AppClient> {
   }
 
   /**
-   * Removes a memory for good, with all that finds it. What it superseded is superseded by the next one of the key, or holds again.
+   * Deletes a memory for good, with its index entries. If the memory superseded another one, the next memory of the key
+   * supersedes that one now, or it is current again.
    *
    * Throws MemoryNotFound, SubjectRequired, RequestIdReused.
+   *
+   * @param memoryId The memory to delete.
    */
   async forget(memoryId: string, options: ContextOptions & WriteOptions = {}): Promise<void> {
     const request = {

@@ -10,78 +10,97 @@ import { type PageSource, type PageVersion, type WikiPage, pageVersionOf, wikiPa
 
 /** Options of `pages.put`. */
 export interface PutPageOptions {
-  /** Small letters and digits, with single marks (- _ . /) between, up to 128 characters: "customers/acme-corp". Empty: made of the title. */
+  /**
+   * Lowercase letters and digits, with single marks (- _ . /) between them, up to 128 characters:
+   * "customers/acme-corp". Empty: made from the title.
+   */
   slug?: string;
-  /** What it is called besides, up to 20 of 200 characters: found with the page, and each leads to it. */
+  /**
+   * Other names of the page, up to 20 of up to 200 characters each. A search for an alias finds the page, and pages.get
+   * accepts an alias in place of the slug.
+   */
   aliases?: string[];
-  /** What it was made of, up to 100. */
+  /** Sources of the page, up to 100. */
   sources?: Partial<PageSource>[];
-  /** The memories that it rests on, up to 200. */
+  /** The memories that the page rests on, up to 200. */
   memoryIds?: string[];
-  /** Until when it is good. Unset: as long as what it cites is. */
+  /** When the page becomes out of date. Unset: only when a memory that it cites changes. */
   freshUntil?: Date | string;
-  /** Empty: the only one that the key is bound to, else none. */
+  /** The app that the page belongs to. Empty: the app that the key is bound to if it is only one, else none. */
   appId?: string;
+  /** The agent bundle that the page belongs to. Empty: the bundle that the key is bound to, else none. */
   agentBundleId?: string;
-  /** What the writer has read; 0: there is no such page yet. Unset: whatever there is. */
+  /** Write only if the page has this version; 0: only if there is no such page yet. Unset: write in any case. */
   expectedVersion?: number;
 }
 
 /** Options of `pages.get`. */
 export interface PagesGetOptions {
-  /** Either this, or `slug`. */
+  /** The page. Give either this or `slug`. */
   pageId?: string;
   /** A slug or an alias. */
   slug?: string;
-  /** Where the slug is looked for. Empty: the only one that the key is bound to, else pages of none. */
+  /**
+   * The app to look up the slug in. Empty: the app that the key is bound to if it is only one, else pages without an
+   * app.
+   */
   appId?: string;
+  /** The agent bundle to look up the slug in. Empty: the bundle that the key is bound to, else pages without a bundle. */
   agentBundleId?: string;
-  /** 0: the newest. */
+  /** The version to read. 0: the newest. */
   version?: number;
 }
 
 /** Options of `pages.listVersions`. */
 export interface PagesListVersionsOptions {
-  /** As of pages.get. */
+  /** The page, as in pages.get: give either this or `slug`. */
   pageId?: string;
+  /** A slug or an alias. */
   slug?: string;
+  /** The app to look up the slug in, as in pages.get. */
   appId?: string;
+  /** The agent bundle to look up the slug in, as in pages.get. */
   agentBundleId?: string;
   pageSize?: number;
 }
 
 /** Options of `pages.delete`. */
 export interface PagesDeleteOptions {
-  /** As of pages.get. */
+  /** The page, as in pages.get: give either this or `slug`. */
   pageId?: string;
+  /** A slug or an alias. */
   slug?: string;
+  /** The app to look up the slug in, as in pages.get. */
   appId?: string;
+  /** The agent bundle to look up the slug in, as in pages.get. */
   agentBundleId?: string;
-  /** Unset: whatever it is. */
+  /** Delete the page only if it has this version. Unset: any version. */
   expectedVersion?: number;
 }
 
 /** The calls of `pages` that are one method each. */
 export class Pages extends Noun<AppClient> {
   /**
-   * Writes a page of a user's wiki, whole: a new one, or the next version of the one that has its slug.
+   * Writes a whole page of a user's wiki: a new page, or the next version of the page with the same slug.
    *
-   * When this is answered, the page is stored, and what it says is found by its words, section by section; what the version before said is
-   * found no more. The newest 50 versions are kept (of up to 16 MiB together). The same content again is no new version: the page then is said
-   * to hold as of now.
+   * After the answer, the page is stored and a search by words finds its sections; the text of the version before is
+   * not found any more. The service keeps the newest 50 versions, up to 16 MiB together. A put of unchanged content
+   * makes no new version; it only renews `asOf`.
    *
-   * A slug, and an alias in any case and spacing, leads to one page among those of its user, app and agent bundle: PageNameTaken if one of
-   * them leads to another.
+   * Among the pages of a user, app and agent bundle, each slug and each alias leads to one page; aliases ignore case
+   * and spacing. If another page has the slug or an alias, the call fails with PageNameTaken.
    *
-   * Of every RPC about pages: a page is always a user's, as memories are: SubjectRequired without one. A page of another user or tenant,
-   * outside of what the key is bound to, deleted, or invented is PageNotFound, all alike.
+   * This holds for every RPC about pages: a page always belongs to a user, as a memory does; a call without a user
+   * fails with SubjectRequired. PageNotFound means all of these alike: the page belongs to another user or tenant,
+   * is outside the bounds of the key, was deleted, or never existed.
    *
-   * Throws InvalidArgument (the violation names the field: a slug that is none, a blank title or Markdown), SubjectRequired,
-   * PageNameTaken, VersionConflict (another version than `expectedVersion`), PageNotFound (one is expected, and there is none),
-   * MemoryNotFound (the page would cite one that is not there), LimitExceeded, PermissionDenied, RequestIdReused.
+   * Throws InvalidArgument (the violation names the field: the slug is not valid, the title or Markdown is blank),
+   * SubjectRequired, PageNameTaken, VersionConflict (the page has another version than `expectedVersion`),
+   * PageNotFound (`expectedVersion` is set, and there is no such page), MemoryNotFound (a cited memory does not
+   * exist), LimitExceeded, PermissionDenied, RequestIdReused.
    *
-   * @param title Not blank, up to 200 characters.
-   * @param markdown Not blank, up to 1 MiB, with up to 2,000 headings (`#`).
+   * @param title The title: not blank, up to 200 characters.
+   * @param markdown The text: not blank, up to 1 MiB, with up to 2,000 headings (`#`).
    */
   async put(
     title: string,
@@ -109,10 +128,10 @@ export class Pages extends Noun<AppClient> {
   }
 
   /**
-   * Reads a page in its newest version, or in one that is kept.
+   * Reads the newest version of a page, or an older version that is still kept.
    *
-   * Throws InvalidArgument (both `pageId` and `slug`, or neither), SubjectRequired, PageNotFound (also: it has not this version, or not
-   * any more), LimitExceeded, PermissionDenied.
+   * Throws InvalidArgument (both `pageId` and `slug`, or neither), SubjectRequired, PageNotFound (also if the
+   * page does not have this version, or no longer has it), LimitExceeded, PermissionDenied.
    */
   async get(options: PagesGetOptions & ContextOptions = {}): Promise<WikiPage> {
     const request = {
@@ -128,12 +147,12 @@ export class Pages extends Noun<AppClient> {
   }
 
   /**
-   * Lists the pages of a user by slug, each in its newest version, without what it says.
+   * Lists the newest versions of a user's pages by slug, without their Markdown.
    *
    * Throws InvalidArgument, InvalidPageToken, SubjectRequired, LimitExceeded, PermissionDenied.
    *
-   * @param options.slugPrefix Only those whose slug begins with it: "customers/". Up to 128 characters.
-   * @param options.memoryId Only those that cite this memory.
+   * @param options.slugPrefix Only pages whose slug begins with this text, such as "customers/". Up to 128 characters.
+   * @param options.memoryId Only pages that cite this memory.
    */
   list(options: { slugPrefix?: string; memoryId?: string; pageSize?: number } & ContextOptions = {}): Rows<WikiPage> {
     const request = {
@@ -151,7 +170,7 @@ export class Pages extends Noun<AppClient> {
   }
 
   /**
-   * Lists the versions of a page that are kept, the newest first.
+   * Lists the kept versions of a page, newest first.
    *
    * Throws InvalidArgument, InvalidPageToken, SubjectRequired, PageNotFound, PermissionDenied.
    */
@@ -173,9 +192,10 @@ export class Pages extends Noun<AppClient> {
   }
 
   /**
-   * Removes a page, for good, with all its versions.
+   * Deletes a page for good, with all its versions.
    *
-   * Throws InvalidArgument, SubjectRequired, PageNotFound, VersionConflict, PermissionDenied, RequestIdReused.
+   * Throws InvalidArgument, SubjectRequired, PageNotFound, VersionConflict, PermissionDenied,
+   * RequestIdReused.
    */
   async delete(options: PagesDeleteOptions & ContextOptions & WriteOptions = {}): Promise<void> {
     const request = {

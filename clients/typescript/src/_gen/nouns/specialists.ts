@@ -32,14 +32,16 @@ export interface SpecialistFields {
 /** The calls of `specialists` that are one method each. */
 export class Specialists extends Noun<AppClient> {
   /**
-   * Writes a specialist as it is given, whether there was one or not. A tenant has up to 50. Needs the scope `admin`, as all calls about
-   * them, and a key without bounds, as all that write.
+   * Creates a specialist, or replaces it. A tenant has up to 50. All calls about specialists need the scope `admin`;
+   * those that write also need a key without bounds.
    *
-   * A specialist is a provider of context query, `sub-agent-` and its id. It makes several queries of a question, or, where the service has a
-   * model, lets that search its folder and read in it, step by step; either way it answers passages that it read, in their own words, and sees no
-   * more than the caller who asks. A model that fails is no error: the queries answer then, and the status says so.
+   * A specialist is a provider of context query; its provider id is `sub-agent-` and the specialist's id. It makes
+   * several queries of a question. If the service has a model, the model instead searches and reads the specialist's
+   * folder step by step. Either way, it answers passages that it read, word by word, and sees no more than the caller.
+   * If the model fails, the call does not: the queries answer instead, and the status says so.
    *
-   * Throws InvalidArgument, LimitExceeded (`specialists`; `specialist.node_ids`), PermissionDenied, RequestIdReused.
+   * Throws InvalidArgument, LimitExceeded (`specialists`; `specialist.node_ids`), PermissionDenied,
+   * RequestIdReused.
    *
    * @param specialistId The caller's own: 1 to 50 small letters, digits and hyphens, a letter first.
    */
@@ -59,7 +61,7 @@ export class Specialists extends Noun<AppClient> {
     return specialistOf(answer.specialist!);
   }
 
-  /** Lists the specialists, by id. Throws InvalidPageToken. */
+  /** Lists the specialists by id. Throws InvalidPageToken. */
   list(options: { pageSize?: number } & CallOptions = {}): Rows<Specialist> {
     const request = {
       pageSize: options.pageSize,
@@ -72,7 +74,10 @@ export class Specialists extends Noun<AppClient> {
     );
   }
 
-  /** Removes a specialist; what is in its folder stays. Throws SpecialistNotFound, PermissionDenied, RequestIdReused. */
+  /**
+   * Deletes a specialist; the content of its folder stays. Throws SpecialistNotFound, PermissionDenied,
+   * RequestIdReused.
+   */
   async delete(specialistId: string, options: WriteOptions = {}): Promise<void> {
     const request = {
       specialistId,

@@ -26,9 +26,9 @@ class AgentTemplates(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> AgentTemplate:
-        """Writes a template of agents as it is said; it holds for all that have it from then on.
+        """Creates a template of agents, or replaces it.
 
-        Needs the scope `admin`.
+        The change takes effect at once for all agents that use the template. Needs the scope `admin`.
 
         Args:
             template_id: The caller's own: 1 to 128 characters.
@@ -40,7 +40,7 @@ class AgentTemplates(Noun):
 
         Raises:
             InvalidArgument: A field is malformed; `violations` name it.
-            LimitExceeded: `templates`: 1,000 of a tenant.
+            LimitExceeded: `templates`: 1,000 per tenant.
             PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
                 another user's.
             RequestIdReused: The request id was used before, with other content or for another RPC.
@@ -75,7 +75,7 @@ class AgentTemplates(Noun):
         return AgentTemplate.from_proto(answer.template)
 
     async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[AgentTemplate, None]:
-        """Lists the templates, by id.
+        """Lists the templates by id.
 
         Args:
             page_size: Items of one page. 0: 100.
@@ -96,7 +96,7 @@ class AgentTemplates(Noun):
             request.page_token = page.next_page_token
 
     async def delete(self, template_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Removes a template that no agent has.
+        """Deletes a template that no agent uses.
 
         Needs the scope `admin`.
 

@@ -28,9 +28,9 @@ class Agents(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Agent:
-        """Writes an agent as it is given, whether there was one or not.
+        """Creates an agent, or replaces it.
 
-        Needs the scope `admin`: what an agent may ask is nothing that it decides.
+        Needs the scope `admin`, because an agent must not decide which providers it may query.
 
         Args:
             agent_id: The caller's own: 1 to 128 characters.
@@ -51,8 +51,8 @@ class Agents(Noun):
         Raises:
             InvalidArgument: A field is malformed; `violations` name it.
             AgentTemplateNotFound: There is no template of agents with this id.
-            LimitExceeded: `agents`: 10,000 of a tenant.
-            PermissionDenied: the scope; the key is bound.
+            LimitExceeded: `agents`: 10,000 per tenant.
+            PermissionDenied: the scope is missing; the key is bound.
             RequestIdReused: The request id was used before, with other content or for another RPC.
         """
         request = agents_pb.PutAgentRequest(
@@ -76,7 +76,7 @@ class Agents(Noun):
     async def get(self, agent_id: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Agent:
         """Reads an agent that the caller may name.
 
-        Another one is `AgentNotFound`, as one that is not there.
+        Any other agent is `AgentNotFound`, like an agent that does not exist.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -112,7 +112,7 @@ class Agents(Noun):
             request.page_token = page.next_page_token
 
     async def delete(self, agent_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Removes an agent.
+        """Deletes an agent.
 
         Its files stay. Needs the scope `admin`.
 

@@ -15,7 +15,7 @@ class KnowledgeBases(Noun):
     """The calls of `client.knowledge_bases` that are one RPC each."""
 
     async def get(self, name: str, *, timeout_s: float | None = None) -> KnowledgeBase:
-        """Reads a knowledge base, and how many of its documents are in which state.
+        """Reads a knowledge base, with the number of its documents in each state.
 
         Args:
             timeout_s: Deadline; None: the client's.
@@ -51,9 +51,10 @@ class KnowledgeBases(Noun):
             request.page_token = page.next_page_token
 
     async def delete(self, name: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Removes a knowledge base for good, with all its documents: nothing of it is found from then on.
+        """Deletes a knowledge base for good, with all its documents.
 
-        Records that it has stay in working memory. Needs the scope `admin`.
+        From then on, no search finds any part of it. Records that the base used stay in working memory. Needs the scope
+        `admin`.
 
         Args:
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
@@ -109,9 +110,9 @@ class KnowledgeBases(Noun):
     async def remove_document(
         self, knowledge_base: str, document_id: Id, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> None:
-        """Removes a document for good, with all that finds it.
+        """Deletes a document for good, with its index entries.
 
-        A record stays in working memory.
+        A record that it follows stays in working memory.
 
         Args:
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.

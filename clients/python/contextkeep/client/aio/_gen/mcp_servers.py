@@ -27,10 +27,10 @@ class McpServers(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> McpServer:
-        """Writes an MCP server as it is given, whether there was one or not.
+        """Creates an MCP server, or replaces it.
 
-        A tenant has up to 50. Needs the scope `admin`, as all calls about them, and a key without bounds, as all that
-        write.
+        A tenant has up to 50. All calls about MCP servers need the scope `admin`; those that write also need a key
+        without bounds.
 
         Args:
             server_id: The caller's own: 1 to 40 small letters, digits and hyphens, a letter first.
@@ -49,7 +49,7 @@ class McpServers(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            AddressRefused: which addresses a name stands for is looked at whenever it is connected to.
+            AddressRefused: the service also checks the addresses of a host name at each connection.
             SecretsKeyMissing: The service has no key to store secrets by: its operator sets SECRETS_KEY.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
             PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
@@ -68,7 +68,7 @@ class McpServers(Noun):
         return McpServer.from_proto(answer.server)
 
     async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[McpServer, None]:
-        """Lists the servers, by id.
+        """Lists the MCP servers by id.
 
         Args:
             page_size: Items of one page. 0: 100.
@@ -89,7 +89,7 @@ class McpServers(Noun):
             request.page_token = page.next_page_token
 
     async def delete(self, server_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Removes a server, its secret, and what is known of its tools.
+        """Deletes an MCP server, its secret and its stored tools.
 
         Args:
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
@@ -107,18 +107,18 @@ class McpServers(Noun):
         await self._call("DeleteMcpServer", request, timeout_s=timeout_s)
 
     async def discover_tools(self, server_id: str, *, timeout_s: float | None = None) -> builtins.list[McpTool]:
-        """Asks a server for its tools, and keeps up to 200 definitions of up to 64 KiB; none is approved by that.
+        """Fetches the tools of a server, and stores up to 200 definitions of up to 64 KiB.
 
-        What was approved and is defined otherwise, or is gone, does not run before it is approved again. If it fails,
-        nothing changes.
+        It approves none of them. An approved tool whose definition changed or that is gone does not run until an
+        administrator approves it again. If the call fails, nothing changes.
 
         Args:
             timeout_s: Deadline; None: the client's.
 
         Raises:
             McpServerNotFound: There is no MCP server with this id.
-            McpServerFailed: it redirects, wants to know who asks, answers too much, another protocol or nothing in
-                time.
+            McpServerFailed: the server redirects, demands authentication, answers too much, speaks another protocol or
+                misses the deadline.
             AddressRefused: Nothing is sent to this address: it is no public one, and the operator does not list it.
             SecretUnreadable: The key that a secret was stored by is none of the service's any more: say the secret
                 again.
@@ -135,7 +135,7 @@ class McpServers(Noun):
     async def list_tools(
         self, *, server_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncGenerator[McpTool, None]:
-        """Lists tools as they were discovered.
+        """Lists the tools as the last discovery found them.
 
         Args:
             server_id: Empty: of all servers.
@@ -166,7 +166,9 @@ class McpServers(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> McpTool:
-        """Lets context query ask a tool, as it was discovered last; up to 100 of a tenant.
+        """Allows context query to call a tool, in the definition of the last discovery.
+
+        A tenant has up to 100 approved tools.
 
         Args:
             arguments_json: The arguments of its calls, as a JSON object of up to 16 KiB: a value that is the text
@@ -183,9 +185,9 @@ class McpServers(Noun):
 
         Raises:
             McpToolNotFound: The MCP server has no tool of this name, or has it no more.
-            McpToolNotDeclared: it does not say that it is read-only, or neither it nor an administrator says that it is
-                search-safe.
-            McpToolChanged: it is not the definition that was read.
+            McpToolNotDeclared: the tool does not declare that it is read-only, or neither the tool nor an administrator
+                declares that it is search-safe.
+            McpToolChanged: the definition differs from the one of `definition_sha256`.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
             PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
                 another user's.
@@ -206,9 +208,9 @@ class McpServers(Noun):
     async def unapprove_tool(
         self, server_id: str, tool_name: str, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> McpTool:
-        """Takes the approval of a tool away, and all that was said with it.
+        """Removes the approval of a tool, and all options of the approval.
 
-        It is asked by default again only if a new approval says so.
+        The tool is a default again only if a new approval says so.
 
         Args:
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.

@@ -20,23 +20,25 @@ class CompiledPages(Noun):
     def compile(
         self, *, definition_name: str = "", node_ids: Iterable[Id] = (), timeout_s: float | None = None
     ) -> Generator[CompileProgress, None, None]:
-        """Compiles pages of the graph by the definitions that are approved, as the caller sees the graph.
+        """Compiles pages from the graph by the approved definitions.
 
-        Each node of their types has a page. Messages say how far it is; what they count is stored. Needs the scope
-        `compile`, and `read` for the graph.
+        It sees the graph as the caller does. Each node whose type a definition names has a page. The stream reports the
+        progress; everything that it counts is stored. Needs the scope `compile`, and `read` for the graph.
 
-        Pages belong to the audience that compiled them, which is the bounds of the key: a key with other bounds
-        compiles pages of its own. Who may see a facet is another matter: whoever may see all that was read for it,
-        whoever compiled it.
+        Pages belong to an audience: the bounds of the key that compiled them. A key with other bounds compiles its own
+        pages. Access to a facet does not depend on the key that compiled it: a caller sees the facet if it may see
+        everything that was read for it.
 
-        Without a definition or nodes it goes on behind the last one: it reads what changed since, and compiles the
-        pages that depend on that, and no others. All nodes are read of a definition that was not compiled in its
-        approved version yet, and of all definitions where changes are not kept or are forgotten. A page goes when its
-        node is removed, as the list of changes says it, or when it was read and has none any more. One whose node a
-        compile of all nodes does not see stays, and says that it is out of date.
+        Without a definition or nodes, the compile continues after the last one: it reads the changes since then, and
+        compiles only the pages that depend on them. It reads all nodes of a definition whose approved version was not
+        compiled yet. It reads all nodes of all definitions if the change log is not kept or has expired. A page is
+        deleted when the change log says that its node was removed, or when the compile reads the node and it has no
+        page any more. If a compile of all nodes does not see the node of a page, the page stays and is marked as out of
+        date.
 
-        One compile of an audience is under way at a time. One that ends early has stored what it counted, and the next
-        goes on: nothing is half written. One whose service died keeps others out for a minute.
+        One compile per audience runs at a time. A compile that ends early has stored everything that it counted, and
+        the next one continues there; no page is half written. A compile whose process died blocks others for one
+        minute.
 
         Args:
             definition_name: Of one definition, all pages, changed or not. Not beside `node_ids`.
@@ -46,8 +48,8 @@ class CompiledPages(Noun):
 
         Raises:
             InvalidArgument: A field is malformed; `violations` name it.
-            DefinitionNotFound: also: it is not approved.
-            CompileUnderWay: also: this one stood still for a minute, and another one began.
+            DefinitionNotFound: also if the definition is not approved.
+            CompileUnderWay: also if this compile made no progress for a minute and another one began.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
             PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
                 another user's.
@@ -61,16 +63,17 @@ class CompiledPages(Noun):
                 yield CompileProgress.from_proto(answer)
 
     def get(self, page_id: Id, *, timeout_s: float | None = None) -> CompiledPage:
-        """Reads a page that was compiled, with the facets that the caller may see.
+        """Reads a compiled page, with the facets that the caller may see.
 
-        They have RPCs of their own: such a page is its tenant's, made of facets with walls each, and has no Markdown
-        and no versions; a page of a wiki is a user's, and has no facets.
+        Compiled pages have their own RPCs because they differ from wiki pages. A compiled page belongs to the tenant
+        and consists of facets, each with its own access rules; it has no Markdown and no versions. A wiki page belongs
+        to a user and has no facets.
 
         Args:
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            CompiledPageNotFound: also: outside of the key's bounds, or its definition is not approved any more.
+            CompiledPageNotFound: also if the page is outside the key's bounds, or its definition is no longer approved.
         """
         request = definitions_pb.GetCompiledPageRequest(page_id=messages.to_id(page_id))
         answer: definitions_pb.GetCompiledPageResponse = self._call("GetCompiledPage", request, timeout_s=timeout_s)
@@ -85,7 +88,7 @@ class CompiledPages(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[CompiledPage, None, None]:
-        """Lists pages that were compiled, without their facets.
+        """Lists compiled pages, without their facets.
 
         Args:
             definition_name: Empty: of all.

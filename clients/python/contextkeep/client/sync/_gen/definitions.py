@@ -19,13 +19,13 @@ class Definitions(Noun):
     def put(
         self, name: str, rules: Mapping[str, Any], *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> Definition:
-        """Writes the next version of a definition, a draft: it changes no page before it is approved.
+        """Writes the next version of a definition as a draft.
 
-        The rules of the newest version again write none, unless that is retired. The newest 50 versions are kept, and
-        the one that is approved.
+        A draft changes no page until it is approved. If the rules equal those of the newest version, the call writes no
+        new version, unless that version is retired. The service keeps the newest 50 versions and the approved one.
 
-        The rules are compiled as those of a mapping are, within the same limits. Definitions are the tenant's: a key
-        that is bound writes none, and sees those without an app, and of its apps.
+        The service compiles the rules as it compiles those of a mapping, within the same limits. Definitions belong to
+        the tenant: a bound key cannot write them; it sees those without an app and those of its apps.
 
         Args:
             name: 1 to 128 characters.
@@ -34,9 +34,9 @@ class Definitions(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: the violation names the field; of an expression, the metadata have `rule`, `line` and
+            InvalidArgument: the violation names the field; for an expression, the metadata have `rule`, `line` and
                 `column`.
-            LimitExceeded: `definitions`: 200 of a tenant.
+            LimitExceeded: `definitions`: 200 per tenant.
             PermissionDenied: the key is bound.
             RequestIdReused: The request id was used before, with other content or for another RPC.
         """
@@ -49,11 +49,11 @@ class Definitions(Noun):
     def approve(
         self, name: str, version: int, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> Definition:
-        """Approves a version of a definition: pages are compiled by it from the next compile on.
+        """Approves a version of a definition: from the next compile on, pages use it.
 
-        The version that was approved before is retired. Pages of that one stay, and say that they are out of date,
-        until they are compiled. Needs the scope `admin`, in the Entity Service too: from the first approval on, that
-        keeps what changes in the tenant's graphs (`changes.start`).
+        The version that was approved before is retired. Its pages stay, and are marked as out of date, until they are
+        compiled again. Needs the scope `admin`, in the Entity Service too: the first approval starts the change log of
+        the tenant's graphs there (`changes.start`).
 
         Args:
             version: The version that was read. Required.
@@ -64,7 +64,7 @@ class Definitions(Noun):
             DefinitionNotFound: There is no such definition that the caller may see, or not this version of it, or none
                 is approved.
             InvalidArgument: A field is malformed; `violations` name it.
-            PermissionDenied: the scope; the key is bound.
+            PermissionDenied: the scope is missing; the key is bound.
             RequestIdReused: The request id was used before, with other content or for another RPC.
             Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
         """
@@ -77,9 +77,9 @@ class Definitions(Noun):
     def retire(
         self, name: str, version: int = 0, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> Definition:
-        """Ends a version of a definition.
+        """Retires a version of a definition.
 
-        If it was approved, no page of the definition is found any more. Needs the scope `admin`.
+        If the version was approved, no search finds the pages of the definition any more. Needs the scope `admin`.
 
         Args:
             version: 0: the one that is approved.
@@ -87,7 +87,7 @@ class Definitions(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            DefinitionNotFound: also: no version of it is approved, and none is named.
+            DefinitionNotFound: also if the call names no version and none is approved.
             PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
                 another user's.
             RequestIdReused: The request id was used before, with other content or for another RPC.
@@ -146,9 +146,9 @@ class Definitions(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> TriedDefinition:
-        """Compiles the page of one node by rules that need not be stored, as the caller sees the graph, and answers it.
+        """Compiles and answers the page of one node by rules that need not be stored.
 
-        Nothing is kept.
+        It sees the graph as the caller does. It stores nothing.
 
         Args:
             rules: As of `definitions.put`.
@@ -156,14 +156,12 @@ class Definitions(Noun):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
+            InvalidArgument: the violation names the field; for an expression, the metadata have `rule`, `line` and
+                `column`.
+            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
             NodeNotFound: No node has this id, external id or name.
             AnswerTooLarge: The answer does not fit one message: `use` in the metadata names the RPC that streams it.
             Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
-            InvalidArgument: the violation names the field; of an expression, the metadata have `rule`, `line` and
-                `column`.
-            LimitExceeded: `definitions`: 200 of a tenant.
-            PermissionDenied: the key is bound.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
         """
         request = definitions_pb.TestDefinitionRequest(
             rules=messages.definition_rules(rules), node_id=messages.to_id(node_id), **named

@@ -33,31 +33,36 @@ class Memories(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Memory:
-        """Keeps a statement about a user.
+        """Stores a statement about a user.
 
-        When this is answered, the memory is stored, and found by its words; with an embedder its vector follows, and
-        `state` says how far that is.
+        After the answer, the memory is stored and a search by words finds it. If the service has an embedder, it makes
+        the embedding in the background; `state` shows the progress.
 
-        A `key` names what a statement is about ("home_town"): of those with the same key, app and agent bundle, the one
-        that happened last holds, and supersedes the one before, which stays, with its date, and names what supersedes
-        it. Those of one key that differ name each other in `contradicts`.
+        A `key` names the subject of a statement ("home_town"). Among the memories with the same key, app and agent
+        bundle, the one with the latest `happened_at` is current. It supersedes the one before, which stays with its
+        date and names its successor in `superseded_by`. Memories of one key that differ name each other in
+        `contradicts`.
 
         Args:
-            text: Not blank, up to 8,000 characters.
-            kind: What the memory is: by default a fact.
-            confidence: From 0 to 1. None: 1.
+            text: The statement: not blank, up to 8,000 characters.
+            kind: The kind of memory. Default: a fact.
+            confidence: Confidence in the statement, from 0 to 1. None: 1.
             source: Where the statement comes from.
-            happened_at: None: now.
-            key: What the statement is about, up to 200 characters. Empty: nothing that another one could supersede.
-            experience: Only of kind EXPERIENCE.
-            app_id: Empty: the only one that the key is bound to, else none.
+            happened_at: When the statement became true. None: now.
+            key: The subject of the statement, up to 200 characters. Newer memories of the same key supersede older
+                ones. Empty: no other memory supersedes this one.
+            experience: Only for the kind EXPERIENCE.
+            app_id: The app that the memory belongs to. Empty: the app that the key is bound to if it is only one, else
+                none.
+            agent_bundle_id: The agent bundle that the memory belongs to. Empty: the bundle that the key is bound to,
+                else none.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers the same memory, and keeps nothing.
+            request_id: A UUID. A repeat with the same id answers the same memory and stores nothing.
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: no text; a kind, confidence or quality that is none; an `experience` of another kind of
-                memory.
+            InvalidArgument: the text is blank; the kind, confidence or quality is not valid; `experience` is set but
+                the kind is another one.
             SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
                 has a user.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
@@ -96,23 +101,24 @@ class Memories(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> builtins.list[RecalledMemory]:
-        """Finds memories by the words of a question, the best first, each once.
+        """Finds the memories that match a question, best first, each once.
 
-        Where the service has an embedder, it finds them by meaning, too. Superseded ones are found, too, and say so.
+        It searches by words, and also by meaning if the service has an embedder. The result includes superseded
+        memories and marks them.
 
         Args:
-            query: Not blank. Up to 8,000 characters.
-            limit: Memories to answer: 1 to 100. None: 20.
-            kinds: Only of these kinds. Empty: of any.
-            key: Only with this key. Empty: with any, or none.
-            holding_only: Without those that are superseded.
-            happened_from: From this time on.
-            happened_to: Before it.
+            query: The question: not blank, up to 8,000 characters.
+            limit: Number of memories to return, from 1 to 100. None: 20.
+            kinds: Only memories of these kinds. Empty: all kinds.
+            key: Only memories with this key. Empty: with any key or none.
+            holding_only: Only current memories, without superseded ones.
+            happened_from: Only memories with `happened_at` at or after this time.
+            happened_to: Only memories with `happened_at` before this time.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: a blank query; a limit outside of 1 to 100.
+            InvalidArgument: the query is blank; the limit is not between 1 and 100.
             SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
                 has a user.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
@@ -146,23 +152,24 @@ class Memories(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> Reflection:
-        """Says in one statement what is remembered of a question, and on which memories it rests.
+        """Summarizes the memories that match a question in one statement.
 
-        The statement has the best sentence of each memory that matters, the newest first, each said once. What is
-        superseded is no part of the statement, and is named beside it.
+        The statement takes the best sentence of each matching memory, newest first, and repeats none. The answer names
+        the memories that it rests on. Superseded memories are not part of the statement; the answer lists them
+        separately.
 
         Args:
-            query: Not blank. Up to 8,000 characters.
-            limit: Sentences of the statement: 1 to 20. None: 8.
-            kinds: Only of these kinds. Empty: of any.
-            key: Only with this key. Empty: with any, or none.
-            happened_from: From this time on.
-            happened_to: Before it.
+            query: The question: not blank, up to 8,000 characters.
+            limit: Number of sentences of the statement, from 1 to 20. None: 8.
+            kinds: Only memories of these kinds. Empty: all kinds.
+            key: Only memories with this key. Empty: with any key or none.
+            happened_from: Only memories with `happened_at` at or after this time.
+            happened_to: Only memories with `happened_at` before this time.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: a blank query; a limit outside of 1 to 100.
+            InvalidArgument: the query is blank; the limit is not between 1 and 100.
             SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
                 has a user.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
@@ -195,16 +202,16 @@ class Memories(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> Generator[Memory, None, None]:
-        """Lists memories, those that were retained last first.
+        """Lists memories, the latest retained first.
 
         Args:
-            kinds: Only of these kinds. Empty: of any.
-            key: Only with this key. Empty: with any, or none.
-            holding_only: Without those that are superseded.
-            happened_from: From this time on.
-            happened_to: Before it.
+            kinds: Only memories of these kinds. Empty: all kinds.
+            key: Only memories with this key. Empty: with any key or none.
+            holding_only: Only current memories, without superseded ones.
+            happened_from: Only memories with `happened_at` at or after this time.
+            happened_to: Only memories with `happened_at` before this time.
             subject_user_id: The user for whom a key without a user calls.
-            page_size: 0: 100; 500 at most.
+            page_size: Memories per page, at most 500. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
@@ -235,11 +242,13 @@ class Memories(Noun):
     def forget(
         self, memory_id: Id, *, subject_user_id: str = "", request_id: Id | None = None, timeout_s: float | None = None
     ) -> None:
-        """Removes a memory for good, with all that finds it.
+        """Deletes a memory for good, with its index entries.
 
-        What it superseded is superseded by the next one of the key, or holds again.
+        If the memory superseded another one, the next memory of the key supersedes that one now, or it is current
+        again.
 
         Args:
+            memory_id: The memory to delete.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.

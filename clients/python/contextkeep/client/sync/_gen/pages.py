@@ -33,41 +33,47 @@ class Pages(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> WikiPage:
-        """Writes a page of a user's wiki, whole: a new one, or the next version of the one that has its slug.
+        """Writes a whole page of a user's wiki: a new page, or the next version of the page with the same slug.
 
-        When this is answered, the page is stored, and what it says is found by its words, section by section; what the
-        version before said is found no more. The newest 50 versions are kept (of up to 16 MiB together). The same
-        content again is no new version: the page then is said to hold as of now.
+        After the answer, the page is stored and a search by words finds its sections; the text of the version before is
+        not found any more. The service keeps the newest 50 versions, up to 16 MiB together. A put of unchanged content
+        makes no new version; it only renews `as_of`.
 
-        A slug, and an alias in any case and spacing, leads to one page among those of its user, app and agent bundle:
-        `PageNameTaken` if one of them leads to another.
+        Among the pages of a user, app and agent bundle, each slug and each alias leads to one page; aliases ignore case
+        and spacing. If another page has the slug or an alias, the call fails with `PageNameTaken`.
 
-        Of every RPC about pages: a page is always a user's, as memories are: `SubjectRequired` without one. A page of
-        another user or tenant, outside of what the key is bound to, deleted, or invented is `PageNotFound`, all alike.
+        This holds for every RPC about pages: a page always belongs to a user, as a memory does; a call without a user
+        fails with `SubjectRequired`. `PageNotFound` means all of these alike: the page belongs to another user or
+        tenant, is outside the bounds of the key, was deleted, or never existed.
 
         Args:
-            title: Not blank, up to 200 characters.
-            markdown: Not blank, up to 1 MiB, with up to 2,000 headings (`#`).
-            slug: Small letters and digits, with single marks (- _ . /) between, up to 128 characters: "customers/acme-
-                corp". Empty: made of the title.
-            aliases: What it is called besides, up to 20 of 200 characters: found with the page, and each leads to it.
-            sources: What it was made of, up to 100.
-            memory_ids: The memories that it rests on, up to 200.
-            fresh_until: Until when it is good. None: as long as what it cites is.
-            app_id: Empty: the only one that the key is bound to, else none.
-            expected_version: What the writer has read; 0: there is no such page yet. None: whatever there is.
+            title: The title: not blank, up to 200 characters.
+            markdown: The text: not blank, up to 1 MiB, with up to 2,000 headings (`#`).
+            slug: Lowercase letters and digits, with single marks (- _ . /) between them, up to 128 characters:
+                "customers/acme-corp". Empty: made from the title.
+            aliases: Other names of the page, up to 20 of up to 200 characters each. A search for an alias finds the
+                page, and `pages.get` accepts an alias in place of the slug.
+            sources: Sources of the page, up to 100.
+            memory_ids: The memories that the page rests on, up to 200.
+            fresh_until: When the page becomes out of date. None: only when a memory that it cites changes.
+            app_id: The app that the page belongs to. Empty: the app that the key is bound to if it is only one, else
+                none.
+            agent_bundle_id: The agent bundle that the page belongs to. Empty: the bundle that the key is bound to, else
+                none.
+            expected_version: Write only if the page has this version; 0: only if there is no such page yet. None: write
+                in any case.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers the same version, and writes nothing.
+            request_id: A UUID. A repeat with the same id answers the same version and writes nothing.
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: the violation names the field: a slug that is none, a blank title or Markdown.
+            InvalidArgument: the violation names the field: the slug is not valid, the title or Markdown is blank.
             SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
                 has a user.
             PageNameTaken: A slug or an alias leads to another page: its `slug` in the metadata.
-            VersionConflict: another version than `expected_version`.
-            PageNotFound: one is expected, and there is none.
-            MemoryNotFound: the page would cite one that is not there.
+            VersionConflict: the page has another version than `expected_version`.
+            PageNotFound: `expected_version` is set, and there is no such page.
+            MemoryNotFound: a cited memory does not exist.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
             PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
                 another user's.
@@ -103,13 +109,16 @@ class Pages(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> WikiPage:
-        """Reads a page in its newest version, or in one that is kept.
+        """Reads the newest version of a page, or an older version that is still kept.
 
         Args:
             slug: A slug or an alias.
-            page_id: Either this, or `slug`.
-            app_id: Where the slug is looked for. Empty: the only one that the key is bound to, else pages of none.
-            version: 0: the newest.
+            page_id: The page. Give either this or `slug`.
+            app_id: The app to look up the slug in. Empty: the app that the key is bound to if it is only one, else
+                pages without an app.
+            agent_bundle_id: The agent bundle to look up the slug in. Empty: the bundle that the key is bound to, else
+                pages without a bundle.
+            version: The version to read. 0: the newest.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
 
@@ -117,7 +126,7 @@ class Pages(Noun):
             InvalidArgument: both `page_id` and `slug`, or neither.
             SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
                 has a user.
-            PageNotFound: also: it has not this version, or not any more.
+            PageNotFound: also if the page does not have this version, or no longer has it.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
             PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
                 another user's.
@@ -142,11 +151,11 @@ class Pages(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> Generator[WikiPage, None, None]:
-        """Lists the pages of a user by slug, each in its newest version, without what it says.
+        """Lists the newest versions of a user's pages by slug, without their Markdown.
 
         Args:
-            slug_prefix: Only those whose slug begins with it: "customers/". Up to 128 characters.
-            memory_id: Only those that cite this memory.
+            slug_prefix: Only pages whose slug begins with this text, such as "customers/". Up to 128 characters.
+            memory_id: Only pages that cite this memory.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
@@ -185,10 +194,13 @@ class Pages(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> Generator[PageVersion, None, None]:
-        """Lists the versions of a page that are kept, the newest first.
+        """Lists the kept versions of a page, newest first.
 
         Args:
-            page_id: As of `pages.get`.
+            slug: A slug or an alias.
+            page_id: The page, as in `pages.get`: give either this or `slug`.
+            app_id: The app to look up the slug in, as in `pages.get`.
+            agent_bundle_id: The agent bundle to look up the slug in, as in `pages.get`.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
@@ -231,11 +243,14 @@ class Pages(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> None:
-        """Removes a page, for good, with all its versions.
+        """Deletes a page for good, with all its versions.
 
         Args:
-            page_id: As of `pages.get`.
-            expected_version: None: whatever it is.
+            slug: A slug or an alias.
+            page_id: The page, as in `pages.get`: give either this or `slug`.
+            app_id: The app to look up the slug in, as in `pages.get`.
+            agent_bundle_id: The agent bundle to look up the slug in, as in `pages.get`.
+            expected_version: Delete the page only if it has this version. None: any version.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.

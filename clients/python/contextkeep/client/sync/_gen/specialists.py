@@ -27,15 +27,15 @@ class Specialists(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Specialist:
-        """Writes a specialist as it is given, whether there was one or not.
+        """Creates a specialist, or replaces it.
 
-        A tenant has up to 50. Needs the scope `admin`, as all calls about them, and a key without bounds, as all that
-        write.
+        A tenant has up to 50. All calls about specialists need the scope `admin`; those that write also need a key
+        without bounds.
 
-        A specialist is a provider of context query, `sub-agent-` and its id. It makes several queries of a question,
-        or, where the service has a model, lets that search its folder and read in it, step by step; either way it
-        answers passages that it read, in their own words, and sees no more than the caller who asks. A model that fails
-        is no error: the queries answer then, and the status says so.
+        A specialist is a provider of context query; its provider id is `sub-agent-` and the specialist's id. It makes
+        several queries of a question. If the service has a model, the model instead searches and reads the specialist's
+        folder step by step. Either way, it answers passages that it read, word by word, and sees no more than the
+        caller. If the model fails, the call does not: the queries answer instead, and the status says so.
 
         Args:
             specialist_id: The caller's own: 1 to 50 small letters, digits and hyphens, a letter first.
@@ -72,7 +72,7 @@ class Specialists(Noun):
         return Specialist.from_proto(answer.specialist)
 
     def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[Specialist, None, None]:
-        """Lists the specialists, by id.
+        """Lists the specialists by id.
 
         Args:
             page_size: Items of one page. 0: 100.
@@ -91,7 +91,7 @@ class Specialists(Noun):
             request.page_token = page.next_page_token
 
     def delete(self, specialist_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Removes a specialist; what is in its folder stays.
+        """Deletes a specialist; the content of its folder stays.
 
         Args:
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
