@@ -15,7 +15,7 @@ from contextkeep.values.bases import CheckpointBase, CompressionProfileBase, Ori
 from contextkeep.values.conversions import tokens_by_zone
 from contextkeep.values.messages import ChatMessage
 
-# What a fork has of the window that it is forked from.
+# What a fork inherits from its parent.
 ForkInheritance = Literal[
     "nothing",
     "pins",
@@ -30,22 +30,21 @@ FORK_INHERITANCES: dict[int, ForkInheritance] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PackPart(Value):
-    """A part of what a window shows."""
+    """A part of a pack."""
 
     # "pins", "digests", "segments", "state", "masked", "verbatim", "recalled" or "note".
     zone: str = ""
-    # Of summaries: 2 a segment, 3 a digest of segments, 4 one of digests, and so on.
+    # For summaries: 2 for a segment, 3 for a digest of segments, 4 for a digest of digests, and so on.
     level: int = 0
     step_from: int = 0
     step_to: int = 0
-    # What `Expand` takes for the originals. Empty of what the window says itself.
+    # Ref of the originals for `Expand`. Empty for a text of the window itself.
     ref: str = ""
     tokens: int = 0
-    # Of summaries: "extractive", lines of the originals, or "model". If a model was asked, what became of what it
-    # wrote: "accepted", or which check it failed, such as "grounding: 8443 is in no source of its line"; then it is not
-    # used.
+    # For summaries: "extractive" for lines of the originals, or "model" for the text of a model.
     method: str = ""
-    # Of a summary that a model wrote: "accepted", or why it is not used. Empty: no model was asked.
+    # If a model was asked for the summary: "accepted", or the check that failed, such as "grounding: 8443 is in no
+    # source of its line"; a text that failed is not used. Empty if no model was asked.
     verdict: str = ""
 
     @classmethod
@@ -65,14 +64,14 @@ class PackPart(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StateChange(Value):
-    """An entry that came into the state as a model reads it, or left it.
+    """An entry that the state shows now, or no longer shows.
 
-    What it says is where it was said, and goes with that.
+    The receipt has no copy of its text: the text stays in the log, and is deleted with it.
     """
 
     # See StateEntry.
     section: str = ""
-    # Expand takes it and returns the entry's text.
+    # Ref of the entry's text for `Expand`.
     ref: str = ""
 
     def __str__(self) -> str:
@@ -89,57 +88,55 @@ class StateChange(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FoldReceipt(Value):
-    """The account of a break of the prefix."""
+    """The receipt of a break of the prefix."""
 
-    # Since it.
+    # The epoch that began with the break.
     epoch: int = 0
-    # Of folds "high_mark", "cache_cold", "requested", "goal" or "prepared"; else "updated", "pinned", "unpinned",
-    # "retracted" or "rolled_back".
+    # For a fold: "high_mark", "cache_cold", "requested", "goal" or "prepared". Otherwise "updated", "pinned",
+    # "unpinned", "retracted" or "rolled_back".
     reason: str = ""
-    # Unset: the fold is not done.
+    # Unset if the fold was not carried out.
     created_at: datetime | None = None
-    # How far the window had read.
+    # `seq` of the newest message that the window had read.
     last_seq: int = 0
     step_count: int = 0
-    # Of what was seen before, and behind it.
+    # Tokens of the pack before and after the break.
     tokens_before: int = 0
     tokens_after: int = 0
-    # What was done, a sentence each.
+    # What was done, one sentence each.
     rules: tuple[str, ...] = ()
-    # Numbers of the steps that are masked since, and how many are in summaries since.
+    # Numbers of the steps whose results were cut.
     masked_steps: tuple[int, ...] = ()
-    # Steps that are in summaries since.
+    # Number of steps that were merged into summaries.
     merged_step_count: int = 0
-    # Notes and recalled passages that are shown no longer.
+    # Number of notes and recalled passages that were removed.
     dropped_count: int = 0
-    # Those that are new.
+    # The new summaries.
     summaries: tuple[PackPart, ...] = ()
-    # Of the state, and entries for which it had no room.
+    # Tokens of the state.
     state_tokens: int = 0
-    # Entries for which the state had no room.
+    # Number of entries for which the state had no room.
     state_left_out_count: int = 0
-    # Where the prefix breaks: "system", "pins", "digests", "segments", "state" or, of what it is rolled back to,
-    # "verbatim"; tokens in front of it, which a vendor's cache keeps, and behind, which are written again.
+    # The first zone that changed: "system", "pins", "digests", "segments", "state" or, for a rollback, "verbatim".
     first_change: str = ""
-    # Tokens in front of that: a vendor's cache keeps them.
+    # Tokens before that position, which stay valid in the vendor's cache.
     tokens_kept: int = 0
-    # Tokens after it, which are written again.
+    # Tokens after that position, which are written again.
     tokens_written_again: int = 0
-    # After how many steps the smaller prompt has paid for that, at the window's prices. -1: never.
+    # Number of steps after which the smaller prompt has paid for the break, at the window's prices. -1 means never.
     pays_after_steps: int = 0
-    # Entries that the state shows since and did not show before, and those that it shows no longer: superseded, taken
-    # back, or of no room.
+    # Entries that the state shows now and did not show before.
     state_added: tuple[StateChange, ...] = ()
-    # Entries that the state shows no longer.
+    # Entries that the state no longer shows: superseded, removed, or without room.
     state_removed: tuple[StateChange, ...] = ()
-    # Of a fold: by which the budget was kept, and is from then on: see Window.
+    # For a fold: the factor with which the budget was applied, and is applied from then on. See Window.
     token_factor: float = 0.0
-    # Of a fold that was prepared: how far the window had read when it was. 0: it was not.
+    # For a prepared fold: the newest `seq` that the window had read when the fold was prepared. 0 if the fold was not
+    # prepared.
     prepared_last_seq: int = 0
-    # Of a rollback: to which checkpoint, the messages that are left out since, such as "m51..m90", and how many steps
-    # are counted no more.
+    # For a rollback: the number of the checkpoint.
     checkpoint: int = 0
-    # Of messages that are left out since.
+    # Messages that the rollback left out, such as "m51..m90".
     left_out_refs: tuple[str, ...] = ()
     left_out_step_count: int = 0
 
@@ -180,32 +177,32 @@ class FoldReceipt(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StateEntry(Value):
-    """A statement of the state."""
+    """An entry of the state of the work."""
 
-    # "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin"; and
-    # of what is counted "tool", the tools that were called, and "entity", the things that are spoken of, up to 50 of
-    # each, the most frequent first.
+    # "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin".
+    # Counted entries are "tool" (tools that were called) and "entity" (things that were mentioned), up to 50 of each,
+    # the most frequent first.
     section: str = ""
-    # What it is of, such as the name of a value or the path of a file: a later one takes its place. Of a pin its id.
+    # Name of the entry, such as the name of a value or the path of a file. A later entry with the same key replaces it.
+    # For a pin, its id.
     key: str = ""
-    # As it was said.
+    # The original text.
     text: str = ""
-    # Of a value, what it is; of a sub-goal its status; of an error, what helped; of progress the per cent, if it says
-    # them; of an artifact "read" or "edited"; of an entity "node" (an id in the entity graph that metadata or data
+    # For a value: the value itself. For a sub-goal: its status. For an error: what helped. For progress: per cent, if
+    # known. For an artifact: "read" or "edited". For an entity: "node" (an id in the entity graph that metadata or data
     # name), "path" or "name".
     value: str = ""
-    # Where. Empty of what a caller said.
+    # Ref of the source. Empty if a caller set the entry.
     ref: str = ""
     created_at: datetime
-    # Who says so: "rule", which read it in the log, "model", which found it there when a fold was prepared, or
-    # "caller".
+    # The source of the entry: "rule" (a rule read it from the log), "model" (a model found it there when a fold was
+    # prepared) or "caller".
     source: str = ""
-    # Of a tool its calls, and how many of them failed; of an entity the steps that speak of it. And the last step that
-    # has it.
+    # For a tool: the number of its calls. For an entity: the number of steps that mention it.
     count: int = 0
-    # Of a tool.
+    # For a tool: the number of failed calls.
     failure_count: int = 0
-    # The newest step that has it.
+    # The newest step with the tool or the entity.
     last_step: int = 0
 
     def __str__(self) -> str:
@@ -230,19 +227,19 @@ class StateEntry(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ImportanceWeights(Value):
-    """What makes a line worth keeping, when not all have room. 0 to 1 each; not all 0; they need not add up to 1."""
+    """Weights for choosing lines when there is no room for all. Each 0 to 1, not all 0. They need not add up to 1."""
 
-    # How new it is: half as much every 30 steps. 0.1.
+    # How new the line is; it halves every 30 steps. Default 0.1.
     recency: float | None = None
-    # What it has of the goal's words. 0.15.
+    # How many words of the goal the line has. Default 0.15.
     relevance: float | None = None
-    # How many later steps speak of the same things. 0.1.
+    # How many later steps mention the same things. Default 0.1.
     causal: float | None = None
-    # Whether it says where something is. 0.05.
+    # Whether the line says where something is. Default 0.05.
     references: float | None = None
-    # Whether its step ended well. 0.05.
+    # Whether its step succeeded. Default 0.05.
     success: float | None = None
-    # What the profile makes of its kind. 0.55.
+    # The weight of its kind in the profile. Default 0.55.
     domain: float | None = None
 
     @classmethod
@@ -260,18 +257,15 @@ class ImportanceWeights(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TierRatios(Value):
-    """What a fold leaves to each zone, as shares of `token_limit`: caps, not sizes.
+    """Maximum size of each zone after a fold, as a share of `token_limit`. Each 0 to 1, and together up to 1."""
 
-    0 to 1 each, and together up to 1.
-    """
-
-    # The last steps, as they were. 0.4.
+    # The last steps, verbatim. Default 0.4.
     hot: float | None = None
-    # 0.14.
+    # Segments. Default 0.14.
     segments: float | None = None
-    # 0.14.
+    # Digests. Default 0.14.
     digests: float | None = None
-    # Of the state, what need not be there: constraints and values are there, whatever they have. 0.07.
+    # The optional part of the state. Constraints and values are always shown, whatever their size. Default 0.07.
     state: float | None = None
 
     @classmethod
@@ -287,15 +281,15 @@ class TierRatios(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TokenPrices(Value):
-    """Of a token each, in one unit, such as dollars a million. 0 to 1,000,000."""
+    """Price of one token of each kind, in any one unit, such as dollars per million. 0 to 1,000,000."""
 
-    # Of a prompt. 1.
+    # A token of a prompt. Default 1.
     input: float | None = None
-    # Of a prompt, written to the vendor's cache. 1.25.
+    # A token of a prompt that is written to the vendor's cache. Default 1.25.
     cache_write: float | None = None
-    # Of a prompt, read from it. 0.1.
+    # A token of a prompt that is read from the vendor's cache. Default 0.1.
     cache_read: float | None = None
-    # Of an answer. 5.
+    # A token of an answer. Default 5.
     output: float | None = None
 
     @classmethod
@@ -311,55 +305,57 @@ class TokenPrices(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WindowConfig(Value):
-    """How a window folds, and what it may cost.
+    """How a window folds, and how many tokens it may use.
 
-    Unset is the default, which is named. Numbers that are none (NaN, infinite), out of their range, or that contradict
-    each other are INVALID_ARGUMENT with the field's name, such as "config.tier_ratios".
+    An unset field has its default, which its comment names. A number that is NaN, infinite or out of range, or that
+    contradicts another one, is INVALID_ARGUMENT with the name of the field, such as "config.tier_ratios".
     """
 
     importance_weights: ImportanceWeights | None = None
     tier_ratios: TierRatios | None = None
-    # Shares of `token_limit`: over `high_mark` (0.97; 0.1 to 1) it folds, until `low_mark` is left (0.5; 0 and more,
-    # below the other).
+    # Share of `token_limit` above which the window folds, 0.1 to 1. Default 0.97.
     high_mark: float | None = None
-    # The share that is left after a fold; 0.5.
+    # Share of `token_limit` that is left after a fold, from 0 to below `high_mark`. Default 0.5.
     low_mark: float | None = None
-    # The last steps, which a fold leaves as they are if they fit `tier_ratios.hot`: 10; 1 to 1,000.
+    # Number of last steps that a fold leaves as they are, if they fit into `tier_ratios.hot`, 1 to 1,000. Default 10.
     keep_last_steps: int | None = None
-    # Steps of a segment: 20; 1 to 1,000.
+    # Number of steps in a segment, 1 to 1,000. Default 20.
     summarize_every_n_steps: int | None = None
     prices: TokenPrices | None = None
-    # Tokens that the packs of the window may have together, up to 10^15; 0: any number, which is the default. Each pack
-    # counts once, with what it says in `tokens`, one that waits for results not at all; it is what the packs would
-    # cost, whatever was sent to a model. Packs of its forks, and of theirs, count, too: the run may have so many,
-    # whoever works. A fork begins without a limit of its own, and may get one besides.
+    # Maximum number of tokens of all packs of the window together, up to 10^15. 0, the default, means no limit. Each
+    # pack counts once, with its `tokens`, whether or not it was sent to a model; a pack that waits for results does not
+    # count. Packs of its forks, and of their forks, count too: the limit applies to the whole run. A fork begins
+    # without a limit of its own, and may get an additional one.
     max_total_tokens: int | None = None
-    # How long the vendor's cache keeps a prompt that nobody sends, up to 86,400 seconds; 0: for ever. By default 300,
-    # of OpenAI's models 600. A window that was not packed for longer, by the database's clock, folds with its next
-    # message if it is above half way between its marks and that takes away a quarter: all of it would be written anew
-    # anyway. Another pack of the same log is the same, whenever.
+    # How long the vendor's cache keeps a prompt that is not sent again, in seconds, up to 86,400. 0 means forever. The
+    # default is 300, and 600 for models of OpenAI. If a window was not packed for longer than this (by the clock of the
+    # database), the next message causes a fold, provided that the pack is above the middle between `low_mark` and
+    # `high_mark` and that the fold removes at least a quarter. The vendor would cache the whole prompt again anyway.
+    # Packing the same log again gives the same pack at any time.
     cache_ttl_s: int | None = None
-    # It makes a checkpoint behind so many steps, up to 1,000, and before each fold: 50. 0: it makes none.
+    # Make a checkpoint after each of this many steps, up to 1,000, and before each fold. Default 50. 0 means no
+    # checkpoints.
     checkpoint_every_n_steps: int | None = None
     # What ReportResponse leaves out: "rollback_to_checkpoint", the default, or "reread_from_checkpoint".
     recovery_strategy: str | None = None
-    # What writes the segments of folds that are prepared (PrepareFold): "auto", the default, is the first of LLM_MODEL
-    # that takes so much, if there is one; or one of these by its name; "none" are lines of the originals, which all
-    # other folds choose.
+    # The writer of the segments of prepared folds (PrepareFold). "auto", the default, is the first model of LLM_MODEL
+    # that accepts the input, if there is one. The name of a model selects that model. "none" uses lines of the
+    # originals, as all other folds do.
     summarization_model: str | None = None
-    # What it shall write down, up to 4,000 characters, in the place of the default; the form of its answer and what
-    # becomes of it stay.
+    # Replaces the default instructions of the summary, up to 4,000 characters. The form of the model's answer and its
+    # checks stay the same.
     summarization_prompt: str | None = None
-    # "structured", the default: each line says one thing by itself, the most important first; or "narrative": they tell
-    # in order what happened.
+    # "structured", the default: each line is one statement, the most important first. "narrative": the lines tell the
+    # events in order.
     summarization_style: str | None = None
-    # Off. What is expanded and searched for of what folds took out of sight is counted, by kinds of lines and rules of
-    # results of the profile, of all windows of the app and profile that learn; a key of a context teaches nothing. From
-    # 20 contexts on, and again from twice as many, a version of the profile follows whose weights and caps differ by up
-    # to a fifth; a window that is opened with this gets the newest.
+    # Off by default. Windows with `learning` count which lines and results that folds left out are later expanded or
+    # searched for. The counts are by kind of line and by rule for results, over all windows of the same app and
+    # profile. Windows of a key of a context do not count. From 20 contexts on, and again after each doubling, the
+    # service makes a version of the profile in which weights and maximum sizes differ by up to a fifth. A window that
+    # is opened with `learning` gets the newest version.
     learning: bool | None = None
-    # Off. Behind a user's message, what the things at hand were last used with is recalled, too: those that the open
-    # sub-goals name, then those of the last ten steps.
+    # Off by default. After a message of a user, also recall passages that were last used with the current objects:
+    # those that the open sub-goals name, then those of the last ten steps.
     prefetch: bool | None = None
 
     @classmethod
@@ -387,54 +383,54 @@ class WindowConfig(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Window(WindowBase):
-    """What a model is to see of a context."""
+    """The view of a context for one model."""
 
     window_id: str = ""
     context_id: str = ""
     model: str = ""
-    # Whose messages it packs.
+    # Format of the messages in its packs.
     message_format: MessageFormat | Literal[""] = ""
-    # Whose tokenizer counts: "o200k", "cl100k", "claude" or "gemini".
+    # The tokenizer that counts: "o200k", "cl100k", "claude" or "gemini".
     tokens_family: str = ""
-    # What the model takes, with its answer.
+    # Tokens that the model accepts, including its answer.
     context_tokens: int = 0
-    # What a request may have: the smaller of the budget and what the answer leaves.
+    # Maximum number of tokens of a request: the smaller of the budget and the room that the answer leaves.
     token_limit: int = 0
-    # Empty in lists, like `tools_json`.
+    # Empty in lists, as is `tools_json`.
     system_prompt: str = ""
     tools_json: str = ""
     goal: str = ""
-    # How often the prefix of its packs was broken: by folds, by other prompts, tools, goals and pins, by messages that
-    # were retracted, and by rollbacks.
+    # Number of breaks of the prefix: by folds, by new prompts, tools and goals, by pins, by retracted messages, and by
+    # rollbacks.
     epoch: int = 0
-    # All messages up to this `seq` are in it.
+    # All messages up to this `seq` are in the window.
     reached_seq: int = 0
-    # Steps that it has, and of them those that summaries stand for.
+    # Number of steps of the window, including those in summaries.
     step_count: int = 0
-    # Steps for which summaries stand.
+    # Number of steps in summaries.
     left_out_count: int = 0
     owner_user_id: str = ""
-    # The subject of the credential that opened it.
+    # The subject of the credential that opened the window.
     created_by: str = ""
     created_at: datetime
     updated_at: datetime
     is_closed: bool = False
-    # What it keeps when it folds: "general", "coding", "research" or "operations", or one of the tenant's with its
-    # version, such as "mine@3".
+    # What a fold keeps: "general", "coding", "research" or "operations", or a profile of the tenant with its version,
+    # such as "mine@3".
     compression_profile: str = ""
-    # As it was said, and the defaults.
+    # The config of the caller, with defaults filled in.
     config: WindowConfig
-    # Of its packs together, and of those of all that was forked from it, each counted once, since `config` has a
-    # `max_total_tokens`; 0 without one. Of a fork: of its own.
+    # Tokens of all packs of the window and of all its forks, each pack counted once, from the time when `config` got a
+    # `max_total_tokens`. 0 without this limit. For a fork, only its own packs.
     spent_tokens: int = 0
-    # Tokens as it counts them, times this, are what a vendor bills for them in 95 of 100 calls at most: 1, until
-    # RecordUsage says better. It is never over `token_limit` by that.
+    # Counted tokens times this factor is an upper bound of the vendor's bill in 95 of 100 calls. 1 until RecordUsage
+    # has data. Packs stay within `token_limit` also after this multiplication.
     token_factor: float = 0.0
-    # Its counts are estimates: the vendor's tokenizer is not public, or not installed.
+    # The counts are estimates, because the vendor's tokenizer is not public or not installed.
     tokens_are_estimated: bool = False
-    # Of messages that rollbacks left out: "m51..m90".
+    # Messages that rollbacks left out, such as "m51..m90".
     left_out_refs: tuple[str, ...] = ()
-    # Unset: no import wrote it.
+    # Unset if no import wrote it.
     imported: Imported | None = None
     forks: tuple[WindowFork, ...] = ()
     _tools: Any = kept()
@@ -474,13 +470,14 @@ class Window(WindowBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WindowEvent(Value):
-    """A change of a window: one of the first three fields."""
+    """A change of a window: one field of the `event` oneof is set."""
 
-    # The prefix broke.
+    # A break of the prefix.
     broken: FoldReceipt | None = None
-    # It came into the state, by what the window read, by a caller, or as a pin.
+    # A new entry of the state: read from the log, set by a caller, or a pin.
     entry: StateEntry | None = None
-    # As it is now, without `system_prompt` and `tools_json`. At the beginning, whatever is known of it.
+    # The current window, without `system_prompt` and `tools_json`. It is sent once after the stored changes, whatever
+    # positions the request has, and then after each change.
     window: Window | None = None
     # For the next call.
     epoch_after: int = 0
@@ -500,20 +497,20 @@ class WindowEvent(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LearnedProfile(Value):
-    """What was learned of a profile: it is `base` with other numbers."""
+    """What was learned for a profile: `base` with other numbers."""
 
     # Such as "coding" or "mine@2".
     base: str = ""
-    # Of whose windows; empty: of those of no app.
+    # The app of the windows. Empty means windows without an app.
     app_id: str = ""
-    # From how many contexts: at least 20.
+    # Number of contexts from which it was learned: at least 20.
     context_count: int = 0
-    # By what the weights of kinds of lines are multiplied, and the characters of rules of `tool_output_trim`, by their
-    # number, from 0, or "default": 0.8 to 1.2. What is not named is as it is in `base`.
+    # Factors of the weights, by kind of line, 0.8 to 1.2. A kind without an entry has the weight of `base`.
     line_factors: dict[str, float] = field(default_factory=dict, hash=False)
-    # By what characters of rules of `tool_output_trim` are multiplied, by the rule's number, or "default".
+    # Factors of the maximum characters of rules of `tool_output_trim`, 0.8 to 1.2, by the rule's number from 0, or
+    # "default". A rule without an entry is as in `base`.
     result_factors: dict[str, float] = field(default_factory=dict, hash=False)
-    # Of which counts this follows, if it was asked for.
+    # The counts behind the factors, if the request asks for them.
     line_counts: dict[str, LearnedCount] = field(default_factory=dict, hash=False)
     result_counts: dict[str, LearnedCount] = field(default_factory=dict, hash=False)
 
@@ -533,20 +530,20 @@ class LearnedProfile(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CompressionProfile(CompressionProfileBase):
-    """What is worth keeping of a log."""
+    """A compression profile: which lines of a log are worth keeping."""
 
     name: str = ""
-    # From 1; 0 of one that comes with the service.
+    # From 1. 0 for a built-in profile.
     version: int = 0
-    # YAML or JSON, if it was asked for.
+    # YAML or JSON, if the request asks for it.
     text: str = ""
-    # Of the version; none of one that comes with the service.
+    # The subject that made the version. Empty for a built-in profile.
     created_by: str = ""
-    # When the version was made. Unset: the profile comes with the service.
+    # When the version was made. Unset for a built-in profile.
     created_at: datetime | None = None
-    # Of a version that was learned, which has no `text`.
+    # Set for a learned version, which has no `text`.
     learned: LearnedProfile | None = None
-    # Of the version. Unset: no import wrote it.
+    # The import of the version. Unset if no import wrote it.
     imported: Imported | None = None
 
     @classmethod
@@ -565,11 +562,11 @@ class CompressionProfile(CompressionProfileBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LearnedCount(Value):
-    """How often something was looked up."""
+    """How often left-out lines were looked up."""
 
-    # That folds took out of sight.
+    # Number of lines or results that folds left out.
     seen: int = 0
-    # How often such a one was looked up then.
+    # How many of those were looked up later.
     asked: int = 0
 
     @classmethod
@@ -583,16 +580,16 @@ class LearnedCount(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Learning(Value):
-    """What is known of a profile and an app."""
+    """The learning state of a profile and an app."""
 
-    # As windows have it that learn of it.
+    # The profile that windows with `learning` use.
     profile: str = ""
     app_id: str = ""
-    # Nothing more is counted and learned.
+    # True if counting and learning are stopped.
     is_frozen: bool = False
-    # That windows get which learn; 0: none was learned.
+    # The learned version that windows with `learning` get. 0 means that there is none.
     version: int = 0
-    # In how many something was looked up, since it was undone.
+    # Number of contexts in which something was looked up since the last undo.
     context_count: int = 0
 
     @classmethod
@@ -609,16 +606,16 @@ class Learning(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WindowFork(Value):
-    """What was forked from a window."""
+    """A fork of a window."""
 
-    # Such as "f3": what its refs begin with. A fork of a fork is "f3:f1".
+    # Such as "f3": the first part of the fork's refs. A fork of a fork is "f3:f1".
     ref: str = ""
     context_id: str = ""
     window_id: str = ""
     created_at: datetime
-    # The message that its result came back as, such as "m57". Empty: it was not merged.
+    # The message with its result, such as "m57". Empty if it is not merged.
     merged_ref: str = ""
-    # It was merged, or it is erased.
+    # True if it is merged or erased.
     is_ended: bool = False
 
     @classmethod
@@ -636,16 +633,16 @@ class WindowFork(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CacheBreakpoint(Value):
-    """A place of a pack."""
+    """A position in a pack."""
 
-    # The last piece in front of it, as a JSON Pointer into the whole `messages_json`: "/system/0",
-    # "/messages/3/content/1" for Anthropic, which takes a `cache_control` there; for OpenAI "/messages/3" or
-    # "/input/3", for Gemini "/contents/3/parts/0".
+    # The last part before the position, as a JSON Pointer into the whole `messages_json`: "/system/0" or
+    # "/messages/3/content/1" for Anthropic, which accepts a `cache_control` there; "/messages/3" or "/input/3" for
+    # OpenAI; "/contents/3/parts/0" for Gemini.
     pointer: str = ""
-    # What ends there: "system" (with tools and goal), "digests" (with pins), "state" (with segments) or "verbatim"
-    # (all).
+    # The zone that ends there: "system" (with tools and goal), "digests" (with pins), "state" (with segments) or
+    # "verbatim" (the whole pack).
     zone: str = ""
-    # Of the pack up to there.
+    # Tokens of the pack up to the position.
     tokens: int = 0
 
     @classmethod
@@ -660,48 +657,47 @@ class CacheBreakpoint(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Pack(PackBase):
-    """What a model is to see now."""
+    """The messages for the next call of the model."""
 
     # A JSON object for the body of a request, as in GetChatHistoryResponse, with `tools` if there are any.
     messages_json: str = "{}"
-    # The first bytes of it, with which the next pack begins, too, as long as the `epoch` is the same: how many, and
-    # their SHA-256 in hexadecimal.
+    # Number of first bytes of `messages_json` with which the next pack also begins, as long as `epoch` stays the same.
     prefix_bytes: int = 0
     # SHA-256 of those bytes, in hexadecimal.
     prefix_sha: str = ""
-    # Of all that is sent, as they are counted, and what they are made of.
+    # Counted tokens of the whole request.
     tokens: int = 0
     # The tokens of each zone.
     tokens_by_zone: dict[str, int] = field(default_factory=dict, hash=False)
-    # Steps that are seen.
+    # Number of steps that the pack shows.
     step_count: int = 0
-    # What is seen in excerpts only; `refs` are of its messages.
+    # The part of the log that is shown only in excerpts. Its `refs` name the messages.
     omitted_step_count: int = 0
-    # What is seen in excerpts only; `refs` are of its messages.
+    # The part of the log that is shown only in excerpts. Its `refs` name the messages.
     omitted_tokens: int = 0
-    # What `Expand` takes for their messages, the oldest first: one for each summary that stands for some.
+    # Refs of the messages for `Expand`, oldest first: one ref for each summary.
     omitted_refs: tuple[str, ...] = ()
     epoch: int = 0
-    # The newest message that was read.
+    # `seq` of the newest message that the window has read.
     last_seq: int = 0
-    # The last step waits for results of its calls: a model is to be asked when they are there.
+    # The last step waits for results of its calls. Call the model after the results have arrived.
     is_waiting: bool = False
-    # After about how many more steps like the last ones it folds.
+    # Estimated number of steps until the next fold, if they are as long as the last ones.
     fold_eta_steps: int = 0
-    # The work should come to its end: of `max_total_tokens` 90 % are spent, or a pack twice as large would not fit.
+    # The work should end soon: 90 % of `max_total_tokens` are spent, or a pack of twice the size would not fit.
     wrap_up: bool = False
-    # `tokens` times the window's `token_factor`: what is billed at most, as far as is known. Never more than its
+    # `tokens` times the window's `token_factor`: the expected upper bound of the bill. Never more than the window's
     # `token_limit`.
     calibrated_tokens: int = 0
-    # Where a vendor's cache of prompts is to be told that something ends that stays: up to 4, in their order, the last
-    # one at the end of what begins the next pack, too. Those with less than 1,024 tokens in front of them, which no
-    # vendor keeps, are left out, but for the last.
+    # Positions at which to mark a stable prefix for the vendor's prompt cache: up to 4, in order. The last one is also
+    # the end of the bytes with which the next pack begins. Positions after fewer than 1,024 tokens are left out,
+    # because no vendor caches them; the last one always stays.
     breakpoints: tuple[CacheBreakpoint, ...] = ()
-    # For ReportResponse. All packs of an epoch and a `last_seq` have the same.
+    # For ReportResponse. All packs with the same epoch and `last_seq` have the same id.
     pack_id: str = ""
-    # Of the passages that it recalls, such as "m37.0", in their order, each once.
+    # Refs of the recalled passages, such as "m37.0", in order, without duplicates.
     recalled_refs: tuple[str, ...] = ()
-    # What an extension of the operator's says of it: see docs/windows.md.
+    # Annotations of an extension of the operator: see docs/windows.md.
     annotations: dict[str, str] = field(default_factory=dict, hash=False)
     _messages: Any = kept()
 
@@ -738,22 +734,22 @@ class Pack(PackBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Checkpoint(CheckpointBase):
-    """A way back."""
+    """A stored state of a window."""
 
-    # From 1, of the window; none is given twice.
+    # From 1, unique in the window and never reused.
     number: int = 0
-    # "steps", "fold" (before it) or "caller".
+    # "steps", "fold" (before a fold) or "caller".
     reason: str = ""
-    # Of a caller's.
+    # Label of a checkpoint of a caller.
     label: str = ""
-    # Empty: the window made it.
+    # Empty if the window made it.
     created_by: str = ""
     created_at: datetime
     epoch: int = 0
-    # The newest message that the window had read, and how many steps it had.
+    # `seq` of the newest message that the window had read; `step_count` is its number of steps.
     last_seq: int = 0
     step_count: int = 0
-    # Unset: no import wrote it.
+    # Unset if no import wrote it.
     imported: Imported | None = None
 
     @classmethod
@@ -774,11 +770,10 @@ class Checkpoint(CheckpointBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RolledBack(Value):
-    """What a rollback did."""
+    """The result of a rollback."""
 
     receipt: FoldReceipt
-    # Ids of the messages that are left out since, oldest first: the first 1,000 of them, without those that were
-    # retracted.
+    # Ids of the messages that the rollback left out, oldest first, without retracted messages. Only the first 1,000.
     left_out_message_ids: tuple[str, ...] = ()
     left_out_message_count: int = 0
 
@@ -794,17 +789,17 @@ class RolledBack(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Merged(Value):
-    """What came back of a fork: a message where it was forked."""
+    """The result of a merge: a message in the log of the parent."""
 
-    # Of what it was forked from.
+    # Context and window of the parent.
     context_id: str = ""
     window_id: str = ""
-    # The message that came back, such as "m57".
+    # The message with the result, such as "m57".
     ref: str = ""
     message_id: str = ""
-    # Of its text.
+    # Tokens of its text.
     tokens: int = 0
-    # All that there was to bring back had room.
+    # True if the whole result fit.
     is_whole: bool = False
     # See WindowFork.
     fork_ref: str = ""
@@ -825,17 +820,17 @@ class Merged(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Original(OriginalBase):
-    """What a ref names: the bytes of a part or a passage, or messages."""
+    """The original of a ref: the bytes of a part or a passage, or messages."""
 
-    # Of a part or a passage: its bytes as they came, text or JSON, and their SHA-256 in hexadecimal.
+    # For a part or a passage: its original bytes, text or JSON.
     content: bytes = b""
     # SHA-256 of `content`, in hexadecimal.
     sha256: str = ""
-    # Of messages: themselves, up to 2 MiB; those that were retracted are missing.
+    # For messages: the messages, up to 2 MiB, without retracted ones.
     messages: tuple[ChatMessage, ...] = ()
-    # What comes behind them, if there is more.
+    # Ref of the following messages, if there are more.
     next_ref: str = ""
-    # `content` is JSON, as of data, calls and results: what a tool answered as a text is a JSON string.
+    # True if `content` is JSON: for data, calls and results. A result that is a text is a JSON string.
     is_json: bool = False
 
     @classmethod
@@ -852,13 +847,13 @@ class Original(OriginalBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WindowHit(Value):
-    """A passage of a window's log, with its steps. 0: the window has not read it."""
+    """A passage of a window's log, with its steps."""
 
     item: RecalledItem
-    # The step that it is of, or the steps of its segment. 0: none that the window has read.
+    # The step of the passage, or the first and the last step of its segment. 0 if the window has not read the passage.
     step_from: int = 0
     step_to: int = 0
-    # Whether the window shows its step: "verbatim", "masked", "segments" or "digests"; empty: it has not read it.
+    # How the window shows the step: "verbatim", "masked", "segments" or "digests". Empty if the window has not read it.
     zone: str = ""
 
     def __str__(self) -> str:
@@ -895,14 +890,14 @@ class ExplainedPack(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Calibrated(Value):
-    """How a window's counts of tokens compare with a bill."""
+    """How the counts of a window compare with its bills."""
 
-    # What the window's budget is kept by from now on: see Window.
+    # The factor that the window's budget uses from now on: see Window.
     token_factor: float = 0.0
-    # What tokens are billed at in half of the calls: for what is expected, and not at most.
+    # The median ratio of billed to counted tokens. Use it to estimate bills; `token_factor` is the upper bound.
     typical_factor: float = 0.0
-    # The ratio of this call was beyond what is believed, and counts as 0.5 or 2: such a bill is for something else,
-    # such as pictures.
+    # The ratio of this call was outside of the accepted range, and counts as 0.5 or 2. Such a bill is for something
+    # else, such as pictures.
     is_clamped: bool = False
 
     @classmethod
@@ -917,12 +912,12 @@ class Calibrated(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Outcome(Value):
-    """The steps whose outcome is recorded, and the memory of it."""
+    """The steps of the recorded outcome, and the memory of the lesson."""
 
-    # Of which steps it is.
+    # The first and the last step.
     step_from: int = 0
     step_to: int = 0
-    # Of the lesson.
+    # The memory of the lesson.
     memory_id: str = ""
 
     @classmethod
@@ -937,15 +932,15 @@ class Outcome(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PackCost(Value):
-    """Tokens of prompts, as they are billed, and what they cost."""
+    """Billed tokens of prompts, and their cost."""
 
-    # Read from the vendor's cache, and written to it.
+    # Tokens read from the vendor's cache.
     read_tokens: int = 0
     # Tokens written to the vendor's cache.
     written_tokens: int = 0
-    # In tokens that no cache is asked for: 0.1 of one that is read, 1.25 of one that is written.
+    # Cost in tokens without a cache: a token that is read counts as 0.1, a token that is written as 1.25.
     base_tokens: float = 0.0
-    # By `prices` of the window's config, if those are of a million tokens each.
+    # Cost by the `prices` of the window's config, if those are per million tokens.
     price: float = 0.0
 
     @classmethod
@@ -961,23 +956,23 @@ class PackCost(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CostEstimate(Value):
-    """What a window's next packs cost."""
+    """The cost of a window's next packs."""
 
-    # The next pack, a step longer than the last: if the vendor's cache holds that, and if it holds nothing.
+    # The next pack, one step longer than the last one, if the vendor's cache holds the last pack.
     warm: PackCost
     # The next pack, if the cache holds nothing.
     cold: PackCost
-    # The pack behind a fold.
+    # The pack after a fold.
     fold: PackCost
-    # All packs of the steps, and how many folds they have.
+    # All packs of the steps ahead, including their folds.
     ahead: PackCost
-    # Folds among those steps.
+    # Number of folds among those steps.
     folds: int = 0
-    # The same of a window that leaves out the older half whenever it is full.
+    # The same steps with a sliding window, which drops the older half whenever it is full.
     sliding: PackCost
-    # Of one step, as counted.
+    # Counted tokens of one step.
     step_tokens: int = 0
-    # What is billed for a token that is counted: see RecordUsageResponse.
+    # Expected billed tokens for each counted token: see RecordUsageResponse.
     typical_factor: float = 0.0
 
     @classmethod
@@ -1001,13 +996,13 @@ class LevelStats(Value):
 
     # "digests", "segments", "masked" or "verbatim".
     zone: str = ""
-    # Steps that the zone stands for, and their tokens in the log.
+    # Number of steps that the zone stands for.
     step_count: int = 0
-    # Of the log that it stands for, and of what is shown of it; and how many times fewer that is.
+    # Tokens of these steps in the log.
     log_tokens: int = 0
-    # Tokens that the zone shows, and how many times fewer that is.
+    # Tokens that the zone shows.
     tokens: int = 0
-    # `log_tokens` by `tokens`.
+    # `log_tokens` divided by `tokens`.
     ratio: float = 0.0
 
     @classmethod
@@ -1024,7 +1019,7 @@ class LevelStats(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WindowUsage(Value):
-    """What was billed for the packs of a window, together."""
+    """Sum of all bills for packs of a window."""
 
     call_count: int = 0
     # Tokens of packs, as the window counted them.
@@ -1033,9 +1028,9 @@ class WindowUsage(Value):
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
-    # Of the input, what was read from a cache: 0 to 1.
+    # Share of the input that was read from a cache: 0 to 1.
     cached_share: float = 0.0
-    # As in PackCost, with answers in `price`.
+    # As in PackCost; only `price` includes answers.
     base_tokens: float = 0.0
     # The price, answers included.
     price: float = 0.0
@@ -1058,25 +1053,25 @@ class WindowUsage(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WindowStats(Value):
-    """A window in numbers."""
+    """Statistics of a window."""
 
     step_count: int = 0
-    # Of all messages that it has read, as their context counts them.
+    # Tokens of all messages that it has read, as their context counts them.
     log_tokens: int = 0
-    # Of what it shows, as they are counted, and by zone.
+    # Counted tokens of the window; `tokens_by_zone` has them by zone.
     tokens: int = 0
     tokens_by_zone: dict[str, int] = field(default_factory=dict, hash=False)
-    # What each zone shows of the log, the deepest first.
+    # What each zone shows of the log, the deepest zone first.
     levels: tuple[LevelStats, ...] = ()
-    # Share of the log, with what stands in front, that need not be sent: 0 to 1.
+    # Share of the log, with prompt, tools and goal, that need not be sent: 0 to 1.
     savings: float = 0.0
-    # How often the prefix broke, and why; of the last 5,000 breaks.
+    # Number of breaks of the prefix by reason, over the last 5,000 breaks.
     breaks: dict[str, int] = field(default_factory=dict, hash=False)
-    # Of its packs, if there was one behind each step and the vendor's cache stayed warm: what they cost, and the share
-    # of their tokens that the pack before had in front.
+    # Cost of its packs with one pack after each step and a warm cache of the vendor. `predicted_cached_share` is the
+    # share of their tokens with which the pack before also began.
     predicted: PackCost
     predicted_cached_share: float = 0.0
-    # What was billed: see RecordUsage.
+    # Billed tokens: see RecordUsage.
     usage: WindowUsage
     # See Window and RecordUsageResponse.
     token_factor: float = 0.0

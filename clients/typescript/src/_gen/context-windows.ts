@@ -9,13 +9,16 @@ import { type RecalledItem, recalledItemOf } from "./contexts.js";
 import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./message.js";
 import { create } from "@bufbuild/protobuf";
 
-/** A change of a window: one of the first three fields. */
+/** A change of a window: one field of the `event` oneof is set. */
 export interface WindowEvent {
-  /** The prefix broke. */
+  /** A break of the prefix. */
   broken?: FoldReceipt;
-  /** It came into the state, by what the window read, by a caller, or as a pin. */
+  /** A new entry of the state: read from the log, set by a caller, or a pin. */
   entry?: StateEntry;
-  /** As it is now, without `systemPrompt` and `toolsJson`. At the beginning, whatever is known of it. */
+  /**
+   * The current window, without `systemPrompt` and `toolsJson`. It is sent once after the stored changes, whatever
+   * positions the request has, and then after each change.
+   */
   window?: Window;
   /** For the next call. */
   epochAfter: number;
@@ -33,59 +36,62 @@ export function windowEventOf(message: pb.WatchWindowResponse): WindowEvent {
   return value;
 }
 
-/** What a model is to see of a context. */
+/** The view of a context for one model. */
 export interface Window {
   windowId: string;
   contextId: string;
   model: string;
-  /** Whose messages it packs. */
+  /** Format of the messages in its packs. */
   format: string;
-  /** Whose tokenizer counts: "o200k", "cl100k", "claude" or "gemini". */
+  /** The tokenizer that counts: "o200k", "cl100k", "claude" or "gemini". */
   tokensFamily: string;
-  /** What the model takes, with its answer. */
+  /** Tokens that the model accepts, including its answer. */
   contextTokens: number;
-  /** What a request may have: the smaller of the budget and what the answer leaves. */
+  /** Maximum number of tokens of a request: the smaller of the budget and the room that the answer leaves. */
   tokenLimit: number;
-  /** Empty in lists, like `toolsJson`. */
+  /** Empty in lists, as is `toolsJson`. */
   systemPrompt: string;
   tools: unknown[];
   goal: string;
   /**
-   * How often the prefix of its packs was broken: by folds, by other prompts, tools, goals and pins, by messages that were retracted, and by
+   * Number of breaks of the prefix: by folds, by new prompts, tools and goals, by pins, by retracted messages, and by
    * rollbacks.
    */
   epoch: number;
-  /** All messages up to this `seq` are in it. */
+  /** All messages up to this `seq` are in the window. */
   reachedSeq: bigint;
-  /** Steps that it has, and of them those that summaries stand for. */
+  /** Number of steps of the window, including those in summaries. */
   stepCount: number;
-  /** Steps for which summaries stand. */
+  /** Number of steps in summaries. */
   leftOutCount: number;
   ownerUserId: string;
-  /** The subject of the credential that opened it. */
+  /** The subject of the credential that opened the window. */
   createdBy: string;
   createdAt: string;
   updatedAt: string;
   isClosed: boolean;
-  /** What it keeps when it folds: "general", "coding", "research" or "operations", or one of the tenant's with its version, such as "mine@3". */
+  /**
+   * What a fold keeps: "general", "coding", "research" or "operations", or a profile of the tenant with its version,
+   * such as "mine@3".
+   */
   compressionProfile: string;
-  /** As it was said, and the defaults. */
+  /** The config of the caller, with defaults filled in. */
   config: WindowConfig;
   /**
-   * Of its packs together, and of those of all that was forked from it, each counted once, since `config` has a `maxTotalTokens`; 0 without
-   * one. Of a fork: of its own.
+   * Tokens of all packs of the window and of all its forks, each pack counted once, from the time when `config` got a
+   * `maxTotalTokens`. 0 without this limit. For a fork, only its own packs.
    */
   spentTokens: number;
   /**
-   * Tokens as it counts them, times this, are what a vendor bills for them in 95 of 100 calls at most: 1, until windows.recordUsage says better. It is
-   * never over `tokenLimit` by that.
+   * Counted tokens times this factor is an upper bound of the vendor's bill in 95 of 100 calls. 1 until windows.recordUsage has
+   * data. Packs stay within `tokenLimit` also after this multiplication.
    */
   tokenFactor: number;
-  /** Its counts are estimates: the vendor's tokenizer is not public, or not installed. */
+  /** The counts are estimates, because the vendor's tokenizer is not public or not installed. */
   tokensAreEstimated: boolean;
-  /** Of messages that rollbacks left out: "m51..m90". */
+  /** Messages that rollbacks left out, such as "m51..m90". */
   leftOutRefs: string[];
-  /** Unset: no import wrote it. */
+  /** Unset if no import wrote it. */
   imported?: Imported;
 }
 
@@ -122,55 +128,71 @@ export function windowOf(message: pb.Window): Window {
 }
 
 /**
- * How a window folds, and what it may cost. Unset is the default, which is named. Numbers that are none (NaN, infinite), out of their range, or
- * that contradict each other are InvalidArgument with the field's name, such as "config.tier_ratios".
+ * How a window folds, and how many tokens it may use. An unset field has its default, which its comment names. A number
+ * that is NaN, infinite or out of range, or that contradicts another one, is InvalidArgument with the name of the
+ * field, such as "config.tier_ratios".
  */
 export interface WindowConfig {
   importanceWeights?: ImportanceWeights;
   tierRatios?: TierRatios;
-  /** Shares of `tokenLimit`: over `highMark` (0.97; 0.1 to 1) it folds, until `lowMark` is left (0.5; 0 and more, below the other). */
+  /** Share of `tokenLimit` above which the window folds, 0.1 to 1. Default 0.97. */
   highMark?: number;
-  /** The share that is left after a fold; 0.5. */
+  /** Share of `tokenLimit` that is left after a fold, from 0 to below `highMark`. Default 0.5. */
   lowMark?: number;
-  /** The last steps, which a fold leaves as they are if they fit `tier_ratios.hot`: 10; 1 to 1,000. */
+  /** Number of last steps that a fold leaves as they are, if they fit into `tier_ratios.hot`, 1 to 1,000. Default 10. */
   keepLastSteps?: number;
-  /** Steps of a segment: 20; 1 to 1,000. */
+  /** Number of steps in a segment, 1 to 1,000. Default 20. */
   summarizeEveryNSteps?: number;
   prices?: TokenPrices;
   /**
-   * Tokens that the packs of the window may have together, up to 10^15; 0: any number, which is the default. Each pack counts once, with what it
-   * says in `tokens`, one that waits for results not at all; it is what the packs would cost, whatever was sent to a model. Packs of its forks,
-   * and of theirs, count, too: the run may have so many, whoever works. A fork begins without a limit of its own, and may get one besides.
+   * Maximum number of tokens of all packs of the window together, up to 10^15. 0, the default, means no limit. Each
+   * pack counts once, with its `tokens`, whether or not it was sent to a model; a pack that waits for results does not
+   * count. Packs of its forks, and of their forks, count too: the limit applies to the whole run. A fork begins without
+   * a limit of its own, and may get an additional one.
    */
   maxTotalTokens?: number;
   /**
-   * How long the vendor's cache keeps a prompt that nobody sends, up to 86,400 seconds; 0: for ever. By default 300, of OpenAI's models 600. A
-   * window that was not packed for longer, by the database's clock, folds with its next message if it is above half way between its marks and
-   * that takes away a quarter: all of it would be written anew anyway. Another pack of the same log is the same, whenever.
+   * How long the vendor's cache keeps a prompt that is not sent again, in seconds, up to 86,400. 0 means forever. The
+   * default is 300, and 600 for models of OpenAI. If a window was not packed for longer than this (by the clock of the
+   * database), the next message causes a fold, provided that the pack is above the middle between `lowMark` and
+   * `highMark` and that the fold removes at least a quarter. The vendor would cache the whole prompt again anyway.
+   * Packing the same log again gives the same pack at any time.
    */
   cacheTtlS?: number;
-  /** It makes a checkpoint behind so many steps, up to 1,000, and before each fold: 50. 0: it makes none. */
+  /**
+   * Make a checkpoint after each of this many steps, up to 1,000, and before each fold. Default 50. 0 means no
+   * checkpoints.
+   */
   checkpointEveryNSteps?: number;
   /** What windows.reportResponse leaves out: "rollback_to_checkpoint", the default, or "reread_from_checkpoint". */
   recoveryStrategy?: string;
   /**
-   * What writes the segments of folds that are prepared (windows.prepareFold): "auto", the default, is the first of LLM_MODEL that takes so much, if
-   * there is one; or one of these by its name; "none" are lines of the originals, which all other folds choose.
+   * The writer of the segments of prepared folds (windows.prepareFold). "auto", the default, is the first model of LLM_MODEL
+   * that accepts the input, if there is one. The name of a model selects that model. "none" uses lines of the
+   * originals, as all other folds do.
    */
   summarizationModel?: string;
-  /** What it shall write down, up to 4,000 characters, in the place of the default; the form of its answer and what becomes of it stay. */
+  /**
+   * Replaces the default instructions of the summary, up to 4,000 characters. The form of the model's answer and its
+   * checks stay the same.
+   */
   summarizationPrompt?: string;
-  /** "structured", the default: each line says one thing by itself, the most important first; or "narrative": they tell in order what happened. */
+  /**
+   * "structured", the default: each line is one statement, the most important first. "narrative": the lines tell the
+   * events in order.
+   */
   summarizationStyle?: string;
   /**
-   * Off. What is expanded and searched for of what folds took out of sight is counted, by kinds of lines and rules of results of the profile, of
-   * all windows of the app and profile that learn; a key of a context teaches nothing. From 20 contexts on, and again from twice as many, a
-   * version of the profile follows whose weights and caps differ by up to a fifth; a window that is opened with this gets the newest.
+   * Off by default. Windows with `learning` count which lines and results that folds left out are later expanded or
+   * searched for. The counts are by kind of line and by rule for results, over all windows of the same app and profile.
+   * Windows of a key of a context do not count. From 20 contexts on, and again after each doubling, the service makes a
+   * version of the profile in which weights and maximum sizes differ by up to a fifth. A window that is opened with
+   * `learning` gets the newest version.
    */
   learning?: boolean;
   /**
-   * Off. Behind a user's message, what the things at hand were last used with is recalled, too: those that the open sub-goals name, then
-   * those of the last ten steps.
+   * Off by default. After a message of a user, also recall passages that were last used with the current objects: those
+   * that the open sub-goals name, then those of the last ten steps.
    */
   prefetch?: boolean;
 }
@@ -197,19 +219,19 @@ export function windowConfigOf(message: pb.WindowConfig): WindowConfig {
   return value;
 }
 
-/** What makes a line worth keeping, when not all have room. 0 to 1 each; not all 0; they need not add up to 1. */
+/** Weights for choosing lines when there is no room for all. Each 0 to 1, not all 0. They need not add up to 1. */
 export interface ImportanceWeights {
-  /** How new it is: half as much every 30 steps. 0.1. */
+  /** How new the line is; it halves every 30 steps. Default 0.1. */
   recency?: number;
-  /** What it has of the goal's words. 0.15. */
+  /** How many words of the goal the line has. Default 0.15. */
   relevance?: number;
-  /** How many later steps speak of the same things. 0.1. */
+  /** How many later steps mention the same things. Default 0.1. */
   causal?: number;
-  /** Whether it says where something is. 0.05. */
+  /** Whether the line says where something is. Default 0.05. */
   references?: number;
-  /** Whether its step ended well. 0.05. */
+  /** Whether its step succeeded. Default 0.05. */
   success?: number;
-  /** What the profile makes of its kind. 0.55. */
+  /** The weight of its kind in the profile. Default 0.55. */
   domain?: number;
 }
 
@@ -225,15 +247,15 @@ export function importanceWeightsOf(message: pb.ImportanceWeights): ImportanceWe
   return value;
 }
 
-/** What a fold leaves to each zone, as shares of `tokenLimit`: caps, not sizes. 0 to 1 each, and together up to 1. */
+/** Maximum size of each zone after a fold, as a share of `tokenLimit`. Each 0 to 1, and together up to 1. */
 export interface TierRatios {
-  /** The last steps, as they were. 0.4. */
+  /** The last steps, verbatim. Default 0.4. */
   hot?: number;
-  /** 0.14. */
+  /** Segments. Default 0.14. */
   segments?: number;
-  /** 0.14. */
+  /** Digests. Default 0.14. */
   digests?: number;
-  /** Of the state, what need not be there: constraints and values are there, whatever they have. 0.07. */
+  /** The optional part of the state. Constraints and values are always shown, whatever their size. Default 0.07. */
   state?: number;
 }
 
@@ -247,15 +269,15 @@ export function tierRatiosOf(message: pb.TierRatios): TierRatios {
   return value;
 }
 
-/** Of a token each, in one unit, such as dollars a million. 0 to 1,000,000. */
+/** Price of one token of each kind, in any one unit, such as dollars per million. 0 to 1,000,000. */
 export interface TokenPrices {
-  /** Of a prompt. 1. */
+  /** A token of a prompt. Default 1. */
   input?: number;
-  /** Of a prompt, written to the vendor's cache. 1.25. */
+  /** A token of a prompt that is written to the vendor's cache. Default 1.25. */
   cacheWrite?: number;
-  /** Of a prompt, read from it. 0.1. */
+  /** A token of a prompt that is read from the vendor's cache. Default 0.1. */
   cacheRead?: number;
-  /** Of an answer. 5. */
+  /** A token of an answer. Default 5. */
   output?: number;
 }
 
@@ -269,21 +291,21 @@ export function tokenPricesOf(message: pb.TokenPrices): TokenPrices {
   return value;
 }
 
-/** What is worth keeping of a log. */
+/** A compression profile: which lines of a log are worth keeping. */
 export interface CompressionProfile {
   name: string;
-  /** From 1; 0 of one that comes with the service. */
+  /** From 1. 0 for a built-in profile. */
   version: number;
   isBuiltIn: boolean;
-  /** YAML or JSON, if it was asked for. */
+  /** YAML or JSON, if the request asks for it. */
   text: string;
-  /** Of the version; none of one that comes with the service. */
+  /** The subject that made the version. Empty for a built-in profile. */
   createdBy: string;
-  /** When the version was made. Empty: the profile comes with the service. */
+  /** When the version was made. Empty for a built-in profile. */
   createdAt: string;
-  /** Of a version that was learned, which has no `text`. */
+  /** Set for a learned version, which has no `text`. */
   learned?: LearnedProfile;
-  /** Of the version. Unset: no import wrote it. */
+  /** The import of the version. Unset if no import wrote it. */
   imported?: Imported;
 }
 
@@ -301,22 +323,22 @@ export function compressionProfileOf(message: pb.CompressionProfile): Compressio
   return value;
 }
 
-/** What was learned of a profile: it is `base` with other numbers. */
+/** What was learned for a profile: `base` with other numbers. */
 export interface LearnedProfile {
   /** Such as "coding" or "mine@2". */
   base: string;
-  /** Of whose windows; empty: of those of no app. */
+  /** The app of the windows. Empty means windows without an app. */
   appId: string;
-  /** From how many contexts: at least 20. */
+  /** Number of contexts from which it was learned: at least 20. */
   contextCount: number;
-  /**
-   * By what the weights of kinds of lines are multiplied, and the characters of rules of `tool_output_trim`, by their number, from 0, or
-   * "default": 0.8 to 1.2. What is not named is as it is in `base`.
-   */
+  /** Factors of the weights, by kind of line, 0.8 to 1.2. A kind without an entry has the weight of `base`. */
   lineFactors: Record<string, number>;
-  /** By what characters of rules of `tool_output_trim` are multiplied, by the rule's number, or "default". */
+  /**
+   * Factors of the maximum characters of rules of `tool_output_trim`, 0.8 to 1.2, by the rule's number from 0, or
+   * "default". A rule without an entry is as in `base`.
+   */
   resultFactors: Record<string, number>;
-  /** Of which counts this follows, if it was asked for. */
+  /** The counts behind the factors, if the request asks for them. */
   lineCounts: Record<string, LearnedCount>;
   resultCounts: Record<string, LearnedCount>;
 }
@@ -333,11 +355,11 @@ export function learnedProfileOf(message: pb.LearnedProfile): LearnedProfile {
   };
 }
 
-/** How often something was looked up. */
+/** How often left-out lines were looked up. */
 export interface LearnedCount {
-  /** That folds took out of sight. */
+  /** Number of lines or results that folds left out. */
   seen: bigint;
-  /** How often such a one was looked up then. */
+  /** How many of those were looked up later. */
   asked: bigint;
 }
 
@@ -348,16 +370,16 @@ export function learnedCountOf(message: pb.LearnedCount): LearnedCount {
   };
 }
 
-/** What is known of a profile and an app. */
+/** The learning state of a profile and an app. */
 export interface Learning {
-  /** As windows have it that learn of it. */
+  /** The profile that windows with `learning` use. */
   profile: string;
   appId: string;
-  /** Nothing more is counted and learned. */
+  /** True if counting and learning are stopped. */
   isFrozen: boolean;
-  /** That windows get which learn; 0: none was learned. */
+  /** The learned version that windows with `learning` get. 0 means that there is none. */
   version: number;
-  /** In how many something was looked up, since it was undone. */
+  /** Number of contexts in which something was looked up since the last undo. */
   contextCount: number;
 }
 
@@ -371,16 +393,16 @@ export function learningOf(message: pb.SetLearningResponse): Learning {
   };
 }
 
-/** What was forked from a window. */
+/** A fork of a window. */
 export interface WindowFork {
-  /** Such as "f3": what its refs begin with. A fork of a fork is "f3:f1". */
+  /** Such as "f3": the first part of the fork's refs. A fork of a fork is "f3:f1". */
   ref: string;
   contextId: string;
   windowId: string;
   createdAt: string;
-  /** The message that its result came back as, such as "m57". Empty: it was not merged. */
+  /** The message with its result, such as "m57". Empty if it is not merged. */
   mergedRef: string;
-  /** It was merged, or it is erased. */
+  /** True if it is merged or erased. */
   isEnded: boolean;
 }
 
@@ -395,21 +417,21 @@ export function windowForkOf(message: pb.WindowFork): WindowFork {
   };
 }
 
-/** What a pack is made of, the most stable first, in tokens. */
+/** Tokens of a pack by zone, the most stable zone first. */
 export interface PackZones {
   /** System prompt, goal and tools. */
   system: number;
-  /** Notes: on what is superseded, and on a beginning. */
+  /** Notes: on superseded entries, on changes by callers, and the first message that some formats need. */
   note: number;
   /** Steps as they were. */
   verbatim: number;
-  /** Steps with results cut to what matters. */
+  /** Steps with results cut to the important lines. */
   masked: number;
   digests: number;
   segments: number;
   state: number;
   recalled: number;
-  /** What callers pinned. */
+  /** Texts that callers pinned. */
   pins: number;
 }
 
@@ -427,11 +449,11 @@ export function packZonesOf(message: pb.PackZones): PackZones {
   };
 }
 
-/** What a pack shows in excerpts only. */
+/** The part of the log that a pack shows only in excerpts. */
 export interface PackOmissions {
   stepCount: number;
   tokens: number;
-  /** What `windows.expand` takes for their messages, the oldest first: one for each summary that stands for some. */
+  /** Refs of the messages for `windows.expand`, oldest first: one ref for each summary. */
   refs: string[];
 }
 
@@ -443,46 +465,47 @@ export function packOmissionsOf(message: pb.PackOmissions): PackOmissions {
   };
 }
 
-/** What a model is to see now. */
+/** The messages for the next call of the model. */
 export interface Pack {
   /** A JSON object for the body of a request, as in GetChatHistoryResponse, with `tools` if there are any. */
   messagesJson: string;
-  /**
-   * The first bytes of it, with which the next pack begins, too, as long as the `epoch` is the same: how many, and their SHA-256 in
-   * hexadecimal.
-   */
+  /** Number of first bytes of `messagesJson` with which the next pack also begins, as long as `epoch` stays the same. */
   prefixBytes: number;
   /** SHA-256 of those bytes, in hexadecimal. */
   prefixSha: string;
-  /** Of all that is sent, as they are counted, and what they are made of. */
+  /** Counted tokens of the whole request. */
   tokens: number;
   /** The tokens of each zone. */
   tokensByZone: PackZones;
-  /** Steps that are seen. */
+  /** Number of steps that the pack shows. */
   stepCount: number;
-  /** What is seen in excerpts only; `refs` are of its messages. */
+  /** The part of the log that is shown only in excerpts. Its `refs` name the messages. */
   omitted: PackOmissions;
   epoch: number;
-  /** The newest message that was read. */
+  /** `seq` of the newest message that the window has read. */
   lastSeq: bigint;
-  /** The last step waits for results of its calls: a model is to be asked when they are there. */
+  /** The last step waits for results of its calls. Call the model after the results have arrived. */
   isWaiting: boolean;
-  /** After about how many more steps like the last ones it folds. */
+  /** Estimated number of steps until the next fold, if they are as long as the last ones. */
   foldEtaSteps: number;
-  /** The work should come to its end: of `maxTotalTokens` 90 % are spent, or a pack twice as large would not fit. */
+  /** The work should end soon: 90 % of `maxTotalTokens` are spent, or a pack of twice the size would not fit. */
   wrapUp: boolean;
-  /** `tokens` times the window's `tokenFactor`: what is billed at most, as far as is known. Never more than its `tokenLimit`. */
+  /**
+   * `tokens` times the window's `tokenFactor`: the expected upper bound of the bill. Never more than the window's
+   * `tokenLimit`.
+   */
   calibratedTokens: number;
   /**
-   * Where a vendor's cache of prompts is to be told that something ends that stays: up to 4, in their order, the last one at the end of what
-   * begins the next pack, too. Those with less than 1,024 tokens in front of them, which no vendor keeps, are left out, but for the last.
+   * Positions at which to mark a stable prefix for the vendor's prompt cache: up to 4, in order. The last one is also
+   * the end of the bytes with which the next pack begins. Positions after fewer than 1,024 tokens are left out, because
+   * no vendor caches them; the last one always stays.
    */
   breakpoints: CacheBreakpoint[];
-  /** For windows.reportResponse. All packs of an epoch and a `lastSeq` have the same. */
+  /** For windows.reportResponse. All packs with the same epoch and `lastSeq` have the same id. */
   packId: string;
-  /** Of the passages that it recalls, such as "m37.0", in their order, each once. */
+  /** Refs of the recalled passages, such as "m37.0", in order, without duplicates. */
   recalledRefs: string[];
-  /** What an extension of the operator's says of it: see docs/windows.md. */
+  /** Annotations of an extension of the operator: see docs/windows.md. */
   annotations: Record<string, string>;
   /** What goes into the request: `messages`, and for Anthropic `system`; for Gemini `contents`; for Responses `input`; and `tools`. */
   body: JsonObject;
@@ -511,16 +534,20 @@ export function packOf(message: pb.PackResponse): Pack {
   };
 }
 
-/** A place of a pack. */
+/** A position in a pack. */
 export interface CacheBreakpoint {
   /**
-   * The last piece in front of it, as a JSON Pointer into the whole `messagesJson`: "/system/0", "/messages/3/content/1" for Anthropic, which takes a
-   * `cache_control` there; for OpenAI "/messages/3" or "/input/3", for Gemini "/contents/3/parts/0".
+   * The last part before the position, as a JSON Pointer into the whole `messagesJson`: "/system/0" or
+   * "/messages/3/content/1" for Anthropic, which accepts a `cache_control` there; "/messages/3" or "/input/3" for
+   * OpenAI; "/contents/3/parts/0" for Gemini.
    */
   pointer: string;
-  /** What ends there: "system" (with tools and goal), "digests" (with pins), "state" (with segments) or "verbatim" (all). */
+  /**
+   * The zone that ends there: "system" (with tools and goal), "digests" (with pins), "state" (with segments) or
+   * "verbatim" (the whole pack).
+   */
   zone: string;
-  /** Of the pack up to there. */
+  /** Tokens of the pack up to the position. */
   tokens: number;
 }
 
@@ -532,56 +559,59 @@ export function cacheBreakpointOf(message: pb.CacheBreakpoint): CacheBreakpoint 
   };
 }
 
-/** The account of a break of the prefix. */
+/** The receipt of a break of the prefix. */
 export interface FoldReceipt {
-  /** Since it. */
+  /** The epoch that began with the break. */
   epoch: number;
-  /** Of folds "high_mark", "cache_cold", "requested", "goal" or "prepared"; else "updated", "pinned", "unpinned", "retracted" or "rolled_back". */
+  /**
+   * For a fold: "high_mark", "cache_cold", "requested", "goal" or "prepared". Otherwise "updated", "pinned",
+   * "unpinned", "retracted" or "rolled_back".
+   */
   reason: string;
-  /** Empty: the fold is not done. */
+  /** Empty if the fold was not carried out. */
   createdAt: string;
-  /** How far the window had read. */
+  /** `seq` of the newest message that the window had read. */
   lastSeq: bigint;
   stepCount: number;
-  /** Of what was seen before, and behind it. */
+  /** Tokens of the pack before and after the break. */
   tokensBefore: number;
   tokensAfter: number;
-  /** What was done, a sentence each. */
+  /** What was done, one sentence each. */
   rules: string[];
-  /** Numbers of the steps that are masked since, and how many are in summaries since. */
+  /** Numbers of the steps whose results were cut. */
   maskedSteps: number[];
-  /** Steps that are in summaries since. */
+  /** Number of steps that were merged into summaries. */
   mergedStepCount: number;
-  /** Notes and recalled passages that are shown no longer. */
+  /** Number of notes and recalled passages that were removed. */
   droppedCount: number;
-  /** Those that are new. */
+  /** The new summaries. */
   summaries: PackPart[];
-  /** Of the state, and entries for which it had no room. */
+  /** Tokens of the state. */
   stateTokens: number;
-  /** Entries for which the state had no room. */
+  /** Number of entries for which the state had no room. */
   stateLeftOutCount: number;
-  /**
-   * Where the prefix breaks: "system", "pins", "digests", "segments", "state" or, of what it is rolled back to, "verbatim"; tokens in front of it, which a vendor's cache keeps, and behind, which are
-   * written again.
-   */
+  /** The first zone that changed: "system", "pins", "digests", "segments", "state" or, for a rollback, "verbatim". */
   firstChange: string;
-  /** Tokens in front of that: a vendor's cache keeps them. */
+  /** Tokens before that position, which stay valid in the vendor's cache. */
   tokensKept: number;
-  /** Tokens after it, which are written again. */
+  /** Tokens after that position, which are written again. */
   tokensWrittenAgain: number;
-  /** After how many steps the smaller prompt has paid for that, at the window's prices. -1: never. */
+  /** Number of steps after which the smaller prompt has paid for the break, at the window's prices. -1 means never. */
   paysAfterSteps: number;
-  /** Entries that the state shows since and did not show before, and those that it shows no longer: superseded, taken back, or of no room. */
+  /** Entries that the state shows now and did not show before. */
   stateAdded: StateChange[];
-  /** Entries that the state shows no longer. */
+  /** Entries that the state no longer shows: superseded, removed, or without room. */
   stateRemoved: StateChange[];
-  /** Of a fold: by which the budget was kept, and is from then on: see Window. */
+  /** For a fold: the factor with which the budget was applied, and is applied from then on. See Window. */
   tokenFactor: number;
-  /** Of a fold that was prepared: how far the window had read when it was. 0: it was not. */
+  /**
+   * For a prepared fold: the newest `seq` that the window had read when the fold was prepared. 0 if the fold was not
+   * prepared.
+   */
   preparedLastSeq: bigint;
-  /** Of a rollback: to which checkpoint, the messages that are left out since, such as "m51..m90", and how many steps are counted no more. */
+  /** For a rollback: the number of the checkpoint. */
   checkpoint: number;
-  /** Of messages that are left out since. */
+  /** Messages that the rollback left out, such as "m51..m90". */
   leftOutRefs: string[];
   leftOutStepCount: number;
 }
@@ -616,22 +646,22 @@ export function foldReceiptOf(message: pb.FoldReceipt): FoldReceipt {
   };
 }
 
-/** A way back. */
+/** A stored state of a window. */
 export interface Checkpoint {
-  /** From 1, of the window; none is given twice. */
+  /** From 1, unique in the window and never reused. */
   number: number;
-  /** "steps", "fold" (before it) or "caller". */
+  /** "steps", "fold" (before a fold) or "caller". */
   reason: string;
-  /** Of a caller's. */
+  /** Label of a checkpoint of a caller. */
   label: string;
-  /** Empty: the window made it. */
+  /** Empty if the window made it. */
   createdBy: string;
   createdAt: string;
   epoch: number;
-  /** The newest message that the window had read, and how many steps it had. */
+  /** `seq` of the newest message that the window had read; `stepCount` is its number of steps. */
   lastSeq: bigint;
   stepCount: number;
-  /** Unset: no import wrote it. */
+  /** Unset if no import wrote it. */
   imported?: Imported;
 }
 
@@ -650,10 +680,10 @@ export function checkpointOf(message: pb.Checkpoint): Checkpoint {
   return value;
 }
 
-/** What a rollback did. */
+/** The result of a rollback. */
 export interface RolledBack {
   receipt: FoldReceipt;
-  /** Ids of the messages that are left out since, oldest first: the first 1,000 of them, without those that were retracted. */
+  /** Ids of the messages that the rollback left out, oldest first, without retracted messages. Only the first 1,000. */
   leftOutMessageIds: string[];
   leftOutMessageCount: bigint;
 }
@@ -666,11 +696,14 @@ export function rolledBackOf(message: pb.RollbackResponse): RolledBack {
   };
 }
 
-/** An entry that came into the state as a model reads it, or left it. What it says is where it was said, and goes with that. */
+/**
+ * An entry that the state shows now, or no longer shows. The receipt has no copy of its text: the text stays in the
+ * log, and is deleted with it.
+ */
 export interface StateChange {
   /** See StateEntry. */
   section: string;
-  /** Expand takes it and returns the entry's text. */
+  /** Ref of the entry's text for `windows.expand`. */
   ref: string;
 }
 
@@ -681,17 +714,17 @@ export function stateChangeOf(message: pb.StateChange): StateChange {
   };
 }
 
-/** What came back of a fork: a message where it was forked. */
+/** The result of a merge: a message in the log of the parent. */
 export interface Merged {
-  /** Of what it was forked from. */
+  /** Context and window of the parent. */
   contextId: string;
   windowId: string;
-  /** The message that came back, such as "m57". */
+  /** The message with the result, such as "m57". */
   ref: string;
   messageId: string;
-  /** Of its text. */
+  /** Tokens of its text. */
   tokens: number;
-  /** All that there was to bring back had room. */
+  /** True if the whole result fit. */
   isWhole: boolean;
   /** See WindowFork. */
   forkRef: string;
@@ -709,17 +742,17 @@ export function mergedOf(message: pb.MergeWindowResponse): Merged {
   };
 }
 
-/** What a ref names: the bytes of a part or a passage, or messages. */
+/** The original of a ref: the bytes of a part or a passage, or messages. */
 export interface Original {
-  /** Of a part or a passage: its bytes as they came, text or JSON, and their SHA-256 in hexadecimal. */
+  /** For a part or a passage: its original bytes, text or JSON. */
   content: Uint8Array;
   /** SHA-256 of `content`, in hexadecimal. */
   sha256: string;
-  /** Of messages: themselves, up to 2 MiB; those that were retracted are missing. */
+  /** For messages: the messages, up to 2 MiB, without retracted ones. */
   messages: ChatMessage[];
-  /** What comes behind them, if there is more. */
+  /** Ref of the following messages, if there are more. */
   nextRef: string;
-  /** `content` is JSON, as of data, calls and results: what a tool answered as a text is a JSON string. */
+  /** True if `content` is JSON: for data, calls and results. A result that is a text is a JSON string. */
   isJson: boolean;
 }
 
@@ -733,13 +766,13 @@ export function originalOf(message: pb.ExpandResponse): Original {
   };
 }
 
-/** A passage of a window's log, with its steps. 0: the window has not read it. */
+/** A passage of a window's log, with its steps. */
 export interface WindowHit {
   item: RecalledItem;
-  /** The step that it is of, or the steps of its segment. 0: none that the window has read. */
+  /** The step of the passage, or the first and the last step of its segment. 0 if the window has not read the passage. */
   stepFrom: number;
   stepTo: number;
-  /** Whether the window shows its step: "verbatim", "masked", "segments" or "digests"; empty: it has not read it. */
+  /** How the window shows the step: "verbatim", "masked", "segments" or "digests". Empty if the window has not read it. */
   zone: string;
 }
 
@@ -752,23 +785,23 @@ export function windowHitOf(message: pb.WindowHit): WindowHit {
   };
 }
 
-/** A part of what a window shows. */
+/** A part of a pack. */
 export interface PackPart {
   /** "pins", "digests", "segments", "state", "masked", "verbatim", "recalled" or "note". */
   zone: string;
-  /** Of summaries: 2 a segment, 3 a digest of segments, 4 one of digests, and so on. */
+  /** For summaries: 2 for a segment, 3 for a digest of segments, 4 for a digest of digests, and so on. */
   level: number;
   stepFrom: number;
   stepTo: number;
-  /** What `windows.expand` takes for the originals. Empty of what the window says itself. */
+  /** Ref of the originals for `windows.expand`. Empty for a text of the window itself. */
   ref: string;
   tokens: number;
-  /**
-   * Of summaries: "extractive", lines of the originals, or "model". If a model was asked, what became of what it wrote: "accepted", or which
-   * check it failed, such as "grounding: 8443 is in no source of its line"; then it is not used.
-   */
+  /** For summaries: "extractive" for lines of the originals, or "model" for the text of a model. */
   method: string;
-  /** Of a summary that a model wrote: "accepted", or why it is not used. Empty: no model was asked. */
+  /**
+   * If a model was asked for the summary: "accepted", or the check that failed, such as "grounding: 8443 is in no
+   * source of its line"; a text that failed is not used. Empty if no model was asked.
+   */
   verdict: string;
 }
 
@@ -800,13 +833,16 @@ export function explainedPackOf(message: pb.ExplainPackResponse): ExplainedPack 
   };
 }
 
-/** How a window's counts of tokens compare with a bill. */
+/** How the counts of a window compare with its bills. */
 export interface Calibrated {
-  /** What the window's budget is kept by from now on: see Window. */
+  /** The factor that the window's budget uses from now on: see Window. */
   tokenFactor: number;
-  /** What tokens are billed at in half of the calls: for what is expected, and not at most. */
+  /** The median ratio of billed to counted tokens. Use it to estimate bills; `tokenFactor` is the upper bound. */
   typicalFactor: number;
-  /** The ratio of this call was beyond what is believed, and counts as 0.5 or 2: such a bill is for something else, such as pictures. */
+  /**
+   * The ratio of this call was outside of the accepted range, and counts as 0.5 or 2. Such a bill is for something
+   * else, such as pictures.
+   */
   isClamped: boolean;
 }
 
@@ -818,15 +854,15 @@ export function calibratedOf(message: pb.RecordUsageResponse): Calibrated {
   };
 }
 
-/** Tokens of prompts, as they are billed, and what they cost. */
+/** Billed tokens of prompts, and their cost. */
 export interface PackCost {
-  /** Read from the vendor's cache, and written to it. */
+  /** Tokens read from the vendor's cache. */
   readTokens: bigint;
   /** Tokens written to the vendor's cache. */
   writtenTokens: bigint;
-  /** In tokens that no cache is asked for: 0.1 of one that is read, 1.25 of one that is written. */
+  /** Cost in tokens without a cache: a token that is read counts as 0.1, a token that is written as 1.25. */
   baseTokens: number;
-  /** By `prices` of the window's config, if those are of a million tokens each. */
+  /** Cost by the `prices` of the window's config, if those are per million tokens. */
   price: number;
 }
 
@@ -839,23 +875,23 @@ export function packCostOf(message: pb.PackCost): PackCost {
   };
 }
 
-/** What a window's next packs cost. */
+/** The cost of a window's next packs. */
 export interface CostEstimate {
-  /** The next pack, a step longer than the last: if the vendor's cache holds that, and if it holds nothing. */
+  /** The next pack, one step longer than the last one, if the vendor's cache holds the last pack. */
   warm: PackCost;
   /** The next pack, if the cache holds nothing. */
   cold: PackCost;
-  /** The pack behind a fold. */
+  /** The pack after a fold. */
   fold: PackCost;
-  /** All packs of the steps, and how many folds they have. */
+  /** All packs of the steps ahead, including their folds. */
   ahead: PackCost;
-  /** Folds among those steps. */
+  /** Number of folds among those steps. */
   folds: number;
-  /** The same of a window that leaves out the older half whenever it is full. */
+  /** The same steps with a sliding window, which drops the older half whenever it is full. */
   sliding: PackCost;
-  /** Of one step, as counted. */
+  /** Counted tokens of one step. */
   stepTokens: number;
-  /** What is billed for a token that is counted: see RecordUsageResponse. */
+  /** Expected billed tokens for each counted token: see RecordUsageResponse. */
   typicalFactor: number;
 }
 
@@ -872,27 +908,27 @@ export function costEstimateOf(message: pb.EstimateCostResponse): CostEstimate {
   };
 }
 
-/** A window in numbers. */
+/** Statistics of a window. */
 export interface WindowStats {
   stepCount: number;
-  /** Of all messages that it has read, as their context counts them. */
+  /** Tokens of all messages that it has read, as their context counts them. */
   logTokens: bigint;
-  /** Of what it shows, as they are counted, and by zone. */
+  /** Counted tokens of the window; `tokensByZone` has them by zone. */
   tokens: number;
   tokensByZone: PackZones;
-  /** What each zone shows of the log, the deepest first. */
+  /** What each zone shows of the log, the deepest zone first. */
   levels: LevelStats[];
-  /** Share of the log, with what stands in front, that need not be sent: 0 to 1. */
+  /** Share of the log, with prompt, tools and goal, that need not be sent: 0 to 1. */
   savings: number;
-  /** How often the prefix broke, and why; of the last 5,000 breaks. */
+  /** Number of breaks of the prefix by reason, over the last 5,000 breaks. */
   breaks: Record<string, number>;
   /**
-   * Of its packs, if there was one behind each step and the vendor's cache stayed warm: what they cost, and the share of their tokens that the
-   * pack before had in front.
+   * Cost of its packs with one pack after each step and a warm cache of the vendor. `predictedCachedShare` is the
+   * share of their tokens with which the pack before also began.
    */
   predicted: PackCost;
   predictedCachedShare: number;
-  /** What was billed: see windows.recordUsage. */
+  /** Billed tokens: see windows.recordUsage. */
   usage: WindowUsage;
   /** See Window and RecordUsageResponse. */
   tokenFactor: number;
@@ -922,13 +958,13 @@ export function windowStatsOf(message: pb.WindowStatsResponse): WindowStats {
 export interface LevelStats {
   /** "digests", "segments", "masked" or "verbatim". */
   zone: string;
-  /** Steps that the zone stands for, and their tokens in the log. */
+  /** Number of steps that the zone stands for. */
   stepCount: number;
-  /** Of the log that it stands for, and of what is shown of it; and how many times fewer that is. */
+  /** Tokens of these steps in the log. */
   logTokens: bigint;
-  /** Tokens that the zone shows, and how many times fewer that is. */
+  /** Tokens that the zone shows. */
   tokens: number;
-  /** `logTokens` by `tokens`. */
+  /** `logTokens` divided by `tokens`. */
   ratio: number;
 }
 
@@ -942,7 +978,7 @@ export function levelStatsOf(message: pb.LevelStats): LevelStats {
   };
 }
 
-/** What was billed for the packs of a window, together. */
+/** Sum of all bills for packs of a window. */
 export interface WindowUsage {
   callCount: bigint;
   /** Tokens of packs, as the window counted them. */
@@ -951,9 +987,9 @@ export interface WindowUsage {
   cachedTokens: bigint;
   cacheWriteTokens: bigint;
   outputTokens: bigint;
-  /** Of the input, what was read from a cache: 0 to 1. */
+  /** Share of the input that was read from a cache: 0 to 1. */
   cachedShare: number;
-  /** As in PackCost, with answers in `price`. */
+  /** As in PackCost; only `price` includes answers. */
   baseTokens: number;
   /** The price, answers included. */
   price: number;
@@ -973,32 +1009,40 @@ export function windowUsageOf(message: pb.WindowUsage): WindowUsage {
   };
 }
 
-/** A statement of the state. */
+/** An entry of the state of the work. */
 export interface StateEntry {
   /**
-   * "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin"; and of what is counted "tool",
-   * the tools that were called, and "entity", the things that are spoken of, up to 50 of each, the most frequent first.
+   * "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin".
+   * Counted entries are "tool" (tools that were called) and "entity" (things that were mentioned), up to 50 of each,
+   * the most frequent first.
    */
   section: string;
-  /** What it is of, such as the name of a value or the path of a file: a later one takes its place. Of a pin its id. */
+  /**
+   * Name of the entry, such as the name of a value or the path of a file. A later entry with the same key replaces it.
+   * For a pin, its id.
+   */
   key: string;
-  /** As it was said. */
+  /** The original text. */
   text: string;
   /**
-   * Of a value, what it is; of a sub-goal its status; of an error, what helped; of progress the per cent, if it says them; of an artifact "read"
-   * or "edited"; of an entity "node" (an id in the entity graph that metadata or data name), "path" or "name".
+   * For a value: the value itself. For a sub-goal: its status. For an error: what helped. For progress: per cent, if
+   * known. For an artifact: "read" or "edited". For an entity: "node" (an id in the entity graph that metadata or data
+   * name), "path" or "name".
    */
   value: string;
-  /** Where. Empty of what a caller said. */
+  /** Ref of the source. Empty if a caller set the entry. */
   ref: string;
   createdAt: string;
-  /** Who says so: "rule", which read it in the log, "model", which found it there when a fold was prepared, or "caller". */
+  /**
+   * The source of the entry: "rule" (a rule read it from the log), "model" (a model found it there when a fold was
+   * prepared) or "caller".
+   */
   source: string;
-  /** Of a tool its calls, and how many of them failed; of an entity the steps that speak of it. And the last step that has it. */
+  /** For a tool: the number of its calls. For an entity: the number of steps that mention it. */
   count: number;
-  /** Of a tool. */
+  /** For a tool: the number of failed calls. */
   failureCount: number;
-  /** The newest step that has it. */
+  /** The newest step with the tool or the entity. */
   lastStep: number;
 }
 

@@ -316,26 +316,30 @@ export function sampleNode(value: SampleNode, path: string): MessageInitShape<ty
   };
 }
 
-/** What a caller says of the state. */
+/** An entry of the state that a caller sets. */
 export interface StateEntryInput {
   /** "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact" or "progress". */
   section: "goal" | "sub_goal" | "constraint" | "value" | "decision" | "question" | "error" | "artifact" | "progress";
   /**
-   * What it is of, and what takes its place later; needed but for "goal" and "progress", of which there is one. Names of values are the same in
-   * any spelling: "staging port", "stagingPort", "STAGING_PORT".
+   * Name of the entry, such as the name of a value. A later entry with the same key replaces it. Required, except for
+   * "goal" and "progress", of which there is only one. Spellings of the name of a value are equal: "staging port",
+   * "stagingPort", "STAGING_PORT".
    */
   key?: string;
-  /** One line. Of a value it may be empty. */
+  /** One line. May be empty for a value. */
   text?: string;
-  /** Of a value, what it is; of a sub-goal "open", "done" or "dropped" (empty: "open"); of progress the per cent, 0 to 100 (empty: as the text has it). */
+  /**
+   * For a value: the value itself. For a sub-goal: "open", "done" or "dropped" (empty means "open"). For progress: per
+   * cent, 0 to 100 (empty means the number in the text).
+   */
   value?: string;
 }
 
-/** Which entry is meant. */
+/** Names an entry of the state. */
 export interface StateEntryName {
   section: "goal" | "sub_goal" | "constraint" | "value" | "decision" | "question" | "error" | "artifact" | "progress";
   key?: string;
-  /** Of an entry that rules read and that has no key: its text. */
+  /** For an entry without a key that rules read from the log: its text. */
   text?: string;
 }
 

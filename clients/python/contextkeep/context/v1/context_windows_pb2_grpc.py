@@ -26,16 +26,18 @@ if _version_not_supported:
 
 
 class ContextWindowsStub:
-    """What one model shall see of a context, within a budget of tokens, at step 10,000 as at step 10. A window is opened on any context;
-    several may be: of another model, with another prompt. It reads the log and catches up when it is asked; appending knows nothing of it,
-    and nothing of the log is lost by it.
+    """A window is the view of a context for one model, within a budget of tokens, however long the context grows. Any
+    context can have windows, also several, each for another model or with another prompt. A window reads the log of its
+    context and catches up when it is called. Appending to the log does not depend on it, and the log loses nothing.
 
-    A step is an assistant's message with all results of its calls, or any other message. Between folds a pack is the one before with more
-    behind it, byte for byte, from whichever replica, so that a vendor's prompt cache holds.
+    A step is an assistant's message with all results of its calls, or any other message. A pack is the list of messages
+    for the next call of the model. A *fold* is one compaction of a window. Between two folds each pack begins with the
+    bytes of the pack before, at every replica, so that the prompt cache of the model's vendor keeps working.
 
-    Of every RPC: a window is seen by whoever sees its context, with `subject_user_id` as in Contexts, and by a key of IssueContextKey of that
-    context. One of another tenant or user, of a context that is deleted or expired, or invented is WINDOW_NOT_FOUND, all alike. A malformed
-    id is INVALID_ARGUMENT with the field's name.
+    These rules hold for every RPC. A caller who sees a context sees its windows, with `subject_user_id` as in Contexts;
+    a key of IssueContextKey sees the windows of its context. WINDOW_NOT_FOUND is the answer if the id is unknown, the
+    context is deleted or expired, or it belongs to another tenant or user. Callers cannot tell these cases apart. A
+    malformed id is INVALID_ARGUMENT with the name of the field.
     """
 
     def __init__(self, channel):
@@ -202,44 +204,48 @@ class ContextWindowsStub:
 
 
 class ContextWindowsServicer:
-    """What one model shall see of a context, within a budget of tokens, at step 10,000 as at step 10. A window is opened on any context;
-    several may be: of another model, with another prompt. It reads the log and catches up when it is asked; appending knows nothing of it,
-    and nothing of the log is lost by it.
+    """A window is the view of a context for one model, within a budget of tokens, however long the context grows. Any
+    context can have windows, also several, each for another model or with another prompt. A window reads the log of its
+    context and catches up when it is called. Appending to the log does not depend on it, and the log loses nothing.
 
-    A step is an assistant's message with all results of its calls, or any other message. Between folds a pack is the one before with more
-    behind it, byte for byte, from whichever replica, so that a vendor's prompt cache holds.
+    A step is an assistant's message with all results of its calls, or any other message. A pack is the list of messages
+    for the next call of the model. A *fold* is one compaction of a window. Between two folds each pack begins with the
+    bytes of the pack before, at every replica, so that the prompt cache of the model's vendor keeps working.
 
-    Of every RPC: a window is seen by whoever sees its context, with `subject_user_id` as in Contexts, and by a key of IssueContextKey of that
-    context. One of another tenant or user, of a context that is deleted or expired, or invented is WINDOW_NOT_FOUND, all alike. A malformed
-    id is INVALID_ARGUMENT with the field's name.
+    These rules hold for every RPC. A caller who sees a context sees its windows, with `subject_user_id` as in Contexts;
+    a key of IssueContextKey sees the windows of its context. WINDOW_NOT_FOUND is the answer if the id is unknown, the
+    context is deleted or expired, or it belongs to another tenant or user. Callers cannot tell these cases apart. A
+    malformed id is INVALID_ARGUMENT with the name of the field.
     """
 
     def OpenWindow(self, request, context):
-        """Opens a window on a context. Its format and its model stay.
+        """Opens a window on a context. Its format and its model cannot be changed later.
 
-        Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), INVALID_ARGUMENT (an unknown model without `context_tokens`; a number
-        that cannot be), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: system prompt, tools and goal do not fit), LIMIT_EXCEEDED, REQUEST_ID_REUSED.
+        Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), INVALID_ARGUMENT (an unknown model without
+        `context_tokens`; a number out of range), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: system prompt, tools and goal do
+        not fit), LIMIT_EXCEEDED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetWindow(self, request, context):
-        """Reads a window, and says what was forked from it. Reasons: WINDOW_NOT_FOUND.
+        """Reads a window and lists its forks. Reasons: WINDOW_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListWindows(self, request, context):
-        """Lists the windows of a context, the newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_PAGE_TOKEN.
+        """Lists the windows of a context, newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CloseWindow(self, request, context):
-        """Closes a window: it packs no more. The data of its packs are removed, with its system prompt, tools and goal. Again is harmless.
+        """Closes a window, so that it packs no more. The stored data of its packs are removed, with its system prompt, tools
+        and goal. Closing a closed window changes nothing.
 
         Reasons: WINDOW_NOT_FOUND, REQUEST_ID_REUSED.
         """
@@ -248,311 +254,354 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateWindow(self, request, context):
-        """Changes what is set, to what it is; all of it, or nothing. Another prompt, other tools and another goal break the prefix, with a receipt
-        ("updated"). After another goal the window folds at once, if there is something to fold (a receipt of its own: "goal"); the answer is the
-        window before that fold. Another `config` and another budget hold from the next pack on, and break nothing: a pack that is over them folds.
-        The same again changes nothing.
+        """Changes the fields of a window that the request sets, all or none. A new system prompt, new tools or a new goal
+        break the prefix, and have a receipt ("updated"). After a new goal the window folds at once if there is something
+        to fold, with a second receipt ("goal"); the answer is the window before that fold. A new `config` or budget
+        applies from the next pack on and breaks nothing; a pack that exceeds the new budget folds. Setting the same values
+        again changes nothing.
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (`least`: what stands in front of all does not fit, with what is pinned and what
-        must be there of the state), INVALID_ARGUMENT, LIMIT_EXCEEDED, REQUEST_ID_REUSED, ABORTED (others write to it all the time; again).
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (the prompt, the tools and the goal do not fit together
+        with the pins and the required part of the state; metadata `least`), INVALID_ARGUMENT, LIMIT_EXCEEDED,
+        REQUEST_ID_REUSED, ABORTED (too many concurrent writes to the window; retry).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Pin(self, request, context):
-        """Pins a text right behind the system prompt of every pack, word for word: no fold cuts it. What is pinned of a ref goes when its message
-        is retracted. It breaks the prefix, and has a receipt ("pinned").
+        """Pins a text after the system prompt of every pack. The text stays word for word, and no fold cuts it. The pin of a
+        ref is removed when its message is retracted. Pinning breaks the prefix, and has a receipt ("pinned").
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, REF_NOT_FOUND, ERASED, BUDGET_TOO_SMALL, INVALID_ARGUMENT, LIMIT_EXCEEDED (`pins`: a window has
-        up to 100; one is of up to 16 KiB), REQUEST_ID_REUSED, ABORTED.
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, REF_NOT_FOUND, ERASED, BUDGET_TOO_SMALL, INVALID_ARGUMENT, LIMIT_EXCEEDED
+        (`pins`: a window has up to 100; a pin has up to 16 KiB), REQUEST_ID_REUSED, ABORTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Unpin(self, request, context):
-        """Removes a pin, with a receipt ("unpinned"). Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, PIN_NOT_FOUND, REQUEST_ID_REUSED, ABORTED.
+        """Removes a pin, with a receipt ("unpinned"). Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, PIN_NOT_FOUND,
+        REQUEST_ID_REUSED, ABORTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutProfile(self, request, context):
-        """Registers a profile of compression under a name of the tenant's, as data. The same content again is the same version; other content is a
-        new one. The name stands for what was put last; a window keeps the version that it was opened with. An app puts its profile when it starts.
+        """Registers a compression profile under a name of the tenant. A profile is data: it says which lines of a log are
+        worth keeping. The same content again is the same version; other content creates a new version. The name means the
+        newest version; a window keeps the version with which it was opened. An app can register its profile at every
+        start.
 
-        Reasons: INVALID_ARGUMENT (the name is no name, or of a profile that comes with the service; the text is no profile, and where),
-        LIMIT_EXCEEDED (`text`: 256 KiB; `profiles`: 100 of a tenant; `profile_versions`: 100 of a profile), PERMISSION_DENIED (the key is bound),
-        REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT (the name is malformed, or belongs to a built-in profile; the text is not a valid
+        profile, with the position of the error), LIMIT_EXCEEDED (`text`: 256 KiB; `profiles`: 100 of a tenant;
+        `profile_versions`: 100 of a profile), PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListProfiles(self, request, context):
-        """Lists compression profiles by name, or all versions of one, the newest first. Profiles that come with the service are listed, too.
-        Those that were learned are among the versions, to whoever may see their app. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN,
-        PERMISSION_DENIED (`with_evidence` needs `admin`).
+        """Lists compression profiles by name, or all versions of one profile, newest first. The list includes built-in
+        profiles. Callers who may see the app of a learned version get that version too. Reasons: INVALID_ARGUMENT,
+        INVALID_PAGE_TOKEN, PERMISSION_DENIED (`with_evidence` needs `admin`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetLearning(self, request, context):
-        """Freezes, resumes or undoes what windows with `learning` teach of a profile. After an undo, windows that are opened get the profile as
-        it was put, and nothing is left of the counts. Windows that are open keep what they have. With nothing said but the profile and the
-        app it answers what is known. Needs `admin`.
+        """Freezes, resumes or undoes the learning of a profile from windows with `learning`. After an undo, new windows get
+        the profile as it was registered, and all counts are deleted. Open windows keep their version. A request with only
+        the profile and the app changes nothing and returns the current state. Needs `admin`.
 
-        Reasons: INVALID_ARGUMENT (there is no such profile), LIMIT_EXCEEDED (`learnings`: 1,000 profiles and apps of a tenant),
-        PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT (the profile does not exist), LIMIT_EXCEEDED (`learnings`: 1,000 profiles and apps of a
+        tenant), PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PatchState(self, request, context):
-        """Says what holds in the state of the work, beside what rules read in the log: entries that are set take the place of what was said of the
-        same before, by whomever, and give way to what is said in the log later; what is removed holds no longer. A model is told of all of it
-        behind the last step of the next pack that does not wait for results, without a break of the prefix, and the next fold writes the state
-        anew. All of it happens, or nothing; the same again changes nothing. It stays when messages are retracted.
+        """Adds, replaces and removes entries of the state of the work, all or none. The state also has entries that rules
+        read from the log. An entry of the request replaces the earlier entry with the same key, whatever its source, and a
+        later entry from the log replaces it in turn.
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (what must be in each pack does not fit: `least`), INVALID_ARGUMENT (a section
-        that there is not; control characters; no key), LIMIT_EXCEEDED (100 changes of a call, 500 entries of callers in a window, texts of up to
-        2,000 characters, keys of 200), REQUEST_ID_REUSED, ABORTED.
+        The next pack that does not wait for results tells the model about the changes, after its last step and without
+        breaking the prefix. The next fold writes the whole state again. Setting the same entries again changes nothing.
+        The entries stay when messages are retracted.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (the required part of a pack does not fit; metadata
+        `least`), INVALID_ARGUMENT (an unknown section; control characters; no key), LIMIT_EXCEEDED (100 changes of a call,
+        500 entries of callers in a window, texts of up to 2,000 characters, keys of 200), REQUEST_ID_REUSED, ABORTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Pack(self, request, context):
-        """Answers the messages for the next call of the model. It catches up with the log first, which is a write; of the same log it is the same,
-        however often.
+        """Returns the messages for the next call of the model. The call first catches up with the log, which is a write. The
+        same log always gives the same pack.
 
-        When all of it is over 97 % of the limit (this and other numbers: `config`), it folds: steps but the last ten are masked (their results cut to a head, the lines that matter,
-        and a ref), and while more than half of the limit is taken, the oldest become segments, and segments digests, of lines as they were said;
-        then the state of the work is written anew: constraints, values, decisions, questions, errors, files. Whatever is left out has a ref that
-        `Expand` answers. A retracted message is in no pack behind that: the window is made anew without it,
-        from the steps in front of it on if no fold has seen it, else from the start.
+        The window folds when the pack exceeds 97 % of the limit (`config` changes this and the other numbers). A fold
+        clears the tool results of all steps except the last ten: of each result it keeps the beginning, the important
+        lines, and a ref. While more than half of the limit is used, the oldest steps become segments, and segments become
+        digests; both consist of original lines. Then the state of the work is written again: constraints, values,
+        decisions, questions, errors, files. Everything that is left out has a ref for `Expand`.
 
-        Behind a message of a user, an error, and each tenth step, what matters of what is out of sight is recalled and appended, once.
+        A retracted message is in no later pack. If no fold has seen the message, the window is rebuilt from the steps
+        before it; otherwise the window is rebuilt from the start of the log.
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the last step does not fit;
-        metadata `least`, the limit with which it would, and `token_limit`), TOKENS_SPENT (RESOURCE_EXHAUSTED: with this pack the window's, or those of the
-        run that it is a fork of, would have more than `max_total_tokens` together), PACK_VETOED (PERMISSION_DENIED: an extension
-        of the operator's decided so), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again),
-        WINDOW_BEHIND (ABORTED: the window has more of its log to read than the call had time for; what it read stays, and the next call goes on;
-        metadata `reached_seq` and `last_seq`).
+        After a message of a user, after an error, and after each tenth step, relevant passages that the pack no longer
+        shows are recalled and appended, once.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the last step
+        does not fit; metadata `least`, the limit with which it would fit, and `token_limit`), TOKENS_SPENT
+        (RESOURCE_EXHAUSTED: with this pack, the packs of the window, or of the run that it is a fork of, would exceed
+        `max_total_tokens`), PACK_VETOED (PERMISSION_DENIED: an extension of the operator refused the pack),
+        ANSWER_TOO_LARGE, ABORTED (too many concurrent packs of the window; retry), WINDOW_BEHIND (ABORTED: the window must
+        read more of its log than the call had time for; its progress is kept, and the next call continues; metadata
+        `reached_seq` and `last_seq`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Fold(self, request, context):
-        """Folds now, as `Pack` does when it must, and answers the account of it. With `dry_run` it says what it would do. Reasons: WINDOW_NOT_FOUND,
-        WINDOW_CLOSED, FOLD_NO_PROGRESS (FAILED_PRECONDITION: there is nothing to fold), ABORTED, WINDOW_BEHIND.
+        """Folds a window now, as `Pack` does when it must, and returns the receipt. With `dry_run` it changes nothing and
+        returns the receipt that a fold would have. Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS
+        (FAILED_PRECONDITION: there is nothing to fold), ABORTED, WINDOW_BEHIND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PrepareFold(self, request, context):
-        """Works out a fold ahead of need, next to the calls of a model, and keeps it with the window. Packs stay as they are, byte for byte. It
-        catches up with the log first. A later one takes its place. It holds as long as the epoch and the config: a fold, another prompt,
-        tools, goal or budget, a pin and a message that was retracted make it void.
+        """Prepares a fold before it is needed, in parallel with the calls of a model, and stores it with the window. Packs
+        stay the same, byte for byte. The call first catches up with the log. A prepared fold replaces an earlier one. It
+        becomes invalid with any new epoch or config: after a fold, a new prompt, new tools, a new goal or budget, a pin,
+        or a retracted message.
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS (there is nothing to fold), FOLD_STALE (ABORTED: the window has another
-        epoch than `expected_epoch`; metadata `epoch`), ABORTED, WINDOW_BEHIND.
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS (there is nothing to fold), FOLD_STALE (ABORTED: the
+        epoch of the window is not `expected_epoch`; metadata `epoch`), ABORTED, WINDOW_BEHIND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CommitFold(self, request, context):
-        """Folds as was prepared, without choosing lines anew, and answers the account of it. Of what came since, all stays
-        verbatim, and the state of the work is written as of now: what was said meanwhile is in it. If nothing came, it is what `Fold` would do.
-        If too much did, the next pack folds again.
+        """Commits the prepared fold, without choosing lines again, and returns the receipt. All messages that came after the
+        preparation stay verbatim. The state of the work is written as it is now, with those messages. If no message came,
+        the result is that of `Fold`. If too many came, the next pack folds again.
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NOT_PREPARED (FAILED_PRECONDITION: none was, by this config), FOLD_STALE (ABORTED: the window has another
-        epoch than `expected_epoch`, or than the fold was prepared for, also because that was committed; metadata `epoch`), ABORTED,
-        WINDOW_BEHIND, REQUEST_ID_REUSED.
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NOT_PREPARED (FAILED_PRECONDITION: no fold was prepared with this
+        config), FOLD_STALE (ABORTED: the epoch of the window is not `expected_epoch`, or not the epoch of the prepared
+        fold, for example because that fold was committed; metadata `epoch`), ABORTED, WINDOW_BEHIND, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CreateCheckpoint(self, request, context):
-        """Keeps what the window is when it has read its log: a way back. It takes one row, however long the log is; packs stay what they are. A step
-        that waits for results is not in it. By itself a window makes one behind each 50 steps (`checkpoint_every_n_steps`) and before each fold.
-        Of these it keeps the newest 20 each, of those of callers the newest 100. A message that is retracted takes all of them with it.
+        """Stores the current state of a window as a checkpoint, to which `Rollback` can return. The window first reads its
+        log. A checkpoint takes one row, however long the log is, and does not change packs. A step that waits for results
+        is not in it.
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, WINDOW_BEHIND, LIMIT_EXCEEDED (`label`: 200 characters), INVALID_ARGUMENT,
-        REQUEST_ID_REUSED, ABORTED.
+        A window also makes checkpoints by itself: after each 50 steps (`checkpoint_every_n_steps`) and before each fold.
+        It keeps the newest 20 of each of these two kinds, and the newest 100 checkpoints of callers. Retracting a message
+        removes all checkpoints of the window, because they may contain its words.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, WINDOW_BEHIND, LIMIT_EXCEEDED (`label`: 200 characters),
+        INVALID_ARGUMENT, REQUEST_ID_REUSED, ABORTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListCheckpoints(self, request, context):
-        """Lists the checkpoints of a window, the newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
+        """Lists the checkpoints of a window, newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Rollback(self, request, context):
-        """Takes a window back to a checkpoint. The next pack is the one of then, byte for byte, with the prompt, tools and goal of now. Folds,
-        pins, and what callers said of the state behind it are undone; messages behind it are left out of the window from then on, and so of
-        whatever it recalls: what comes later follows the checkpoint. The log has them still: Expand answers them, other windows see them,
-        and what of them shall be known is sent again, as new messages. Checkpoints behind it are gone. All of it happens, or nothing; the
-        prefix breaks, with a receipt ("rolled_back").
+        """Rolls a window back to a checkpoint, completely or not at all. The next pack is the same as at the checkpoint, byte
+        for byte, with the current prompt, tools and goal. Later folds, pins and state entries of callers are undone, and
+        later checkpoints are deleted. The prefix breaks, with a receipt ("rolled_back").
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, CHECKPOINT_NOT_FOUND (NOT_FOUND: none of this number, or no longer), LOG_MOVED (ABORTED:
-        the log has messages behind `expected_last_seq`, which nobody should lose unseen; metadata `last_seq`), LIMIT_EXCEEDED (`rollbacks`:
-        a window leaves out up to 1,000 separate rows of messages), INVALID_ARGUMENT, REQUEST_ID_REUSED.
+        Messages after the checkpoint are left out of the window permanently, and out of its recall. The log keeps them:
+        `Expand` returns them, and other windows show them. To keep some of them in this window, send them again as new
+        messages.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, CHECKPOINT_NOT_FOUND (NOT_FOUND: the window has no checkpoint with this
+        number, or no longer has it), LOG_MOVED (ABORTED: the log has messages after `expected_last_seq`, which the caller
+        would lose unseen; metadata `last_seq`), LIMIT_EXCEEDED (`rollbacks`: a window leaves out up to 1,000 separate
+        ranges of messages), INVALID_ARGUMENT, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReportResponse(self, request, context):
-        """Says what came of a pack. A response that is `invalid`, such as one that is none of what was asked for, or rests on what never was, takes back
-        what led to it: the window is rolled back to the newest checkpoint that the pack had behind it, and what is out of sight around the pack's
-        last messages is recalled, once; answered is the pack to try again with. By `recovery_strategy` of the window's config all messages behind
-        the checkpoint are left out ("rollback_to_checkpoint"; send again what shall be known), or those behind the pack alone, and the others are
-        read anew ("reread_from_checkpoint"). A window without a checkpoint leaves out what came behind the pack, and reads its log anew. If it was
-        rolled back since the pack, it is not again. One that is valid changes nothing.
+        """Reports whether the model's response to a pack was usable. A valid response changes nothing. A response is
+        `invalid` if, for example, it does not have the requested form or rests on facts that do not exist. Then the window
+        is rolled back to its newest checkpoint from before the pack, and relevant passages that the last messages of the
+        pack no longer show are recalled, once. The answer is the pack for the next attempt.
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, LOG_MOVED (the log has messages that the caller does not know), LIMIT_EXCEEDED (`rollbacks`),
-        INVALID_ARGUMENT (the window has had no such pack), REQUEST_ID_REUSED, and those of Pack, behind which the same request answers the pack.
+        The `recovery_strategy` of the window's config decides which messages are left out: all messages after the
+        checkpoint ("rollback_to_checkpoint"; send again what the model must know), or only the messages after the pack,
+        while the others are read again ("reread_from_checkpoint"). A window without a checkpoint leaves out the messages
+        after the pack and reads its log again. If the window was already rolled back after the pack, it is not rolled back
+        again.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, LOG_MOVED (the log has messages that the caller does not know),
+        LIMIT_EXCEEDED (`rollbacks`), INVALID_ARGUMENT (the window has had no such pack), REQUEST_ID_REUSED, and those of
+        Pack, after which the same request returns the pack.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ForkWindow(self, request, context):
-        """Gives a part of the work a context and a window of its own, for somebody else to work on meanwhile, such as another agent; several at once.
-        The context is new, below that of the window: it begins with the task as the message of a user, whoever sees that one sees it, by a key
-        of IssueContextKey, too, and it goes with it. The window has the model, the config and, if nothing else is said, the prompt and the tools of
-        the one that it is forked from, and the task as its goal. What the other inherits besides says `inherits`: as it is when this one has read its
-        log, without refs, which would lead to another log. From then on neither sees the other.
+        """Forks a window: gives a part of the work its own context and window, for example for another agent. A window can
+        have several forks at once. The new context is a child of the window's context. It begins with the task, as the
+        message of a user. Callers who see the parent context see it too, also with a key of IssueContextKey, and it is
+        closed and deleted with its parent.
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, CONTEXT_CLOSED, BUDGET_TOO_SMALL (prompt, tools, task and what is inherited do not fit), LIMIT_EXCEEDED
-        (`forks`: 64 of a context that are not merged; `fork_depth`: 8), INVALID_ARGUMENT, PERMISSION_DENIED (of IssueContextKey), REQUEST_ID_REUSED,
-        ABORTED, WINDOW_BEHIND.
+        The new window has the model and the config of its parent, and the task as its goal. The prompt and the tools are
+        those of the parent unless the request sets them. `inherits` says what else the fork gets: the current state after
+        the parent has read its log, without refs, because they would lead to another log. After the fork, neither window
+        sees later changes of the other.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, CONTEXT_CLOSED, BUDGET_TOO_SMALL (prompt, tools, task and the inherited
+        state do not fit), LIMIT_EXCEEDED (`forks`: 64 of a context that are not merged; `fork_depth`: 8),
+        INVALID_ARGUMENT, PERMISSION_DENIED (of IssueContextKey), REQUEST_ID_REUSED, ABORTED, WINDOW_BEHIND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def MergeWindow(self, request, context):
-        """Merges a fork: writes its result as one message to the log that it was forked from. The message is the result of a tool: what the
-        fork's assistant said last, then what it decided, set, changed and found broken, by its state. Each has a ref, such as "f3:m57/0",
-        that Expand of any window there answers with the original. It is cut to `tokens_max`. No statement of it holds by itself where it
-        came back: what was said in a fork makes no rule there. The fork is closed with that, context and window, and its keys end. A fork is
-        merged once: again is the same message.
+        """Merges a fork: writes its result as one message to the log of its parent. The message is the result of a tool. It
+        has the last message of the fork's assistant, then the decisions, values, changes and errors in the state of the
+        fork. Each of these has a ref, such as "f3:m57/0", with which `Expand` of any window of the parent returns the
+        original. The message is cut to `tokens_max`. Its lines do not become rules in the parent.
 
-        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (the window is none that ForkWindow opened), PERMISSION_DENIED (the key does not reach
-        what it was forked from), WINDOW_CLOSED, CONTEXT_CLOSED (of what it was forked from), REQUEST_ID_REUSED, ABORTED, WINDOW_BEHIND.
+        Merging closes the context and the window of the fork, and ends its keys. A fork is merged once: merging it again
+        returns the same message.
+
+        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (ForkWindow did not open this window), PERMISSION_DENIED (the key does
+        not reach the parent), WINDOW_CLOSED, CONTEXT_CLOSED (the parent's), REQUEST_ID_REUSED, ABORTED, WINDOW_BEHIND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Expand(self, request, context):
-        """Answers the original of a ref that a pack, a receipt or a recall printed. Reasons: WINDOW_NOT_FOUND, REF_NOT_FOUND (NOT_FOUND: none of this
-        context, whoever else has it), ERASED (NOT_FOUND: it was retracted), INVALID_ARGUMENT.
+        """Returns the original of a ref that a pack, a receipt or a recall has shown. Reasons: WINDOW_NOT_FOUND,
+        REF_NOT_FOUND (NOT_FOUND: this context has no such ref, even if another context has it), ERASED (NOT_FOUND: the
+        message was retracted), INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SearchWindow(self, request, context):
-        """Finds passages of the window's log, the best first. It says which step each is of, and whether the last pack shows it. Reasons as
-        SearchContext, and WINDOW_NOT_FOUND.
+        """Finds passages of the log of a window, best first. Each hit has its step, and whether the last pack shows it.
+        Reasons: those of SearchContext, and WINDOW_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExplainPack(self, request, context):
-        """Says part by part what the window shows, as the last pack had it. Reasons: WINDOW_NOT_FOUND.
+        """Lists the parts of a window, as in its last pack. Reasons: WINDOW_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetLineage(self, request, context):
-        """Lists every break of the prefix with its account, the newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
+        """Lists every break of the prefix with its receipt, newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RecordUsage(self, request, context):
-        """Says what the vendor billed for a call of the model with a pack. It is kept with the window, and teaches how counts meet bills: of the last
-        128 calls of the tenant with the same model and compression profile, the ratio of `input_tokens` to `pack_tokens` that 95 of 100 did not
-        pass is the `token_factor` by which budgets are kept from then on; the bytes of an epoch stay as they are. A ratio counts as 0.5 at least
-        and as 2 at most. What a key of IssueContextKey was billed teaches its window alone.
+        """Records what the vendor billed for a call of the model with a pack. The bill is stored with the window, and
+        calibrates the counts of tokens. From the last 128 calls of the tenant with the same model and compression profile,
+        the service takes the ratio of `input_tokens` to `pack_tokens` that 95 of 100 calls did not exceed. This ratio is
+        the `token_factor`, and budgets use it from then on. The bytes of the current epoch stay as they are. A ratio
+        counts as at least 0.5 and at most 2. Bills that are recorded with a key of IssueContextKey calibrate only their
+        own window.
 
-        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (a number that cannot be; an epoch that the window has not had), REQUEST_ID_REUSED.
+        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (a number out of range; an epoch that the window has not had),
+        REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RecordOutcome(self, request, context):
-        """Says how steps ended, which rules cannot see: they know of a step only whether a call failed. When a fold chooses lines, what ended well is
-        worth more by `importance_weights.success` (0.05; say more, if outcomes are to weigh more). It catches up with the log first. What is said
-        later of the same steps takes its place; a rollback, and a retraction that has the window read its log anew, forget it of the steps behind.
-        A `lesson` is kept as a memory of kind "experience" of the user, with the window's goal: see Knowledge.
+        """Records whether steps succeeded. Rules cannot see this: they only see whether a call failed. When a fold chooses
+        lines, lines of successful steps get the additional weight `importance_weights.success` (0.05; increase it if
+        outcomes should count more). The call first catches up with the log. A later outcome of the same steps replaces the
+        earlier one. A rollback deletes the outcomes of later steps; so does a retraction after which the window reads its
+        log again. A `lesson` is stored as a memory of kind "experience" of the user, with the goal of the window: see
+        Knowledge.
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, INVALID_ARGUMENT (the window has no such steps; a quality that is none), LIMIT_EXCEEDED (`lesson`:
-        8,000 characters; `memories`), SUBJECT_REQUIRED and PERMISSION_DENIED (a lesson of nobody, or by a key of IssueContextKey), WINDOW_BEHIND,
-        REQUEST_ID_REUSED, ABORTED.
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, INVALID_ARGUMENT (the window has no such steps; an invalid quality),
+        LIMIT_EXCEEDED (`lesson`: 8,000 characters; `memories`), SUBJECT_REQUIRED and PERMISSION_DENIED (a lesson without a
+        user, or with a key of IssueContextKey), WINDOW_BEHIND, REQUEST_ID_REUSED, ABORTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def EstimateCost(self, request, context):
-        """Estimates what the next packs cost, with their folds, as a vendor's cache bills them that stays warm. For comparison it says what a
-        window would cost that leaves out the older half whenever it is full. Of answers nothing is counted. Reasons: WINDOW_NOT_FOUND,
-        INVALID_ARGUMENT.
+        """Estimates the cost of the next packs and their folds, with the vendor's prompt cache warm. For comparison, it also
+        estimates a sliding window, which drops the older half whenever it is full. The costs of answers are not included.
+        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WindowStats(self, request, context):
-        """Answers the numbers of a window: how much of its log it shows, how often its prefix broke, and its bill. It says how much its packs
-        had in common, too. Reasons: WINDOW_NOT_FOUND.
+        """Returns the statistics of a window: how much of its log it shows, how often its prefix broke, and its bill. It also
+        shows how much consecutive packs had in common. Reasons: WINDOW_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetState(self, request, context):
-        """Answers the state of the work, as rules read it from the log and callers said it, the oldest first, and behind it what is counted of all
-        steps that the window has read: tools and entities, with the last page. While a retraction waits for the next pack, nothing is answered of
-        what is counted.
-        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """Lists the state of the work, oldest entry first. Rules read the entries from the log, or callers set them. The last
+        page also has the counts of tools and entities over all steps that the window has read. If a message was retracted,
+        the counts are missing until the next pack. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchWindow(self, request, context):
-        """Streams what changes of a window, as it happens; first what is there behind the places that the request names. Every break of the prefix
-        comes with its account, in order: what a vendor has cached of packs of an earlier epoch holds no longer, and why. Then comes what came into
-        the state, and last the window as it is: how far it read its log, what stands in front. Of several changes between two looks (0.2 s) breaks
-        are all told, of the rest what holds. What holds no longer GetState has not: what was superseded, answered, removed or unpinned.
+        """Streams the changes of a window from a position on: first stored changes, then new ones. Every break of the prefix
+        comes with its receipt, in order. A vendor's cache of packs of an earlier epoch is then no longer valid, and the
+        receipt says why. New entries of the state follow, and last the window itself: how far it has read its log, its
+        prompt and its goal. The service checks every 0.2 seconds. If several changes happen between two checks, all breaks
+        are sent; for the rest, only the current state. The stream does not send that an entry no longer applies (it was
+        superseded, answered, removed or unpinned): GetState then no longer lists it.
 
-        Each answer has the places from which on there is more: whoever keeps the last ones misses nothing and hears no break twice, over restarts
-        and at another replica. One without an event says that nothing happens, about every 15 seconds. It ends when the window is closed and that
-        is told, with WINDOW_NOT_FOUND when its context is deleted or past its time, with UNAUTHENTICATED within seconds after its key is revoked
-        or over, and with UNAVAILABLE when the service stops: watch again from where it was. It takes none of the places of calls; it is a watch
-        as WatchContext is, and has its limit.
+        Each answer has the positions from which to continue. A client that keeps the last positions misses nothing and
+        gets no break twice, also after a restart and from another replica. About every 15 seconds without an event, the
+        service sends an answer without an event as a keep-alive.
+
+        The stream ends without an error when the window is closed and this is sent. It ends with WINDOW_NOT_FOUND when the
+        context is deleted or expires, with UNAUTHENTICATED within seconds after the key is revoked or expires, and with
+        UNAVAILABLE when the service stops; then call again from the last positions. It does not count against the limit of
+        concurrent calls; it counts against the limit of watches, like WatchContext.
 
         Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, TOO_MANY_CALLS (RESOURCE_EXHAUSTED), UNAUTHENTICATED, UNAVAILABLE.
         """
@@ -727,16 +776,18 @@ def add_ContextWindowsServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ContextWindows:
-    """What one model shall see of a context, within a budget of tokens, at step 10,000 as at step 10. A window is opened on any context;
-    several may be: of another model, with another prompt. It reads the log and catches up when it is asked; appending knows nothing of it,
-    and nothing of the log is lost by it.
+    """A window is the view of a context for one model, within a budget of tokens, however long the context grows. Any
+    context can have windows, also several, each for another model or with another prompt. A window reads the log of its
+    context and catches up when it is called. Appending to the log does not depend on it, and the log loses nothing.
 
-    A step is an assistant's message with all results of its calls, or any other message. Between folds a pack is the one before with more
-    behind it, byte for byte, from whichever replica, so that a vendor's prompt cache holds.
+    A step is an assistant's message with all results of its calls, or any other message. A pack is the list of messages
+    for the next call of the model. A *fold* is one compaction of a window. Between two folds each pack begins with the
+    bytes of the pack before, at every replica, so that the prompt cache of the model's vendor keeps working.
 
-    Of every RPC: a window is seen by whoever sees its context, with `subject_user_id` as in Contexts, and by a key of IssueContextKey of that
-    context. One of another tenant or user, of a context that is deleted or expired, or invented is WINDOW_NOT_FOUND, all alike. A malformed
-    id is INVALID_ARGUMENT with the field's name.
+    These rules hold for every RPC. A caller who sees a context sees its windows, with `subject_user_id` as in Contexts;
+    a key of IssueContextKey sees the windows of its context. WINDOW_NOT_FOUND is the answer if the id is unknown, the
+    context is deleted or expired, or it belongs to another tenant or user. Callers cannot tell these cases apart. A
+    malformed id is INVALID_ARGUMENT with the name of the field.
     """
 
     @staticmethod

@@ -11,15 +11,17 @@ import { type CompressionProfile, type Learning, compressionProfileOf, learningO
 /** The calls of `profiles` that are one method each. */
 export class Profiles extends Noun<AppClient> {
   /**
-   * Registers a profile of compression under a name of the tenant's, as data. The same content again is the same version; other content is a
-   * new one. The name stands for what was put last; a window keeps the version that it was opened with. An app puts its profile when it starts.
+   * Registers a compression profile under a name of the tenant. A profile is data: it says which lines of a log are
+   * worth keeping. The same content again is the same version; other content creates a new version. The name means the
+   * newest version; a window keeps the version with which it was opened. An app can register its profile at every
+   * start.
    *
-   * Throws InvalidArgument (the name is no name, or of a profile that comes with the service; the text is no profile, and where),
-   * LimitExceeded (`text`: 256 KiB; `profiles`: 100 of a tenant; `profile_versions`: 100 of a profile), PermissionDenied (the key is bound),
-   * RequestIdReused.
+   * Throws InvalidArgument (the name is malformed, or belongs to a built-in profile; the text is not a valid
+   * profile, with the position of the error), LimitExceeded (`text`: 256 KiB; `profiles`: 100 of a tenant;
+   * `profile_versions`: 100 of a profile), PermissionDenied (the key is bound), RequestIdReused.
    *
-   * @param name Up to 64 characters: a small letter, and small letters, digits, `_` and `-`.
-   * @param text YAML, or JSON, of up to 256 KiB, as docs/windows.md says: `extends`, `high_importance`, `low_importance`, `preserve_verbatim`, `tool_output_trim`, `words`, `state`. Patterns are RE2's, up to 400, of up to 20,000 instructions together; no anchors and no tags.
+   * @param name Up to 64 characters: a lowercase letter, then lowercase letters, digits, `_` and `-`.
+   * @param text YAML or JSON of up to 256 KiB, as in docs/windows.md: `extends`, `high_importance`, `low_importance`, `preserve_verbatim`, `tool_output_trim`, `words`, `state`. Patterns use the syntax of RE2: up to 400 patterns with up to 20,000 instructions together. YAML anchors and tags are not allowed.
    */
   async put(name: string, text: string, options: WriteOptions = {}): Promise<CompressionProfile> {
     const request = {
@@ -32,13 +34,13 @@ export class Profiles extends Noun<AppClient> {
   }
 
   /**
-   * Lists compression profiles by name, or all versions of one, the newest first. Profiles that come with the service are listed, too.
-   * Those that were learned are among the versions, to whoever may see their app. Throws InvalidArgument, InvalidPageToken,
-   * PermissionDenied (`withEvidence` needs `admin`).
+   * Lists compression profiles by name, or all versions of one profile, newest first. The list includes built-in
+   * profiles. Callers who may see the app of a learned version get that version too. Throws InvalidArgument,
+   * InvalidPageToken, PermissionDenied (`withEvidence` needs `admin`).
    *
-   * @param options.name Empty: all, each as it was put last. Else of this one all versions.
-   * @param options.withText With `text`; a page has up to 10 then.
-   * @param options.withEvidence With the counts of which versions follow that were learned. Needs `admin`.
+   * @param options.name Empty means all profiles, each in its newest version. A name means all versions of this profile.
+   * @param options.withText Return `text` too. A page then has up to 10 profiles.
+   * @param options.withEvidence Return the counts behind learned versions too. Needs `admin`.
    */
   list(options: { name?: string; withText?: boolean; pageSize?: number; withEvidence?: boolean } & CallOptions = {}): Rows<CompressionProfile> {
     const request = {
@@ -56,17 +58,17 @@ export class Profiles extends Noun<AppClient> {
   }
 
   /**
-   * Freezes, resumes or undoes what windows with `learning` teach of a profile. After an undo, windows that are opened get the profile as
-   * it was put, and nothing is left of the counts. Windows that are open keep what they have. With nothing said but the profile and the
-   * app it answers what is known. Needs `admin`.
+   * Freezes, resumes or undoes the learning of a profile from windows with `learning`. After an undo, new windows get
+   * the profile as it was registered, and all counts are deleted. Open windows keep their version. A request with only
+   * the profile and the app changes nothing and returns the current state. Needs `admin`.
    *
-   * Throws InvalidArgument (there is no such profile), LimitExceeded (`learnings`: 1,000 profiles and apps of a tenant),
-   * PermissionDenied (the key is bound), RequestIdReused.
+   * Throws InvalidArgument (the profile does not exist), LimitExceeded (`learnings`: 1,000 profiles and apps of a
+   * tenant), PermissionDenied (the key is bound), RequestIdReused.
    *
-   * @param profile "general", "coding", "research", "operations", or one that was put: "mine", as it was put last, or "mine@3".
-   * @param options.appId Of whose windows; empty: of those of no app.
-   * @param options.isFrozen Nothing more is counted and learned. Unset: as it is.
-   * @param options.undo Undoes what was learned, and forgets what was counted.
+   * @param profile "general", "coding", "research", "operations", or a profile of the tenant: "mine" for its newest version, or "mine@3".
+   * @param options.appId The app of the windows. Empty means windows without an app.
+   * @param options.isFrozen True stops counting and learning. Unset means no change.
+   * @param options.undo Undo what was learned, and delete all counts.
    */
   async setLearning(
     profile: string,

@@ -52,86 +52,87 @@ import { type RecallFilter, type StateEntryInput, type StateEntryName, recallFil
 
 /** Options of `windows.open`. */
 export interface WindowOptions {
-  /** What the model takes, with its answer, up to 10,000,000. 0: what is known of it. */
+  /** Tokens that the model accepts, including its answer, up to 10,000,000. 0 means the known size of the model. */
   contextTokens?: number;
-  /** Unset: that of the model's vendor; of an unknown one OpenAI's Chat Completions. */
+  /** Unset means the format of the model's vendor. For an unknown model, it means OpenAI's Chat Completions. */
   format?: MessageFormat;
-  /** Up to 256 KiB. What stands in front of all. */
+  /** The beginning of every pack. Up to 256 KiB. */
   systemPrompt?: string;
-  /** A JSON list as the vendor wants it, up to 1 MiB. */
+  /** A JSON list in the form of the vendor, up to 1 MiB. */
   tools?: readonly unknown[];
-  /** Up to 16 KiB; told to the model behind the system prompt. */
+  /** Up to 16 KiB. The model reads it after the system prompt. */
   goal?: string;
-  /** Share of `contextTokens` that a request may have, up to 1. 0: 0.8. */
+  /** Share of `contextTokens` that a request may have, up to 1. 0 means 0.8. */
   tokenBudget?: number;
-  /** Tokens that are kept for the answer. 0: 4,096. */
+  /** Tokens to reserve for the answer. 0 means 4,096. */
   outputReservation?: number;
-  /** "general", "coding", "research", "operations", or one that was put: "mine", as it was put last, or "mine@3". Empty: "general". */
+  /**
+   * "general", "coding", "research", "operations", or a profile of the tenant: "mine" for its newest version, or
+   * "mine@3". Empty means "general".
+   */
   compressionProfile?: string;
-  /** How the window folds, and what it may cost. Unset: the defaults. */
+  /** How the window folds, and how many tokens it may use. Unset means the defaults. */
   config?: WindowConfig;
 }
 
 /** Options of `windows.update`. */
 export interface WindowChanges {
-  /** As of windows.open. Unset: as it is. Empty: none. */
+  /** As in windows.open. Unset means no change. Empty removes it. */
   systemPrompt?: string;
-  /** As of windows.open. Unset: as they are. */
+  /** As in windows.open. Unset means no change. */
   tools?: readonly unknown[];
-  /** As of windows.open. Unset: as it is. Empty: none. */
+  /** As in windows.open. Unset means no change. Empty removes it. */
   goal?: string;
-  /** What is set in it; the rest stays as it is, also of `tierRatios` and other groups. */
+  /** Only fields that are set change. This holds for each field of `tierRatios` and of the other groups too. */
   config?: WindowConfig;
-  /** As of windows.open. Unset: as it is. 0: the default. */
+  /** As in windows.open. Unset means no change. 0 means the default. */
   tokenBudget?: number;
-  /** As of windows.open. Unset: as it is. 0: the default. */
+  /** As in windows.open. Unset means no change. 0 means the default. */
   outputReservation?: number;
 }
 
 /** Options of `windows.fork`. */
 export interface ForkOptions {
   inherits?: "nothing" | "pins" | "state";
-  /** As of windows.open. Empty: as of the window. */
+  /** As in windows.open. Empty means the model of the parent. */
   model?: string;
   contextTokens?: number;
-  /** Unset: those of the window. */
+  /** Unset means those of the parent. */
   systemPrompt?: string;
   tools?: readonly unknown[];
-  /** Of the key: seconds until it ends, at most a day. 0: an hour. */
+  /** Lifetime of the key in seconds, at most 86,400 (one day). 0 means 3,600 (one hour). */
   keyTtlS?: number;
 }
 
 /** Options of `windows.recordUsage`. */
 export interface Billed {
-  /**
-   * `epoch` and `tokens` of the pack that was sent, as Pack answered them. Without an epoch it is the one that the window has now; without
-   * `packTokens` nothing is learned of the call, and it is kept all the same.
-   */
+  /** `epoch` of the pack that was sent. Unset means the current epoch of the window. */
   epoch?: number;
-  /** `tokens` of the pack that was sent. 0: the bill is kept, and nothing is learned from it. */
+  /** `tokens` of the pack that was sent. 0 means that the bill is stored and does not calibrate the counts. */
   packTokens?: number;
   /**
-   * What the vendor billed, up to 100,000,000 each. `inputTokens` is all of the prompt, at least 1, with what was read from a cache of it and
-   * what was written to one (of Anthropic's answers the sum of all three).
+   * All tokens of the prompt that the vendor billed, 1 to 100,000,000, including tokens that were read from or written
+   * to a cache. For Anthropic, the sum of all three numbers in its answer.
    */
   inputTokens: number;
-  /** Tokens of the prompt that were read from a cache. */
+  /** Tokens of the prompt that were read from a cache, up to 100,000,000. */
   cachedTokens?: number;
-  /** Tokens of the prompt that were written to a cache. */
+  /** Tokens of the prompt that were written to a cache, up to 100,000,000. */
   cacheWriteTokens?: number;
-  /** Tokens of the answer. */
+  /** Tokens of the answer, up to 100,000,000. */
   outputTokens?: number;
 }
 
 /** The calls of `windows` that are one method each. */
 export class GeneratedWindows extends Noun<AppClient> {
   /**
-   * Opens a window on a context. Its format and its model stay.
+   * Opens a window on a context. Its format and its model cannot be changed later.
    *
-   * Throws ContextNotFound, ContextClosed (FailedPrecondition), InvalidArgument (an unknown model without `contextTokens`; a number
-   * that cannot be), BudgetTooSmall (ResourceExhausted: system prompt, tools and goal do not fit), LimitExceeded, RequestIdReused.
+   * Throws ContextNotFound, ContextClosed (FailedPrecondition), InvalidArgument (an unknown model without
+   * `contextTokens`; a number out of range), BudgetTooSmall (ResourceExhausted: system prompt, tools and goal do
+   * not fit), LimitExceeded, RequestIdReused.
    *
-   * @param model Such as "gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro", up to 200 characters: of those that are known, so are tokens and tokenizer.
+   * @param model Name of the model, such as "gpt-5", "claude-sonnet-4-5" or "gemini-2.5-pro", up to 200 characters. The service knows the context size and the tokenizer of common models.
    */
   async open(
     contextId: string,
@@ -157,7 +158,7 @@ export class GeneratedWindows extends Noun<AppClient> {
     return windowOf(answer.window!);
   }
 
-  /** Reads a window, and says what was forked from it. Throws WindowNotFound. */
+  /** Reads a window and lists its forks. Throws WindowNotFound. */
   async get(windowId: string, options: ContextOptions = {}): Promise<WindowWithForks> {
     const request = {
       windowId,
@@ -167,7 +168,7 @@ export class GeneratedWindows extends Noun<AppClient> {
     return windowWithForksOf(answer);
   }
 
-  /** Lists the windows of a context, the newest first. Throws ContextNotFound, InvalidPageToken. */
+  /** Lists the windows of a context, newest first. Throws ContextNotFound, InvalidPageToken. */
   list(contextId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<Window> {
     const request = {
       contextId,
@@ -183,7 +184,8 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Closes a window: it packs no more. The data of its packs are removed, with its system prompt, tools and goal. Again is harmless.
+   * Closes a window, so that it packs no more. The stored data of its packs are removed, with its system prompt, tools
+   * and goal. Closing a closed window changes nothing.
    *
    * Throws WindowNotFound, RequestIdReused.
    */
@@ -198,13 +200,15 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Changes what is set, to what it is; all of it, or nothing. Another prompt, other tools and another goal break the prefix, with a receipt
-   * ("updated"). After another goal the window folds at once, if there is something to fold (a receipt of its own: "goal"); the answer is the
-   * window before that fold. Another `config` and another budget hold from the next pack on, and break nothing: a pack that is over them folds.
-   * The same again changes nothing.
+   * Changes the fields of a window that the request sets, all or none. A new system prompt, new tools or a new goal
+   * break the prefix, and have a receipt ("updated"). After a new goal the window folds at once if there is something
+   * to fold, with a second receipt ("goal"); the answer is the window before that fold. A new `config` or budget
+   * applies from the next pack on and breaks nothing; a pack that exceeds the new budget folds. Setting the same values
+   * again changes nothing.
    *
-   * Throws WindowNotFound, WindowClosed, BudgetTooSmall (`least`: what stands in front of all does not fit, with what is pinned and what
-   * must be there of the state), InvalidArgument, LimitExceeded, RequestIdReused, Aborted (others write to it all the time; again).
+   * Throws WindowNotFound, WindowClosed, BudgetTooSmall (the prompt, the tools and the goal do not fit together
+   * with the pins and the required part of the state; metadata `least`), InvalidArgument, LimitExceeded,
+   * RequestIdReused, Aborted (too many concurrent writes to the window; retry).
    */
   async update(windowId: string, options: WindowChanges & ContextOptions & WriteOptions = {}): Promise<Window> {
     const request = {
@@ -223,14 +227,14 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Pins a text right behind the system prompt of every pack, word for word: no fold cuts it. What is pinned of a ref goes when its message
-   * is retracted. It breaks the prefix, and has a receipt ("pinned").
+   * Pins a text after the system prompt of every pack. The text stays word for word, and no fold cuts it. The pin of a
+   * ref is removed when its message is retracted. Pinning breaks the prefix, and has a receipt ("pinned").
    *
-   * Throws WindowNotFound, WindowClosed, RefNotFound, Erased, BudgetTooSmall, InvalidArgument, LimitExceeded (`pins`: a window has
-   * up to 100; one is of up to 16 KiB), RequestIdReused, Aborted.
+   * Throws WindowNotFound, WindowClosed, RefNotFound, Erased, BudgetTooSmall, InvalidArgument, LimitExceeded
+   * (`pins`: a window has up to 100; a pin has up to 16 KiB), RequestIdReused, Aborted.
    *
-   * @param options.text Either a text, or what is pinned of the log: "m37", a message, or "m37/2", its second part ("m37/0" its content), as a model reads it.
-   * @param options.ref Instead of a text: the part of the log that is pinned. The pin goes when its message is retracted.
+   * @param options.text The text to pin. Set either this or `ref`.
+   * @param options.ref The part of the log to pin, instead of a text: "m37" is a message, "m37/2" its second part and "m37/0" its content, as a model reads it. The pin is removed when its message is retracted.
    */
   async pin(
     windowId: string,
@@ -247,7 +251,10 @@ export class GeneratedWindows extends Noun<AppClient> {
     return answer.pinId;
   }
 
-  /** Removes a pin, with a receipt ("unpinned"). Throws WindowNotFound, WindowClosed, PinNotFound, RequestIdReused, Aborted. */
+  /**
+   * Removes a pin, with a receipt ("unpinned"). Throws WindowNotFound, WindowClosed, PinNotFound,
+   * RequestIdReused, Aborted.
+   */
   async unpin(windowId: string, pinId: string, options: ContextOptions & WriteOptions = {}): Promise<void> {
     const request = {
       windowId,
@@ -259,16 +266,19 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Says what holds in the state of the work, beside what rules read in the log: entries that are set take the place of what was said of the
-   * same before, by whomever, and give way to what is said in the log later; what is removed holds no longer. A model is told of all of it
-   * behind the last step of the next pack that does not wait for results, without a break of the prefix, and the next fold writes the state
-   * anew. All of it happens, or nothing; the same again changes nothing. It stays when messages are retracted.
+   * Adds, replaces and removes entries of the state of the work, all or none. The state also has entries that rules
+   * read from the log. An entry of the request replaces the earlier entry with the same key, whatever its source, and a
+   * later entry from the log replaces it in turn.
    *
-   * Throws WindowNotFound, WindowClosed, BudgetTooSmall (what must be in each pack does not fit: `least`), InvalidArgument (a section
-   * that there is not; control characters; no key), LimitExceeded (100 changes of a call, 500 entries of callers in a window, texts of up to
-   * 2,000 characters, keys of 200), RequestIdReused, Aborted.
+   * The next pack that does not wait for results tells the model about the changes, after its last step and without
+   * breaking the prefix. The next fold writes the whole state again. Setting the same entries again changes nothing.
+   * The entries stay when messages are retracted.
    *
-   * @param options.remove First. One that is not there is passed over.
+   * Throws WindowNotFound, WindowClosed, BudgetTooSmall (the required part of a pack does not fit; metadata
+   * `least`), InvalidArgument (an unknown section; control characters; no key), LimitExceeded (100 changes of a call,
+   * 500 entries of callers in a window, texts of up to 2,000 characters, keys of 200), RequestIdReused, Aborted.
+   *
+   * @param options.remove Entries to remove, before `set` is applied. An entry that does not exist is ignored.
    */
   async patchState(
     windowId: string,
@@ -286,10 +296,11 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Folds now, as `windows.pack` does when it must, and answers the account of it. With `dryRun` it says what it would do. Throws WindowNotFound,
-   * WindowClosed, FoldNoProgress (FailedPrecondition: there is nothing to fold), Aborted, WindowBehind.
+   * Folds a window now, as `windows.pack` does when it must, and returns the receipt. With `dryRun` it changes nothing and
+   * returns the receipt that a fold would have. Throws WindowNotFound, WindowClosed, FoldNoProgress
+   * (FailedPrecondition: there is nothing to fold), Aborted, WindowBehind.
    *
-   * @param options.dryRun Say what a fold would do, and change nothing.
+   * @param options.dryRun Return the receipt that a fold would have, and change nothing.
    */
   async fold(windowId: string, options: { dryRun?: boolean } & ContextOptions = {}): Promise<FoldReceipt> {
     const request = {
@@ -302,14 +313,15 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Works out a fold ahead of need, next to the calls of a model, and keeps it with the window. Packs stay as they are, byte for byte. It
-   * catches up with the log first. A later one takes its place. It holds as long as the epoch and the config: a fold, another prompt,
-   * tools, goal or budget, a pin and a message that was retracted make it void.
+   * Prepares a fold before it is needed, in parallel with the calls of a model, and stores it with the window. Packs
+   * stay the same, byte for byte. The call first catches up with the log. A prepared fold replaces an earlier one. It
+   * becomes invalid with any new epoch or config: after a fold, a new prompt, new tools, a new goal or budget, a pin,
+   * or a retracted message.
    *
-   * Throws WindowNotFound, WindowClosed, FoldNoProgress (there is nothing to fold), FoldStale (Aborted: the window has another
-   * epoch than `expectedEpoch`; metadata `epoch`), Aborted, WindowBehind.
+   * Throws WindowNotFound, WindowClosed, FoldNoProgress (there is nothing to fold), FoldStale (Aborted: the
+   * epoch of the window is not `expectedEpoch`; metadata `epoch`), Aborted, WindowBehind.
    *
-   * @param options.expectedEpoch Of the pack that it is for, as Pack answered it. Unset: any.
+   * @param options.expectedEpoch Epoch of the pack, as `windows.pack` returned it, for which to prepare the fold. Unset means any epoch.
    */
   async prepareFold(windowId: string, options: { expectedEpoch?: number } & ContextOptions = {}): Promise<FoldReceipt> {
     const request = {
@@ -322,15 +334,15 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Folds as was prepared, without choosing lines anew, and answers the account of it. Of what came since, all stays
-   * verbatim, and the state of the work is written as of now: what was said meanwhile is in it. If nothing came, it is what `windows.fold` would do.
-   * If too much did, the next pack folds again.
+   * Commits the prepared fold, without choosing lines again, and returns the receipt. All messages that came after the
+   * preparation stay verbatim. The state of the work is written as it is now, with those messages. If no message came,
+   * the result is that of `windows.fold`. If too many came, the next pack folds again.
    *
-   * Throws WindowNotFound, WindowClosed, FoldNotPrepared (FailedPrecondition: none was, by this config), FoldStale (Aborted: the window has another
-   * epoch than `expectedEpoch`, or than the fold was prepared for, also because that was committed; metadata `epoch`), Aborted,
-   * WindowBehind, RequestIdReused.
+   * Throws WindowNotFound, WindowClosed, FoldNotPrepared (FailedPrecondition: no fold was prepared with this
+   * config), FoldStale (Aborted: the epoch of the window is not `expectedEpoch`, or not the epoch of the prepared
+   * fold, for example because that fold was committed; metadata `epoch`), Aborted, WindowBehind, RequestIdReused.
    *
-   * @param options.expectedEpoch As windows.prepareFold answered it. Unset: that of the fold which was prepared last.
+   * @param options.expectedEpoch The epoch that windows.prepareFold returned. Unset means the epoch of the fold that was prepared last.
    */
   async commitFold(
     windowId: string,
@@ -347,14 +359,18 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Keeps what the window is when it has read its log: a way back. It takes one row, however long the log is; packs stay what they are. A step
-   * that waits for results is not in it. By itself a window makes one behind each 50 steps (`checkpointEveryNSteps`) and before each fold.
-   * Of these it keeps the newest 20 each, of those of callers the newest 100. A message that is retracted takes all of them with it.
+   * Stores the current state of a window as a checkpoint, to which `windows.rollback` can return. The window first reads its
+   * log. A checkpoint takes one row, however long the log is, and does not change packs. A step that waits for results
+   * is not in it.
    *
-   * Throws WindowNotFound, WindowClosed, WindowBehind, LimitExceeded (`label`: 200 characters), InvalidArgument,
-   * RequestIdReused, Aborted.
+   * A window also makes checkpoints by itself: after each 50 steps (`checkpointEveryNSteps`) and before each fold.
+   * It keeps the newest 20 of each of these two kinds, and the newest 100 checkpoints of callers. Retracting a message
+   * removes all checkpoints of the window, because they may contain its words.
    *
-   * @param options.label Up to 200 characters, for whoever lists them.
+   * Throws WindowNotFound, WindowClosed, WindowBehind, LimitExceeded (`label`: 200 characters),
+   * InvalidArgument, RequestIdReused, Aborted.
+   *
+   * @param options.label A label for people, up to 200 characters.
    */
   async createCheckpoint(
     windowId: string,
@@ -370,7 +386,7 @@ export class GeneratedWindows extends Noun<AppClient> {
     return checkpointOf(answer.checkpoint!);
   }
 
-  /** Lists the checkpoints of a window, the newest first. Throws WindowNotFound, InvalidPageToken. */
+  /** Lists the checkpoints of a window, newest first. Throws WindowNotFound, InvalidPageToken. */
   listCheckpoints(windowId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<Checkpoint> {
     const request = {
       windowId,
@@ -386,18 +402,21 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Takes a window back to a checkpoint. The next pack is the one of then, byte for byte, with the prompt, tools and goal of now. Folds,
-   * pins, and what callers said of the state behind it are undone; messages behind it are left out of the window from then on, and so of
-   * whatever it recalls: what comes later follows the checkpoint. The log has them still: Expand answers them, other windows see them,
-   * and what of them shall be known is sent again, as new messages. Checkpoints behind it are gone. All of it happens, or nothing; the
-   * prefix breaks, with a receipt ("rolled_back").
+   * Rolls a window back to a checkpoint, completely or not at all. The next pack is the same as at the checkpoint, byte
+   * for byte, with the current prompt, tools and goal. Later folds, pins and state entries of callers are undone, and
+   * later checkpoints are deleted. The prefix breaks, with a receipt ("rolled_back").
    *
-   * Throws WindowNotFound, WindowClosed, CheckpointNotFound (NotFound: none of this number, or no longer), LogMoved (Aborted:
-   * the log has messages behind `expectedLastSeq`, which nobody should lose unseen; metadata `lastSeq`), LimitExceeded (`rollbacks`:
-   * a window leaves out up to 1,000 separate rows of messages), InvalidArgument, RequestIdReused.
+   * Messages after the checkpoint are left out of the window permanently, and out of its recall. The log keeps them:
+   * `windows.expand` returns them, and other windows show them. To keep some of them in this window, send them again as new
+   * messages.
+   *
+   * Throws WindowNotFound, WindowClosed, CheckpointNotFound (NotFound: the window has no checkpoint with this
+   * number, or no longer has it), LogMoved (Aborted: the log has messages after `expectedLastSeq`, which the caller
+   * would lose unseen; metadata `lastSeq`), LimitExceeded (`rollbacks`: a window leaves out up to 1,000 separate
+   * ranges of messages), InvalidArgument, RequestIdReused.
    *
    * @param checkpoint The number of the checkpoint.
-   * @param expectedLastSeq The newest message of the log that the caller knows, such as `lastSeq` of the last pack, or what appending answered.
+   * @param expectedLastSeq `seq` of the newest message of the log that the caller knows, such as `lastSeq` of the last pack, or the `seq` that appending returned.
    */
   async rollback(
     windowId: string,
@@ -417,18 +436,23 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Says what came of a pack. A response that is `invalid`, such as one that is none of what was asked for, or rests on what never was, takes back
-   * what led to it: the window is rolled back to the newest checkpoint that the pack had behind it, and what is out of sight around the pack's
-   * last messages is recalled, once; answered is the pack to try again with. By `recoveryStrategy` of the window's config all messages behind
-   * the checkpoint are left out ("rollback_to_checkpoint"; send again what shall be known), or those behind the pack alone, and the others are
-   * read anew ("reread_from_checkpoint"). A window without a checkpoint leaves out what came behind the pack, and reads its log anew. If it was
-   * rolled back since the pack, it is not again. One that is valid changes nothing.
+   * Reports whether the model's response to a pack was usable. A valid response changes nothing. A response is
+   * `invalid` if, for example, it does not have the requested form or rests on facts that do not exist. Then the window
+   * is rolled back to its newest checkpoint from before the pack, and relevant passages that the last messages of the
+   * pack no longer show are recalled, once. The answer is the pack for the next attempt.
    *
-   * Throws WindowNotFound, WindowClosed, LogMoved (the log has messages that the caller does not know), LimitExceeded (`rollbacks`),
-   * InvalidArgument (the window has had no such pack), RequestIdReused, and those of Pack, behind which the same request answers the pack.
+   * The `recoveryStrategy` of the window's config decides which messages are left out: all messages after the
+   * checkpoint ("rollback_to_checkpoint"; send again what the model must know), or only the messages after the pack,
+   * while the others are read again ("reread_from_checkpoint"). A window without a checkpoint leaves out the messages
+   * after the pack and reads its log again. If the window was already rolled back after the pack, it is not rolled back
+   * again.
    *
-   * @param pack Of the pack that the model was asked with.
-   * @param options.expectedLastSeq The newest message of the log that the caller knows, such as the response, if it was appended. Unset: the pack's `lastSeq`.
+   * Throws WindowNotFound, WindowClosed, LogMoved (the log has messages that the caller does not know),
+   * LimitExceeded (`rollbacks`), InvalidArgument (the window has had no such pack), RequestIdReused, and those of
+   * Pack, after which the same request returns the pack.
+   *
+   * @param pack The id of the pack that was sent to the model.
+   * @param options.expectedLastSeq `seq` of the newest message of the log that the caller knows, such as the response if it was appended. Unset means the `lastSeq` of the pack.
    */
   async reportResponse(
     windowId: string,
@@ -450,15 +474,19 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Gives a part of the work a context and a window of its own, for somebody else to work on meanwhile, such as another agent; several at once.
-   * The context is new, below that of the window: it begins with the task as the message of a user, whoever sees that one sees it, by a key
-   * of contexts.issueKey, too, and it goes with it. The window has the model, the config and, if nothing else is said, the prompt and the tools of
-   * the one that it is forked from, and the task as its goal. What the other inherits besides says `inherits`: as it is when this one has read its
-   * log, without refs, which would lead to another log. From then on neither sees the other.
+   * Forks a window: gives a part of the work its own context and window, for example for another agent. A window can
+   * have several forks at once. The new context is a child of the window's context. It begins with the task, as the
+   * message of a user. Callers who see the parent context see it too, also with a key of contexts.issueKey, and it is
+   * closed and deleted with its parent.
    *
-   * Throws WindowNotFound, WindowClosed, ContextClosed, BudgetTooSmall (prompt, tools, task and what is inherited do not fit), LimitExceeded
-   * (`forks`: 64 of a context that are not merged; `fork_depth`: 8), InvalidArgument, PermissionDenied (of contexts.issueKey), RequestIdReused,
-   * Aborted, WindowBehind.
+   * The new window has the model and the config of its parent, and the task as its goal. The prompt and the tools are
+   * those of the parent unless the request sets them. `inherits` says what else the fork gets: the current state after
+   * the parent has read its log, without refs, because they would lead to another log. After the fork, neither window
+   * sees later changes of the other.
+   *
+   * Throws WindowNotFound, WindowClosed, ContextClosed, BudgetTooSmall (prompt, tools, task and the inherited
+   * state do not fit), LimitExceeded (`forks`: 64 of a context that are not merged; `fork_depth`: 8),
+   * InvalidArgument, PermissionDenied (of contexts.issueKey), RequestIdReused, Aborted, WindowBehind.
    *
    * @param task Up to 16 KiB.
    */
@@ -484,18 +512,20 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Merges a fork: writes its result as one message to the log that it was forked from. The message is the result of a tool: what the
-   * fork's assistant said last, then what it decided, set, changed and found broken, by its state. Each has a ref, such as "f3:m57/0",
-   * that Expand of any window there answers with the original. It is cut to `tokensMax`. No statement of it holds by itself where it
-   * came back: what was said in a fork makes no rule there. The fork is closed with that, context and window, and its keys end. A fork is
-   * merged once: again is the same message.
+   * Merges a fork: writes its result as one message to the log of its parent. The message is the result of a tool. It
+   * has the last message of the fork's assistant, then the decisions, values, changes and errors in the state of the
+   * fork. Each of these has a ref, such as "f3:m57/0", with which `windows.expand` of any window of the parent returns the
+   * original. The message is cut to `tokensMax`. Its lines do not become rules in the parent.
    *
-   * Throws WindowNotFound, InvalidArgument (the window is none that windows.fork opened), PermissionDenied (the key does not reach
-   * what it was forked from), WindowClosed, ContextClosed (of what it was forked from), RequestIdReused, Aborted, WindowBehind.
+   * Merging closes the context and the window of the fork, and ends its keys. A fork is merged once: merging it again
+   * returns the same message.
    *
-   * @param windowId Of the fork.
-   * @param options.tokensMax Of the message that comes back, by the tokenizer of the window that it was forked from. 0: 2,000. An eighth of that one's `tokenLimit` at most.
-   * @param options.toolCallId The call of a tool that asked for the fork, in the log that it was forked from: the message is its result. Empty: it is told for itself.
+   * Throws WindowNotFound, InvalidArgument (windows.fork did not open this window), PermissionDenied (the key does
+   * not reach the parent), WindowClosed, ContextClosed (the parent's), RequestIdReused, Aborted, WindowBehind.
+   *
+   * @param windowId The window of the fork.
+   * @param options.tokensMax Maximum number of tokens of the result, by the tokenizer of the parent window. 0 means 2,000. At most an eighth of the parent's `tokenLimit`.
+   * @param options.toolCallId Id of the tool call in the log of the parent that asked for the fork: the message becomes its result. Empty means that the message stands alone.
    */
   async merge(
     windowId: string,
@@ -513,10 +543,11 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Answers the original of a ref that a pack, a receipt or a recall printed. Throws WindowNotFound, RefNotFound (NotFound: none of this
-   * context, whoever else has it), Erased (NotFound: it was retracted), InvalidArgument.
+   * Returns the original of a ref that a pack, a receipt or a recall has shown. Throws WindowNotFound,
+   * RefNotFound (NotFound: this context has no such ref, even if another context has it), Erased (NotFound: the
+   * message was retracted), InvalidArgument.
    *
-   * @param ref "m37": a message; "m37/2": its second part, "m37/0" its content; "m37..m58": messages; "m37.0": a passage, as recall names it. Of a fork with what names it in front: "f3:m37".
+   * @param ref "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages; "m37.0" a passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
    */
   async expand(windowId: string, ref: string, options: ContextOptions = {}): Promise<Original> {
     const request = {
@@ -529,14 +560,14 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Finds passages of the window's log, the best first. It says which step each is of, and whether the last pack shows it. Reasons as
-   * contexts.search, and WindowNotFound.
+   * Finds passages of the log of a window, best first. Each hit has its step, and whether the last pack shows it.
+   * Throws those of contexts.search, and WindowNotFound.
    *
    * @param query Words to find.
-   * @param options.limit 0: 20. Up to 200.
+   * @param options.limit Maximum number of hits, up to 200. 0 means 20.
    * @param options.filter Which passages may be found.
-   * @param options.stepFrom Steps, both included; 0: any. Of those in summaries, all steps of the segment count.
-   * @param options.stepTo The last step that is searched. 0: any.
+   * @param options.stepFrom The first step to search. 0 means no bound. If a step is in a summary, all steps of its segment match.
+   * @param options.stepTo The last step to search, included. 0 means no bound.
    */
   async search(
     windowId: string,
@@ -556,7 +587,7 @@ export class GeneratedWindows extends Noun<AppClient> {
     return answer.hits.map(windowHitOf);
   }
 
-  /** Says part by part what the window shows, as the last pack had it. Throws WindowNotFound. */
+  /** Lists the parts of a window, as in its last pack. Throws WindowNotFound. */
   async explainPack(windowId: string, options: ContextOptions = {}): Promise<ExplainedPack> {
     const request = {
       windowId,
@@ -566,7 +597,7 @@ export class GeneratedWindows extends Noun<AppClient> {
     return explainedPackOf(answer);
   }
 
-  /** Lists every break of the prefix with its account, the newest first. Throws WindowNotFound, InvalidPageToken. */
+  /** Lists every break of the prefix with its receipt, newest first. Throws WindowNotFound, InvalidPageToken. */
   getLineage(windowId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<FoldReceipt> {
     const request = {
       windowId,
@@ -582,12 +613,15 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Says what the vendor billed for a call of the model with a pack. It is kept with the window, and teaches how counts meet bills: of the last
-   * 128 calls of the tenant with the same model and compression profile, the ratio of `inputTokens` to `packTokens` that 95 of 100 did not
-   * pass is the `tokenFactor` by which budgets are kept from then on; the bytes of an epoch stay as they are. A ratio counts as 0.5 at least
-   * and as 2 at most. What a key of contexts.issueKey was billed teaches its window alone.
+   * Records what the vendor billed for a call of the model with a pack. The bill is stored with the window, and
+   * calibrates the counts of tokens. From the last 128 calls of the tenant with the same model and compression profile,
+   * the service takes the ratio of `inputTokens` to `packTokens` that 95 of 100 calls did not exceed. This ratio is
+   * the `tokenFactor`, and budgets use it from then on. The bytes of the current epoch stay as they are. A ratio
+   * counts as at least 0.5 and at most 2. Bills that are recorded with a key of contexts.issueKey calibrate only their
+   * own window.
    *
-   * Throws WindowNotFound, InvalidArgument (a number that cannot be; an epoch that the window has not had), RequestIdReused.
+   * Throws WindowNotFound, InvalidArgument (a number out of range; an epoch that the window has not had),
+   * RequestIdReused.
    */
   async recordUsage(windowId: string, options: Billed & ContextOptions & WriteOptions): Promise<Calibrated> {
     const request = {
@@ -606,20 +640,22 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Says how steps ended, which rules cannot see: they know of a step only whether a call failed. When a fold chooses lines, what ended well is
-   * worth more by `importance_weights.success` (0.05; say more, if outcomes are to weigh more). It catches up with the log first. What is said
-   * later of the same steps takes its place; a rollback, and a retraction that has the window read its log anew, forget it of the steps behind.
-   * A `lesson` is kept as a memory of kind "experience" of the user, with the window's goal: see Knowledge.
+   * Records whether steps succeeded. Rules cannot see this: they only see whether a call failed. When a fold chooses
+   * lines, lines of successful steps get the additional weight `importance_weights.success` (0.05; increase it if
+   * outcomes should count more). The call first catches up with the log. A later outcome of the same steps replaces the
+   * earlier one. A rollback deletes the outcomes of later steps; so does a retraction after which the window reads its
+   * log again. A `lesson` is stored as a memory of kind "experience" of the user, with the goal of the window: see
+   * Knowledge.
    *
-   * Throws WindowNotFound, WindowClosed, InvalidArgument (the window has no such steps; a quality that is none), LimitExceeded (`lesson`:
-   * 8,000 characters; `memories`), SubjectRequired and PermissionDenied (a lesson of nobody, or by a key of contexts.issueKey), WindowBehind,
-   * RequestIdReused, Aborted.
+   * Throws WindowNotFound, WindowClosed, InvalidArgument (the window has no such steps; an invalid quality),
+   * LimitExceeded (`lesson`: 8,000 characters; `memories`), SubjectRequired and PermissionDenied (a lesson without a
+   * user, or with a key of contexts.issueKey), WindowBehind, RequestIdReused, Aborted.
    *
-   * @param success Whether they did what they were for; and how well, 0 to 1. Unset: 1. What failed counts as 0.
-   * @param options.stepFrom Steps, both included, from 1. `stepTo` 0: the last one; `stepFrom` 0: as `stepTo`.
-   * @param options.stepTo The last step. 0: the last that there is.
-   * @param options.quality How well the steps ended, 0 to 1. Unset: 1. What failed counts as 0.
-   * @param options.lesson What was learned, for other windows of the user. Empty: nothing is remembered.
+   * @param success Whether the steps achieved their purpose.
+   * @param options.stepFrom The first step, from 1. 0 means the same as `stepTo`.
+   * @param options.stepTo The last step, included. 0 means the newest step.
+   * @param options.quality How well the steps succeeded, 0 to 1. Unset means 1. Failed steps count as 0.
+   * @param options.lesson A lesson for other windows of the user. Empty means that no memory is stored.
    */
   async recordOutcome(
     windowId: string,
@@ -646,12 +682,12 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Estimates what the next packs cost, with their folds, as a vendor's cache bills them that stays warm. For comparison it says what a
-   * window would cost that leaves out the older half whenever it is full. Of answers nothing is counted. Throws WindowNotFound,
-   * InvalidArgument.
+   * Estimates the cost of the next packs and their folds, with the vendor's prompt cache warm. For comparison, it also
+   * estimates a sliding window, which drops the older half whenever it is full. The costs of answers are not included.
+   * Throws WindowNotFound, InvalidArgument.
    *
-   * @param options.steps How many steps are ahead, up to 100,000, with a pack behind each.
-   * @param options.stepTokens Of one, as they are counted, up to 10,000,000. 0: like the last ones.
+   * @param options.steps Number of steps ahead, up to 100,000, with a pack after each.
+   * @param options.stepTokens Counted tokens of one step, up to 10,000,000. 0 means as long as the last steps.
    */
   async estimateCost(
     windowId: string,
@@ -668,8 +704,8 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Answers the numbers of a window: how much of its log it shows, how often its prefix broke, and its bill. It says how much its packs
-   * had in common, too. Throws WindowNotFound.
+   * Returns the statistics of a window: how much of its log it shows, how often its prefix broke, and its bill. It also
+   * shows how much consecutive packs had in common. Throws WindowNotFound.
    */
   async stats(windowId: string, options: ContextOptions = {}): Promise<WindowStats> {
     const request = {
@@ -681,13 +717,12 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Answers the state of the work, as rules read it from the log and callers said it, the oldest first, and behind it what is counted of all
-   * steps that the window has read: tools and entities, with the last page. While a retraction waits for the next pack, nothing is answered of
-   * what is counted.
-   * Throws WindowNotFound, InvalidArgument, InvalidPageToken.
+   * Lists the state of the work, oldest entry first. Rules read the entries from the log, or callers set them. The last
+   * page also has the counts of tools and entities over all steps that the window has read. If a message was retracted,
+   * the counts are missing until the next pack. Throws WindowNotFound, InvalidArgument, InvalidPageToken.
    *
-   * @param options.sections Empty: all.
-   * @param options.pageSize Entries that hold; what is counted comes with the last page besides.
+   * @param options.sections Empty means all sections.
+   * @param options.pageSize Maximum number of entries on a page. The counted entries come in addition, with the last page.
    */
   getState(
     windowId: string,

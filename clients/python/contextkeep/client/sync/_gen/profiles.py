@@ -18,22 +18,23 @@ class Profiles(Noun):
     def put(
         self, name: str, text: str, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> CompressionProfile:
-        """Registers a profile of compression under a name of the tenant's, as data.
+        """Registers a compression profile under a name of the tenant.
 
-        The same content again is the same version; other content is a new one. The name stands for what was put last; a
-        window keeps the version that it was opened with. An app puts its profile when it starts.
+        A profile is data: it says which lines of a log are worth keeping. The same content again is the same version;
+        other content creates a new version. The name means the newest version; a window keeps the version with which it
+        was opened. An app can register its profile at every start.
 
         Args:
-            name: Up to 64 characters: a small letter, and small letters, digits, `_` and `-`.
-            text: YAML, or JSON, of up to 256 KiB, as docs/windows.md says: `extends`, `high_importance`,
-                `low_importance`, `preserve_verbatim`, `tool_output_trim`, `words`, `state`. Patterns are RE2's, up to
-                400, of up to 20,000 instructions together; no anchors and no tags.
-            request_id: The same one again changes nothing, and answers the same version.
+            name: Up to 64 characters: a lowercase letter, then lowercase letters, digits, `_` and `-`.
+            text: YAML or JSON of up to 256 KiB, as in docs/windows.md: `extends`, `high_importance`, `low_importance`,
+                `preserve_verbatim`, `tool_output_trim`, `words`, `state`. Patterns use the syntax of RE2: up to 400
+                patterns with up to 20,000 instructions together. YAML anchors and tags are not allowed.
+            request_id: The same id again changes nothing and returns the same version.
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: the name is no name, or of a profile that comes with the service; the text is no profile,
-                and where.
+            InvalidArgument: the name is malformed, or belongs to a built-in profile; the text is not a valid profile,
+                with the position of the error.
             LimitExceeded: `text`: 256 KiB; `profiles`: 100 of a tenant; `profile_versions`: 100 of a profile.
             PermissionDenied: the key is bound.
             RequestIdReused: The request id was used before, with other content or for another RPC.
@@ -53,15 +54,14 @@ class Profiles(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> Generator[CompressionProfile, None, None]:
-        """Lists compression profiles by name, or all versions of one, the newest first.
+        """Lists compression profiles by name, or all versions of one profile, newest first.
 
-        Profiles that come with the service are listed, too. Those that were learned are among the versions, to whoever
-        may see their app.
+        The list includes built-in profiles. Callers who may see the app of a learned version get that version too.
 
         Args:
-            name: Empty: all, each as it was put last. Else of this one all versions.
-            with_text: With `text`; a page has up to 10 then.
-            with_evidence: With the counts of which versions follow that were learned. Needs `admin`.
+            name: Empty means all profiles, each in its newest version. A name means all versions of this profile.
+            with_text: Return `text` too. A page then has up to 10 profiles.
+            with_evidence: Return the counts behind learned versions too. Needs `admin`.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
 
@@ -91,23 +91,23 @@ class Profiles(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Learning:
-        """Freezes, resumes or undoes what windows with `learning` teach of a profile.
+        """Freezes, resumes or undoes the learning of a profile from windows with `learning`.
 
-        After an undo, windows that are opened get the profile as it was put, and nothing is left of the counts. Windows
-        that are open keep what they have. With nothing said but the profile and the app it answers what is known. Needs
+        After an undo, new windows get the profile as it was registered, and all counts are deleted. Open windows keep
+        their version. A request with only the profile and the app changes nothing and returns the current state. Needs
         `admin`.
 
         Args:
-            profile: "general", "coding", "research", "operations", or one that was put: "mine", as it was put last, or
-                "mine@3".
-            app_id: Of whose windows; empty: of those of no app.
-            is_frozen: Nothing more is counted and learned. None: as it is.
-            undo: Undoes what was learned, and forgets what was counted.
+            profile: "general", "coding", "research", "operations", or a profile of the tenant: "mine" for its newest
+                version, or "mine@3".
+            app_id: The app of the windows. Empty means windows without an app.
+            is_frozen: True stops counting and learning. None means no change.
+            undo: Undo what was learned, and delete all counts.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: there is no such profile.
+            InvalidArgument: the profile does not exist.
             LimitExceeded: `learnings`: 1,000 profiles and apps of a tenant.
             PermissionDenied: the key is bound.
             RequestIdReused: The request id was used before, with other content or for another RPC.

@@ -56,21 +56,23 @@ class Windows(Noun):
     ) -> Window:
         """Opens a window on a context.
 
-        Its format and its model stay.
+        Its format and its model cannot be changed later.
 
         Args:
-            model: Such as "gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro", up to 200 characters: of those that are
-                known, so are tokens and tokenizer.
-            context_tokens: What the model takes, with its answer, up to 10,000,000. 0: what is known of it.
-            message_format: None: that of the model's vendor; of an unknown one OpenAI's Chat Completions.
-            system_prompt: Up to 256 KiB. What stands in front of all.
-            tools: A JSON list as the vendor wants it, up to 1 MiB.
-            goal: Up to 16 KiB; told to the model behind the system prompt.
-            token_budget: Share of `context_tokens` that a request may have, up to 1. 0: 0.8.
-            output_reservation: Tokens that are kept for the answer. 0: 4,096.
-            compression_profile: "general", "coding", "research", "operations", or one that was put: "mine", as it was
-                put last, or "mine@3". Empty: "general".
-            config: How the window folds, and what it may cost. None: the defaults.
+            model: Name of the model, such as "gpt-5", "claude-sonnet-4-5" or "gemini-2.5-pro", up to 200 characters.
+                The service knows the context size and the tokenizer of common models.
+            context_tokens: Tokens that the model accepts, including its answer, up to 10,000,000. 0 means the known
+                size of the model.
+            message_format: None means the format of the model's vendor. For an unknown model, it means OpenAI's Chat
+                Completions.
+            system_prompt: The beginning of every pack. Up to 256 KiB.
+            tools: A JSON list in the form of the vendor, up to 1 MiB.
+            goal: Up to 16 KiB. The model reads it after the system prompt.
+            token_budget: Share of `context_tokens` that a request may have, up to 1. 0 means 0.8.
+            output_reservation: Tokens to reserve for the answer. 0 means 4,096.
+            compression_profile: "general", "coding", "research", "operations", or a profile of the tenant: "mine" for
+                its newest version, or "mine@3". Empty means "general".
+            config: How the window folds, and how many tokens it may use. None means the defaults.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
@@ -78,7 +80,7 @@ class Windows(Noun):
         Raises:
             ContextNotFound: There is no context with this id that the caller may see.
             ContextClosed: The context takes no more messages.
-            InvalidArgument: an unknown model without `context_tokens`; a number that cannot be.
+            InvalidArgument: an unknown model without `context_tokens`; a number out of range.
             BudgetTooSmall: system prompt, tools and goal do not fit.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
             RequestIdReused: The request id was used before, with other content or for another RPC.
@@ -104,7 +106,7 @@ class Windows(Noun):
     def list(
         self, context_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[Window, None, None]:
-        """Lists the windows of a context, the newest first.
+        """Lists the windows of a context, newest first.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -129,9 +131,10 @@ class Windows(Noun):
     def close(
         self, window_id: Id, *, subject_user_id: str = "", request_id: Id | None = None, timeout_s: float | None = None
     ) -> Window:
-        """Closes a window: it packs no more.
+        """Closes a window, so that it packs no more.
 
-        The data of its packs are removed, with its system prompt, tools and goal. Again is harmless.
+        The stored data of its packs are removed, with its system prompt, tools and goal. Closing a closed window
+        changes nothing.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -164,33 +167,34 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Window:
-        """Changes what is set, to what it is; all of it, or nothing.
+        """Changes the fields of a window that the request sets, all or none.
 
-        Another prompt, other tools and another goal break the prefix, with a receipt ("updated"). After another goal
-        the window folds at once, if there is something to fold (a receipt of its own: "goal"); the answer is the window
-        before that fold. Another `config` and another budget hold from the next pack on, and break nothing: a pack that
-        is over them folds. The same again changes nothing.
+        A new system prompt, new tools or a new goal break the prefix, and have a receipt ("updated"). After a new goal
+        the window folds at once if there is something to fold, with a second receipt ("goal"); the answer is the window
+        before that fold. A new `config` or budget applies from the next pack on and breaks nothing; a pack that exceeds
+        the new budget folds. Setting the same values again changes nothing.
 
         Args:
-            system_prompt: As of `windows.open`. None: as it is. Empty: none.
-            tools: As of `windows.open`. None: as they are.
-            goal: As of `windows.open`. None: as it is. Empty: none.
-            config: What is set in it; the rest stays as it is, also of `tier_ratios` and other groups.
-            token_budget: As of `windows.open`. None: as it is. 0: the default.
-            output_reservation: As of `windows.open`. None: as it is. 0: the default.
+            system_prompt: As in `windows.open`. None means no change. Empty removes it.
+            tools: As in `windows.open`. None means no change.
+            goal: As in `windows.open`. None means no change. Empty removes it.
+            config: Only fields that are set change. This holds for each field of `tier_ratios` and of the other groups
+                too.
+            token_budget: As in `windows.open`. None means no change. 0 means the default.
+            output_reservation: As in `windows.open`. None means no change. 0 means the default.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: The same one again changes nothing, and answers the window as it was after the change.
+            request_id: The same id again changes nothing and returns the window as it was after the change.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
             WindowClosed: The window packs no more: open another one on its context.
-            BudgetTooSmall: `least`: what stands in front of all does not fit, with what is pinned and what must be
-                there of the state.
+            BudgetTooSmall: the prompt, the tools and the goal do not fit together with the pins and the required part
+                of the state; metadata `least`.
             InvalidArgument: A field is malformed; `violations` name it.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
             RequestIdReused: The request id was used before, with other content or for another RPC.
-            Aborted: others write to it all the time; again.
+            Aborted: too many concurrent writes to the window; retry.
         """
         request = context_windows_pb.UpdateWindowRequest(
             window_id=messages.to_id(window_id),
@@ -216,14 +220,15 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> str:
-        """Pins a text right behind the system prompt of every pack, word for word: no fold cuts it.
+        """Pins a text after the system prompt of every pack.
 
-        What is pinned of a ref goes when its message is retracted. It breaks the prefix, and has a receipt ("pinned").
+        The text stays word for word, and no fold cuts it. The pin of a ref is removed when its message is retracted.
+        Pinning breaks the prefix, and has a receipt ("pinned").
 
         Args:
-            text: Either a text, or what is pinned of the log: "m37", a message, or "m37/2", its second part ("m37/0"
-                its content), as a model reads it.
-            ref: Instead of a text: the part of the log that is pinned. The pin goes when its message is retracted.
+            text: The text to pin. Set either this or `ref`.
+            ref: The part of the log to pin, instead of a text: "m37" is a message, "m37/2" its second part and "m37/0"
+                its content, as a model reads it. The pin is removed when its message is retracted.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
@@ -237,7 +242,7 @@ class Windows(Noun):
             BudgetTooSmall: A window's limit has no room for what a pack must have: `least` and `token_limit` in the
                 metadata.
             InvalidArgument: A field is malformed; `violations` name it.
-            LimitExceeded: `pins`: a window has up to 100; one is of up to 16 KiB.
+            LimitExceeded: `pins`: a window has up to 100; a pin has up to 16 KiB.
             RequestIdReused: The request id was used before, with other content or for another RPC.
             Aborted: Somebody else was faster; read again and decide anew.
         """
@@ -285,12 +290,12 @@ class Windows(Noun):
     def fold(
         self, window_id: Id, *, dry_run: bool = False, subject_user_id: str = "", timeout_s: float | None = None
     ) -> FoldReceipt:
-        """Folds now, as `windows.pack` does when it must, and answers the account of it.
+        """Folds a window now, as `windows.pack` does when it must, and returns the receipt.
 
-        With `dry_run` it says what it would do.
+        With `dry_run` it changes nothing and returns the receipt that a fold would have.
 
         Args:
-            dry_run: Say what a fold would do, and change nothing.
+            dry_run: Return the receipt that a fold would have, and change nothing.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
 
@@ -316,14 +321,15 @@ class Windows(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> FoldReceipt:
-        """Works out a fold ahead of need, next to the calls of a model, and keeps it with the window.
+        """Prepares a fold before it is needed, in parallel with the calls of a model, and stores it with the window.
 
-        Packs stay as they are, byte for byte. It catches up with the log first. A later one takes its place. It holds
-        as long as the epoch and the config: a fold, another prompt, tools, goal or budget, a pin and a message that was
-        retracted make it void.
+        Packs stay the same, byte for byte. The call first catches up with the log. A prepared fold replaces an earlier
+        one. It becomes invalid with any new epoch or config: after a fold, a new prompt, new tools, a new goal or
+        budget, a pin, or a retracted message.
 
         Args:
-            expected_epoch: Of the pack that it is for, as Pack answered it. None: any.
+            expected_epoch: Epoch of the pack, as `windows.pack` returned it, for which to prepare the fold. None means
+                any epoch.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
 
@@ -331,7 +337,7 @@ class Windows(Noun):
             WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
             WindowClosed: The window packs no more: open another one on its context.
             FoldNoProgress: there is nothing to fold.
-            FoldStale: the window has another epoch than `expected_epoch`; metadata `epoch`.
+            FoldStale: the epoch of the window is not `expected_epoch`; metadata `epoch`.
             Aborted: Somebody else was faster; read again and decide anew.
             WindowBehind: A window has more of its log to read than the call had time for. What it read stays: call
                 again.
@@ -351,23 +357,25 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> FoldReceipt:
-        """Folds as was prepared, without choosing lines anew, and answers the account of it.
+        """Commits the prepared fold, without choosing lines again, and returns the receipt.
 
-        Of what came since, all stays verbatim, and the state of the work is written as of now: what was said meanwhile
-        is in it. If nothing came, it is what `windows.fold` would do. If too much did, the next pack folds again.
+        All messages that came after the preparation stay verbatim. The state of the work is written as it is now, with
+        those messages. If no message came, the result is that of `windows.fold`. If too many came, the next pack folds
+        again.
 
         Args:
-            expected_epoch: As `windows.prepare_fold` answered it. None: that of the fold which was prepared last.
+            expected_epoch: The epoch that `windows.prepare_fold` returned. None means the epoch of the fold that was
+                prepared last.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: The same one again changes nothing, and answers the same receipt.
+            request_id: The same id again changes nothing and returns the same receipt.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
             WindowClosed: The window packs no more: open another one on its context.
-            FoldNotPrepared: none was, by this config.
-            FoldStale: the window has another epoch than `expected_epoch`, or than the fold was prepared for, also
-                because that was committed; metadata `epoch`.
+            FoldNotPrepared: no fold was prepared with this config.
+            FoldStale: the epoch of the window is not `expected_epoch`, or not the epoch of the prepared fold, for
+                example because that fold was committed; metadata `epoch`.
             Aborted: Somebody else was faster; read again and decide anew.
             WindowBehind: A window has more of its log to read than the call had time for. What it read stays: call
                 again.
@@ -391,15 +399,17 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Checkpoint:
-        """Keeps what the window is when it has read its log: a way back.
+        """Stores the current state of a window as a checkpoint, to which `windows.rollback` can return.
 
-        It takes one row, however long the log is; packs stay what they are. A step that waits for results is not in it.
-        By itself a window makes one behind each 50 steps (`checkpoint_every_n_steps`) and before each fold. Of these it
-        keeps the newest 20 each, of those of callers the newest 100. A message that is retracted takes all of them with
-        it.
+        The window first reads its log. A checkpoint takes one row, however long the log is, and does not change packs.
+        A step that waits for results is not in it.
+
+        A window also makes checkpoints by itself: after each 50 steps (`checkpoint_every_n_steps`) and before each
+        fold. It keeps the newest 20 of each of these two kinds, and the newest 100 checkpoints of callers. Retracting a
+        message removes all checkpoints of the window, because they may contain its words.
 
         Args:
-            label: Up to 200 characters, for whoever lists them.
+            label: A label for people, up to 200 characters.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
@@ -428,7 +438,7 @@ class Windows(Noun):
     def list_checkpoints(
         self, window_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[Checkpoint, None, None]:
-        """Lists the checkpoints of a window, the newest first.
+        """Lists the checkpoints of a window, newest first.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -462,29 +472,31 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> RolledBack:
-        """Takes a window back to a checkpoint.
+        """Rolls a window back to a checkpoint, completely or not at all.
 
-        The next pack is the one of then, byte for byte, with the prompt, tools and goal of now. Folds, pins, and what
-        callers said of the state behind it are undone; messages behind it are left out of the window from then on, and
-        so of whatever it recalls: what comes later follows the checkpoint. The log has them still: Expand answers them,
-        other windows see them, and what of them shall be known is sent again, as new messages. Checkpoints behind it
-        are gone. All of it happens, or nothing; the prefix breaks, with a receipt ("rolled_back").
+        The next pack is the same as at the checkpoint, byte for byte, with the current prompt, tools and goal. Later
+        folds, pins and state entries of callers are undone, and later checkpoints are deleted. The prefix breaks, with
+        a receipt ("rolled_back").
+
+        Messages after the checkpoint are left out of the window permanently, and out of its recall. The log keeps them:
+        `windows.expand` returns them, and other windows show them. To keep some of them in this window, send them again
+        as new messages.
 
         Args:
             checkpoint: The number of the checkpoint.
-            expected_last_seq: The newest message of the log that the caller knows, such as `last_seq` of the last pack,
-                or what appending answered.
+            expected_last_seq: `seq` of the newest message of the log that the caller knows, such as `last_seq` of the
+                last pack, or the `seq` that appending returned.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: The same one again does nothing more, and answers what was done.
+            request_id: The same id again changes nothing and returns the same answer.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
             WindowClosed: The window packs no more: open another one on its context.
-            CheckpointNotFound: `NotFound`: none of this number, or no longer.
-            LogMoved: the log has messages behind `expected_last_seq`, which nobody should lose unseen; metadata
+            CheckpointNotFound: `NotFound`: the window has no checkpoint with this number, or no longer has it.
+            LogMoved: the log has messages after `expected_last_seq`, which the caller would lose unseen; metadata
                 `last_seq`.
-            LimitExceeded: `rollbacks`: a window leaves out up to 1,000 separate rows of messages.
+            LimitExceeded: `rollbacks`: a window leaves out up to 1,000 separate ranges of messages.
             InvalidArgument: A field is malformed; `violations` name it.
             RequestIdReused: The request id was used before, with other content or for another RPC.
         """
@@ -508,30 +520,32 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Merged:
-        """Merges a fork: writes its result as one message to the log that it was forked from.
+        """Merges a fork: writes its result as one message to the log of its parent.
 
-        The message is the result of a tool: what the fork's assistant said last, then what it decided, set, changed and
-        found broken, by its state. Each has a ref, such as "f3:m57/0", that Expand of any window there answers with the
-        original. It is cut to `tokens_max`. No statement of it holds by itself where it came back: what was said in a
-        fork makes no rule there. The fork is closed with that, context and window, and its keys end. A fork is merged
-        once: again is the same message.
+        The message is the result of a tool. It has the last message of the fork's assistant, then the decisions,
+        values, changes and errors in the state of the fork. Each of these has a ref, such as "f3:m57/0", with which
+        `windows.expand` of any window of the parent returns the original. The message is cut to `tokens_max`. Its lines
+        do not become rules in the parent.
+
+        Merging closes the context and the window of the fork, and ends its keys. A fork is merged once: merging it
+        again returns the same message.
 
         Args:
-            window_id: Of the fork.
-            tokens_max: Of the message that comes back, by the tokenizer of the window that it was forked from. 0:
-                2,000. An eighth of that one's `token_limit` at most.
-            tool_call_id: The call of a tool that asked for the fork, in the log that it was forked from: the message is
-                its result. Empty: it is told for itself.
+            window_id: The window of the fork.
+            tokens_max: Maximum number of tokens of the result, by the tokenizer of the parent window. 0 means 2,000. At
+                most an eighth of the parent's `token_limit`.
+            tool_call_id: Id of the tool call in the log of the parent that asked for the fork: the message becomes its
+                result. Empty means that the message stands alone.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            InvalidArgument: the window is none that `windows.fork` opened.
-            PermissionDenied: the key does not reach what it was forked from.
+            InvalidArgument: `windows.fork` did not open this window.
+            PermissionDenied: the key does not reach the parent.
             WindowClosed: The window packs no more: open another one on its context.
-            ContextClosed: of what it was forked from.
+            ContextClosed: the parent's.
             RequestIdReused: The request id was used before, with other content or for another RPC.
             Aborted: Somebody else was faster; read again and decide anew.
             WindowBehind: A window has more of its log to read than the call had time for. What it read stays: call
@@ -548,18 +562,18 @@ class Windows(Noun):
         return Merged.from_proto(answer)
 
     def expand(self, window_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Original:
-        """Answers the original of a ref that a pack, a receipt or a recall printed.
+        """Returns the original of a ref that a pack, a receipt or a recall has shown.
 
         Args:
-            ref: "m37": a message; "m37/2": its second part, "m37/0" its content; "m37..m58": messages; "m37.0": a
-                passage, as recall names it. Of a fork with what names it in front: "f3:m37".
+            ref: "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages;
+                "m37.0" a passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            RefNotFound: `NotFound`: none of this context, whoever else has it.
-            Erased: `NotFound`: it was retracted.
+            RefNotFound: `NotFound`: this context has no such ref, even if another context has it.
+            Erased: `NotFound`: the message was retracted.
             InvalidArgument: A field is malformed; `violations` name it.
         """
         request = context_windows_pb.ExpandRequest(
@@ -580,19 +594,26 @@ class Windows(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> builtins.list[WindowHit]:
-        """Finds passages of the window's log, the best first.
+        """Finds passages of the log of a window, best first.
 
-        It says which step each is of, and whether the last pack shows it. Reasons as `contexts.search`, and
-        `WindowNotFound`.
+        Each hit has its step, and whether the last pack shows it.
 
         Args:
             query: Words to find.
-            limit: 0: 20. Up to 200.
+            limit: Maximum number of hits, up to 200. 0 means 20.
             filter: Which passages may be found.
-            step_from: Steps, both included; 0: any. Of those in summaries, all steps of the segment count.
-            step_to: The last step that is searched. 0: any.
+            step_from: The first step to search. 0 means no bound. If a step is in a summary, all steps of its segment
+                match.
+            step_to: The last step to search, included. 0 means no bound.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
+            ContextNotFound: There is no context with this id that the caller may see.
+            TaskNotFound: of `reference_task_ids`.
+            InvalidArgument: no text; an unknown `profile`.
+            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
         """
         request = context_windows_pb.SearchWindowRequest(
             window_id=messages.to_id(window_id),
@@ -609,7 +630,7 @@ class Windows(Noun):
     def explain_pack(
         self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None
     ) -> ExplainedPack:
-        """Says part by part what the window shows, as the last pack had it.
+        """Lists the parts of a window, as in its last pack.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -627,7 +648,7 @@ class Windows(Noun):
     def get_lineage(
         self, window_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[FoldReceipt, None, None]:
-        """Lists every break of the prefix with its account, the newest first.
+        """Lists every break of the prefix with its receipt, newest first.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -663,31 +684,30 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Calibrated:
-        """Says what the vendor billed for a call of the model with a pack.
+        """Records what the vendor billed for a call of the model with a pack.
 
-        It is kept with the window, and teaches how counts meet bills: of the last 128 calls of the tenant with the same
-        model and compression profile, the ratio of `input_tokens` to `pack_tokens` that 95 of 100 did not pass is the
-        `token_factor` by which budgets are kept from then on; the bytes of an epoch stay as they are. A ratio counts as
-        0.5 at least and as 2 at most. What a key of `contexts.issue_key` was billed teaches its window alone.
+        The bill is stored with the window, and calibrates the counts of tokens. From the last 128 calls of the tenant
+        with the same model and compression profile, the service takes the ratio of `input_tokens` to `pack_tokens` that
+        95 of 100 calls did not exceed. This ratio is the `token_factor`, and budgets use it from then on. The bytes of
+        the current epoch stay as they are. A ratio counts as at least 0.5 and at most 2. Bills that are recorded with a
+        key of `contexts.issue_key` calibrate only their own window.
 
         Args:
-            epoch: `epoch` and `tokens` of the pack that was sent, as Pack answered them. Without an epoch it is the one
-                that the window has now; without `pack_tokens` nothing is learned of the call, and it is kept all the
-                same.
-            pack_tokens: `tokens` of the pack that was sent. 0: the bill is kept, and nothing is learned from it.
-            input_tokens: What the vendor billed, up to 100,000,000 each. `input_tokens` is all of the prompt, at least
-                1, with what was read from a cache of it and what was written to one (of Anthropic's answers the sum of
-                all three).
-            cached_tokens: Tokens of the prompt that were read from a cache.
-            cache_write_tokens: Tokens of the prompt that were written to a cache.
-            output_tokens: Tokens of the answer.
+            epoch: `epoch` of the pack that was sent. None means the current epoch of the window.
+            pack_tokens: `tokens` of the pack that was sent. 0 means that the bill is stored and does not calibrate the
+                counts.
+            input_tokens: All tokens of the prompt that the vendor billed, 1 to 100,000,000, including tokens that were
+                read from or written to a cache. For Anthropic, the sum of all three numbers in its answer.
+            cached_tokens: Tokens of the prompt that were read from a cache, up to 100,000,000.
+            cache_write_tokens: Tokens of the prompt that were written to a cache, up to 100,000,000.
+            output_tokens: Tokens of the answer, up to 100,000,000.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            InvalidArgument: a number that cannot be; an epoch that the window has not had.
+            InvalidArgument: a number out of range; an epoch that the window has not had.
             RequestIdReused: The request id was used before, with other content or for another RPC.
         """
         request = context_windows_pb.RecordUsageRequest(
@@ -717,31 +737,32 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Outcome:
-        """Says how steps ended, which rules cannot see: they know of a step only whether a call failed.
+        """Records whether steps succeeded.
 
-        When a fold chooses lines, what ended well is worth more by `importance_weights.success` (0.05; say more, if
-        outcomes are to weigh more). It catches up with the log first. What is said later of the same steps takes its
-        place; a rollback, and a retraction that has the window read its log anew, forget it of the steps behind. A
-        `lesson` is kept as a memory of kind "experience" of the user, with the window's goal: see Knowledge.
+        Rules cannot see this: they only see whether a call failed. When a fold chooses lines, lines of successful steps
+        get the additional weight `importance_weights.success` (0.05; increase it if outcomes should count more). The
+        call first catches up with the log. A later outcome of the same steps replaces the earlier one. A rollback
+        deletes the outcomes of later steps; so does a retraction after which the window reads its log again. A `lesson`
+        is stored as a memory of kind "experience" of the user, with the goal of the window: see Knowledge.
 
         Args:
-            step_from: Steps, both included, from 1. `step_to` 0: the last one; `step_from` 0: as `step_to`.
-            step_to: The last step. 0: the last that there is.
-            success: Whether they did what they were for; and how well, 0 to 1. None: 1. What failed counts as 0.
-            quality: How well the steps ended, 0 to 1. None: 1. What failed counts as 0.
-            lesson: What was learned, for other windows of the user. Empty: nothing is remembered.
+            step_from: The first step, from 1. 0 means the same as `step_to`.
+            step_to: The last step, included. 0 means the newest step.
+            success: Whether the steps achieved their purpose.
+            quality: How well the steps succeeded, 0 to 1. None means 1. Failed steps count as 0.
+            lesson: A lesson for other windows of the user. Empty means that no memory is stored.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: The same one again changes nothing, and answers the same.
+            request_id: The same id again changes nothing and returns the same answer.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
             WindowClosed: The window packs no more: open another one on its context.
-            InvalidArgument: the window has no such steps; a quality that is none.
+            InvalidArgument: the window has no such steps; an invalid quality.
             LimitExceeded: `lesson`: 8,000 characters; `memories`.
             SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
                 has a user.
-            PermissionDenied: a lesson of nobody, or by a key of `contexts.issue_key`.
+            PermissionDenied: a lesson without a user, or with a key of `contexts.issue_key`.
             WindowBehind: A window has more of its log to read than the call had time for. What it read stays: call
                 again.
             RequestIdReused: The request id was used before, with other content or for another RPC.
@@ -769,14 +790,14 @@ class Windows(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> CostEstimate:
-        """Estimates what the next packs cost, with their folds, as a vendor's cache bills them that stays warm.
+        """Estimates the cost of the next packs and their folds, with the vendor's prompt cache warm.
 
-        For comparison it says what a window would cost that leaves out the older half whenever it is full. Of answers
-        nothing is counted.
+        For comparison, it also estimates a sliding window, which drops the older half whenever it is full. The costs of
+        answers are not included.
 
         Args:
-            steps: How many steps are ahead, up to 100,000, with a pack behind each.
-            step_tokens: Of one, as they are counted, up to 10,000,000. 0: like the last ones.
+            steps: Number of steps ahead, up to 100,000, with a pack after each.
+            step_tokens: Counted tokens of one step, up to 10,000,000. 0 means as long as the last steps.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
 
@@ -791,9 +812,9 @@ class Windows(Noun):
         return CostEstimate.from_proto(answer)
 
     def stats(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> WindowStats:
-        """Answers the numbers of a window: how much of its log it shows, how often its prefix broke, and its bill.
+        """Returns the statistics of a window: how much of its log it shows, how often its prefix broke, and its bill.
 
-        It says how much its packs had in common, too.
+        It also shows how much consecutive packs had in common.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.

@@ -31,21 +31,21 @@ export type WatchWindowRequest = Message<"contextkeep.context.v1.WatchWindowRequ
   windowId: string;
 
   /**
-   * Breaks behind this epoch, such as that of the last pack. 0: all.
+   * Send only breaks after this epoch, such as the epoch of the last pack. 0 means all breaks.
    *
    * @generated from field: int32 epoch_after = 2;
    */
   epochAfter: number;
 
   /**
-   * The first entry of the state that is told. 0: all that hold.
+   * The first entry of the state to send. 0 means all entries that apply.
    *
    * @generated from field: int64 entry_from = 3;
    */
   entryFrom: bigint;
 
   /**
-   * End when all is told that is there.
+   * End the stream after the changes that exist now.
    *
    * @generated from field: bool until_now = 4;
    */
@@ -65,7 +65,7 @@ export const WatchWindowRequestSchema: GenMessage<WatchWindowRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 0);
 
 /**
- * A change of a window: one of the first three fields.
+ * A change of a window: one field of the `event` oneof is set.
  *
  * @generated from message contextkeep.context.v1.WatchWindowResponse
  */
@@ -75,7 +75,7 @@ export type WatchWindowResponse = Message<"contextkeep.context.v1.WatchWindowRes
    */
   event: {
     /**
-     * The prefix broke.
+     * A break of the prefix.
      *
      * @generated from field: contextkeep.context.v1.FoldReceipt broken = 1;
      */
@@ -83,7 +83,7 @@ export type WatchWindowResponse = Message<"contextkeep.context.v1.WatchWindowRes
     case: "broken";
   } | {
     /**
-     * It came into the state, by what the window read, by a caller, or as a pin.
+     * A new entry of the state: read from the log, set by a caller, or a pin.
      *
      * @generated from field: contextkeep.context.v1.StateEntry entry = 2;
      */
@@ -91,7 +91,8 @@ export type WatchWindowResponse = Message<"contextkeep.context.v1.WatchWindowRes
     case: "entry";
   } | {
     /**
-     * As it is now, without `system_prompt` and `tools_json`. At the beginning, whatever is known of it.
+     * The current window, without `system_prompt` and `tools_json`. It is sent once after the stored changes, whatever
+     * positions the request has, and then after each change.
      *
      * @generated from field: contextkeep.context.v1.Window window = 3;
      */
@@ -120,7 +121,7 @@ export const WatchWindowResponseSchema: GenMessage<WatchWindowResponse> = /*@__P
   messageDesc(file_contextkeep_context_v1_context_windows, 1);
 
 /**
- * What a model is to see of a context.
+ * The view of a context for one model.
  *
  * @generated from message contextkeep.context.v1.Window
  */
@@ -141,35 +142,35 @@ export type Window = Message<"contextkeep.context.v1.Window"> & {
   model: string;
 
   /**
-   * Whose messages it packs.
+   * Format of the messages in its packs.
    *
    * @generated from field: contextkeep.context.v1.MessageFormat format = 4;
    */
   format: MessageFormat;
 
   /**
-   * Whose tokenizer counts: "o200k", "cl100k", "claude" or "gemini".
+   * The tokenizer that counts: "o200k", "cl100k", "claude" or "gemini".
    *
    * @generated from field: string tokens_family = 5;
    */
   tokensFamily: string;
 
   /**
-   * What the model takes, with its answer.
+   * Tokens that the model accepts, including its answer.
    *
    * @generated from field: int32 context_tokens = 6;
    */
   contextTokens: number;
 
   /**
-   * What a request may have: the smaller of the budget and what the answer leaves.
+   * Maximum number of tokens of a request: the smaller of the budget and the room that the answer leaves.
    *
    * @generated from field: int32 token_limit = 7;
    */
   tokenLimit: number;
 
   /**
-   * Empty in lists, like `tools_json`.
+   * Empty in lists, as is `tools_json`.
    *
    * @generated from field: string system_prompt = 8;
    */
@@ -186,7 +187,7 @@ export type Window = Message<"contextkeep.context.v1.Window"> & {
   goal: string;
 
   /**
-   * How often the prefix of its packs was broken: by folds, by other prompts, tools, goals and pins, by messages that were retracted, and by
+   * Number of breaks of the prefix: by folds, by new prompts, tools and goals, by pins, by retracted messages, and by
    * rollbacks.
    *
    * @generated from field: int32 epoch = 11;
@@ -194,21 +195,21 @@ export type Window = Message<"contextkeep.context.v1.Window"> & {
   epoch: number;
 
   /**
-   * All messages up to this `seq` are in it.
+   * All messages up to this `seq` are in the window.
    *
    * @generated from field: int64 reached_seq = 12;
    */
   reachedSeq: bigint;
 
   /**
-   * Steps that it has, and of them those that summaries stand for.
+   * Number of steps of the window, including those in summaries.
    *
    * @generated from field: int32 step_count = 13;
    */
   stepCount: number;
 
   /**
-   * Steps for which summaries stand.
+   * Number of steps in summaries.
    *
    * @generated from field: int32 left_out_count = 14;
    */
@@ -220,7 +221,7 @@ export type Window = Message<"contextkeep.context.v1.Window"> & {
   ownerUserId: string;
 
   /**
-   * The subject of the credential that opened it.
+   * The subject of the credential that opened the window.
    *
    * @generated from field: string created_by = 16;
    */
@@ -242,51 +243,52 @@ export type Window = Message<"contextkeep.context.v1.Window"> & {
   isClosed: boolean;
 
   /**
-   * What it keeps when it folds: "general", "coding", "research" or "operations", or one of the tenant's with its version, such as "mine@3".
+   * What a fold keeps: "general", "coding", "research" or "operations", or a profile of the tenant with its version,
+   * such as "mine@3".
    *
    * @generated from field: string compression_profile = 20;
    */
   compressionProfile: string;
 
   /**
-   * As it was said, and the defaults.
+   * The config of the caller, with defaults filled in.
    *
    * @generated from field: contextkeep.context.v1.WindowConfig config = 21;
    */
   config?: WindowConfig | undefined;
 
   /**
-   * Of its packs together, and of those of all that was forked from it, each counted once, since `config` has a `max_total_tokens`; 0 without
-   * one. Of a fork: of its own.
+   * Tokens of all packs of the window and of all its forks, each pack counted once, from the time when `config` got a
+   * `max_total_tokens`. 0 without this limit. For a fork, only its own packs.
    *
    * @generated from field: int64 spent_tokens = 22;
    */
   spentTokens: bigint;
 
   /**
-   * Tokens as it counts them, times this, are what a vendor bills for them in 95 of 100 calls at most: 1, until RecordUsage says better. It is
-   * never over `token_limit` by that.
+   * Counted tokens times this factor is an upper bound of the vendor's bill in 95 of 100 calls. 1 until RecordUsage has
+   * data. Packs stay within `token_limit` also after this multiplication.
    *
    * @generated from field: double token_factor = 23;
    */
   tokenFactor: number;
 
   /**
-   * Its counts are estimates: the vendor's tokenizer is not public, or not installed.
+   * The counts are estimates, because the vendor's tokenizer is not public or not installed.
    *
    * @generated from field: bool tokens_are_estimated = 24;
    */
   tokensAreEstimated: boolean;
 
   /**
-   * Of messages that rollbacks left out: "m51..m90".
+   * Messages that rollbacks left out, such as "m51..m90".
    *
    * @generated from field: repeated string left_out_refs = 25;
    */
   leftOutRefs: string[];
 
   /**
-   * Unset: no import wrote it.
+   * Unset if no import wrote it.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 26;
    */
@@ -301,8 +303,9 @@ export const WindowSchema: GenMessage<Window> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 2);
 
 /**
- * How a window folds, and what it may cost. Unset is the default, which is named. Numbers that are none (NaN, infinite), out of their range, or
- * that contradict each other are INVALID_ARGUMENT with the field's name, such as "config.tier_ratios".
+ * How a window folds, and how many tokens it may use. An unset field has its default, which its comment names. A number
+ * that is NaN, infinite or out of range, or that contradicts another one, is INVALID_ARGUMENT with the name of the
+ * field, such as "config.tier_ratios".
  *
  * @generated from message contextkeep.context.v1.WindowConfig
  */
@@ -318,28 +321,28 @@ export type WindowConfig = Message<"contextkeep.context.v1.WindowConfig"> & {
   tierRatios?: TierRatios | undefined;
 
   /**
-   * Shares of `token_limit`: over `high_mark` (0.97; 0.1 to 1) it folds, until `low_mark` is left (0.5; 0 and more, below the other).
+   * Share of `token_limit` above which the window folds, 0.1 to 1. Default 0.97.
    *
    * @generated from field: optional double high_mark = 3;
    */
   highMark?: number | undefined;
 
   /**
-   * The share that is left after a fold; 0.5.
+   * Share of `token_limit` that is left after a fold, from 0 to below `high_mark`. Default 0.5.
    *
    * @generated from field: optional double low_mark = 4;
    */
   lowMark?: number | undefined;
 
   /**
-   * The last steps, which a fold leaves as they are if they fit `tier_ratios.hot`: 10; 1 to 1,000.
+   * Number of last steps that a fold leaves as they are, if they fit into `tier_ratios.hot`, 1 to 1,000. Default 10.
    *
    * @generated from field: optional int32 keep_last_steps = 5;
    */
   keepLastSteps?: number | undefined;
 
   /**
-   * Steps of a segment: 20; 1 to 1,000.
+   * Number of steps in a segment, 1 to 1,000. Default 20.
    *
    * @generated from field: optional int32 summarize_every_n_steps = 6;
    */
@@ -351,25 +354,29 @@ export type WindowConfig = Message<"contextkeep.context.v1.WindowConfig"> & {
   prices?: TokenPrices | undefined;
 
   /**
-   * Tokens that the packs of the window may have together, up to 10^15; 0: any number, which is the default. Each pack counts once, with what it
-   * says in `tokens`, one that waits for results not at all; it is what the packs would cost, whatever was sent to a model. Packs of its forks,
-   * and of theirs, count, too: the run may have so many, whoever works. A fork begins without a limit of its own, and may get one besides.
+   * Maximum number of tokens of all packs of the window together, up to 10^15. 0, the default, means no limit. Each
+   * pack counts once, with its `tokens`, whether or not it was sent to a model; a pack that waits for results does not
+   * count. Packs of its forks, and of their forks, count too: the limit applies to the whole run. A fork begins without
+   * a limit of its own, and may get an additional one.
    *
    * @generated from field: optional int64 max_total_tokens = 8;
    */
   maxTotalTokens?: bigint | undefined;
 
   /**
-   * How long the vendor's cache keeps a prompt that nobody sends, up to 86,400 seconds; 0: for ever. By default 300, of OpenAI's models 600. A
-   * window that was not packed for longer, by the database's clock, folds with its next message if it is above half way between its marks and
-   * that takes away a quarter: all of it would be written anew anyway. Another pack of the same log is the same, whenever.
+   * How long the vendor's cache keeps a prompt that is not sent again, in seconds, up to 86,400. 0 means forever. The
+   * default is 300, and 600 for models of OpenAI. If a window was not packed for longer than this (by the clock of the
+   * database), the next message causes a fold, provided that the pack is above the middle between `low_mark` and
+   * `high_mark` and that the fold removes at least a quarter. The vendor would cache the whole prompt again anyway.
+   * Packing the same log again gives the same pack at any time.
    *
    * @generated from field: optional int32 cache_ttl_s = 9;
    */
   cacheTtlS?: number | undefined;
 
   /**
-   * It makes a checkpoint behind so many steps, up to 1,000, and before each fold: 50. 0: it makes none.
+   * Make a checkpoint after each of this many steps, up to 1,000, and before each fold. Default 50. 0 means no
+   * checkpoints.
    *
    * @generated from field: optional int32 checkpoint_every_n_steps = 10;
    */
@@ -383,39 +390,44 @@ export type WindowConfig = Message<"contextkeep.context.v1.WindowConfig"> & {
   recoveryStrategy?: string | undefined;
 
   /**
-   * What writes the segments of folds that are prepared (PrepareFold): "auto", the default, is the first of LLM_MODEL that takes so much, if
-   * there is one; or one of these by its name; "none" are lines of the originals, which all other folds choose.
+   * The writer of the segments of prepared folds (PrepareFold). "auto", the default, is the first model of LLM_MODEL
+   * that accepts the input, if there is one. The name of a model selects that model. "none" uses lines of the
+   * originals, as all other folds do.
    *
    * @generated from field: optional string summarization_model = 12;
    */
   summarizationModel?: string | undefined;
 
   /**
-   * What it shall write down, up to 4,000 characters, in the place of the default; the form of its answer and what becomes of it stay.
+   * Replaces the default instructions of the summary, up to 4,000 characters. The form of the model's answer and its
+   * checks stay the same.
    *
    * @generated from field: optional string summarization_prompt = 13;
    */
   summarizationPrompt?: string | undefined;
 
   /**
-   * "structured", the default: each line says one thing by itself, the most important first; or "narrative": they tell in order what happened.
+   * "structured", the default: each line is one statement, the most important first. "narrative": the lines tell the
+   * events in order.
    *
    * @generated from field: optional string summarization_style = 14;
    */
   summarizationStyle?: string | undefined;
 
   /**
-   * Off. What is expanded and searched for of what folds took out of sight is counted, by kinds of lines and rules of results of the profile, of
-   * all windows of the app and profile that learn; a key of a context teaches nothing. From 20 contexts on, and again from twice as many, a
-   * version of the profile follows whose weights and caps differ by up to a fifth; a window that is opened with this gets the newest.
+   * Off by default. Windows with `learning` count which lines and results that folds left out are later expanded or
+   * searched for. The counts are by kind of line and by rule for results, over all windows of the same app and profile.
+   * Windows of a key of a context do not count. From 20 contexts on, and again after each doubling, the service makes a
+   * version of the profile in which weights and maximum sizes differ by up to a fifth. A window that is opened with
+   * `learning` gets the newest version.
    *
    * @generated from field: optional bool learning = 15;
    */
   learning?: boolean | undefined;
 
   /**
-   * Off. Behind a user's message, what the things at hand were last used with is recalled, too: those that the open sub-goals name, then
-   * those of the last ten steps.
+   * Off by default. After a message of a user, also recall passages that were last used with the current objects: those
+   * that the open sub-goals name, then those of the last ten steps.
    *
    * @generated from field: optional bool prefetch = 16;
    */
@@ -430,48 +442,48 @@ export const WindowConfigSchema: GenMessage<WindowConfig> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 3);
 
 /**
- * What makes a line worth keeping, when not all have room. 0 to 1 each; not all 0; they need not add up to 1.
+ * Weights for choosing lines when there is no room for all. Each 0 to 1, not all 0. They need not add up to 1.
  *
  * @generated from message contextkeep.context.v1.ImportanceWeights
  */
 export type ImportanceWeights = Message<"contextkeep.context.v1.ImportanceWeights"> & {
   /**
-   * How new it is: half as much every 30 steps. 0.1.
+   * How new the line is; it halves every 30 steps. Default 0.1.
    *
    * @generated from field: optional double recency = 1;
    */
   recency?: number | undefined;
 
   /**
-   * What it has of the goal's words. 0.15.
+   * How many words of the goal the line has. Default 0.15.
    *
    * @generated from field: optional double relevance = 2;
    */
   relevance?: number | undefined;
 
   /**
-   * How many later steps speak of the same things. 0.1.
+   * How many later steps mention the same things. Default 0.1.
    *
    * @generated from field: optional double causal = 3;
    */
   causal?: number | undefined;
 
   /**
-   * Whether it says where something is. 0.05.
+   * Whether the line says where something is. Default 0.05.
    *
    * @generated from field: optional double references = 4;
    */
   references?: number | undefined;
 
   /**
-   * Whether its step ended well. 0.05.
+   * Whether its step succeeded. Default 0.05.
    *
    * @generated from field: optional double success = 5;
    */
   success?: number | undefined;
 
   /**
-   * What the profile makes of its kind. 0.55.
+   * The weight of its kind in the profile. Default 0.55.
    *
    * @generated from field: optional double domain = 6;
    */
@@ -486,34 +498,34 @@ export const ImportanceWeightsSchema: GenMessage<ImportanceWeights> = /*@__PURE_
   messageDesc(file_contextkeep_context_v1_context_windows, 4);
 
 /**
- * What a fold leaves to each zone, as shares of `token_limit`: caps, not sizes. 0 to 1 each, and together up to 1.
+ * Maximum size of each zone after a fold, as a share of `token_limit`. Each 0 to 1, and together up to 1.
  *
  * @generated from message contextkeep.context.v1.TierRatios
  */
 export type TierRatios = Message<"contextkeep.context.v1.TierRatios"> & {
   /**
-   * The last steps, as they were. 0.4.
+   * The last steps, verbatim. Default 0.4.
    *
    * @generated from field: optional double hot = 1;
    */
   hot?: number | undefined;
 
   /**
-   * 0.14.
+   * Segments. Default 0.14.
    *
    * @generated from field: optional double segments = 2;
    */
   segments?: number | undefined;
 
   /**
-   * 0.14.
+   * Digests. Default 0.14.
    *
    * @generated from field: optional double digests = 3;
    */
   digests?: number | undefined;
 
   /**
-   * Of the state, what need not be there: constraints and values are there, whatever they have. 0.07.
+   * The optional part of the state. Constraints and values are always shown, whatever their size. Default 0.07.
    *
    * @generated from field: optional double state = 4;
    */
@@ -528,34 +540,34 @@ export const TierRatiosSchema: GenMessage<TierRatios> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 5);
 
 /**
- * Of a token each, in one unit, such as dollars a million. 0 to 1,000,000.
+ * Price of one token of each kind, in any one unit, such as dollars per million. 0 to 1,000,000.
  *
  * @generated from message contextkeep.context.v1.TokenPrices
  */
 export type TokenPrices = Message<"contextkeep.context.v1.TokenPrices"> & {
   /**
-   * Of a prompt. 1.
+   * A token of a prompt. Default 1.
    *
    * @generated from field: optional double input = 1;
    */
   input?: number | undefined;
 
   /**
-   * Of a prompt, written to the vendor's cache. 1.25.
+   * A token of a prompt that is written to the vendor's cache. Default 1.25.
    *
    * @generated from field: optional double cache_write = 2;
    */
   cacheWrite?: number | undefined;
 
   /**
-   * Of a prompt, read from it. 0.1.
+   * A token of a prompt that is read from the vendor's cache. Default 0.1.
    *
    * @generated from field: optional double cache_read = 3;
    */
   cacheRead?: number | undefined;
 
   /**
-   * Of an answer. 5.
+   * A token of an answer. Default 5.
    *
    * @generated from field: optional double output = 4;
    */
@@ -579,56 +591,57 @@ export type OpenWindowRequest = Message<"contextkeep.context.v1.OpenWindowReques
   contextId: string;
 
   /**
-   * Such as "gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro", up to 200 characters: of those that are known, so are tokens and tokenizer.
+   * Name of the model, such as "gpt-5", "claude-sonnet-4-5" or "gemini-2.5-pro", up to 200 characters. The service
+   * knows the context size and the tokenizer of common models.
    *
    * @generated from field: string model = 2;
    */
   model: string;
 
   /**
-   * What the model takes, with its answer, up to 10,000,000. 0: what is known of it.
+   * Tokens that the model accepts, including its answer, up to 10,000,000. 0 means the known size of the model.
    *
    * @generated from field: int32 context_tokens = 3;
    */
   contextTokens: number;
 
   /**
-   * Unset: that of the model's vendor; of an unknown one OpenAI's Chat Completions.
+   * Unset means the format of the model's vendor. For an unknown model, it means OpenAI's Chat Completions.
    *
    * @generated from field: contextkeep.context.v1.MessageFormat format = 4;
    */
   format: MessageFormat;
 
   /**
-   * Up to 256 KiB. What stands in front of all.
+   * The beginning of every pack. Up to 256 KiB.
    *
    * @generated from field: string system_prompt = 5;
    */
   systemPrompt: string;
 
   /**
-   * A JSON list as the vendor wants it, up to 1 MiB.
+   * A JSON list in the form of the vendor, up to 1 MiB.
    *
    * @generated from field: string tools_json = 6;
    */
   toolsJson: string;
 
   /**
-   * Up to 16 KiB; told to the model behind the system prompt.
+   * Up to 16 KiB. The model reads it after the system prompt.
    *
    * @generated from field: string goal = 7;
    */
   goal: string;
 
   /**
-   * Share of `context_tokens` that a request may have, up to 1. 0: 0.8.
+   * Share of `context_tokens` that a request may have, up to 1. 0 means 0.8.
    *
    * @generated from field: double token_budget = 8;
    */
   tokenBudget: number;
 
   /**
-   * Tokens that are kept for the answer. 0: 4,096.
+   * Tokens to reserve for the answer. 0 means 4,096.
    *
    * @generated from field: int32 output_reservation = 9;
    */
@@ -645,14 +658,15 @@ export type OpenWindowRequest = Message<"contextkeep.context.v1.OpenWindowReques
   requestId: string;
 
   /**
-   * "general", "coding", "research", "operations", or one that was put: "mine", as it was put last, or "mine@3". Empty: "general".
+   * "general", "coding", "research", "operations", or a profile of the tenant: "mine" for its newest version, or
+   * "mine@3". Empty means "general".
    *
    * @generated from field: string compression_profile = 12;
    */
   compressionProfile: string;
 
   /**
-   * How the window folds, and what it may cost. Unset: the defaults.
+   * How the window folds, and how many tokens it may use. Unset means the defaults.
    *
    * @generated from field: contextkeep.context.v1.WindowConfig config = 13;
    */
@@ -684,7 +698,7 @@ export const OpenWindowResponseSchema: GenMessage<OpenWindowResponse> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 8);
 
 /**
- * What is worth keeping of a log.
+ * A compression profile: which lines of a log are worth keeping.
  *
  * @generated from message contextkeep.context.v1.CompressionProfile
  */
@@ -695,7 +709,7 @@ export type CompressionProfile = Message<"contextkeep.context.v1.CompressionProf
   name: string;
 
   /**
-   * From 1; 0 of one that comes with the service.
+   * From 1. 0 for a built-in profile.
    *
    * @generated from field: int32 version = 2;
    */
@@ -707,35 +721,35 @@ export type CompressionProfile = Message<"contextkeep.context.v1.CompressionProf
   isBuiltIn: boolean;
 
   /**
-   * YAML or JSON, if it was asked for.
+   * YAML or JSON, if the request asks for it.
    *
    * @generated from field: string text = 4;
    */
   text: string;
 
   /**
-   * Of the version; none of one that comes with the service.
+   * The subject that made the version. Empty for a built-in profile.
    *
    * @generated from field: string created_by = 5;
    */
   createdBy: string;
 
   /**
-   * When the version was made. Unset: the profile comes with the service.
+   * When the version was made. Unset for a built-in profile.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * Of a version that was learned, which has no `text`.
+   * Set for a learned version, which has no `text`.
    *
    * @generated from field: contextkeep.context.v1.LearnedProfile learned = 7;
    */
   learned?: LearnedProfile | undefined;
 
   /**
-   * Of the version. Unset: no import wrote it.
+   * The import of the version. Unset if no import wrote it.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 8;
    */
@@ -750,7 +764,7 @@ export const CompressionProfileSchema: GenMessage<CompressionProfile> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 9);
 
 /**
- * What was learned of a profile: it is `base` with other numbers.
+ * What was learned for a profile: `base` with other numbers.
  *
  * @generated from message contextkeep.context.v1.LearnedProfile
  */
@@ -763,36 +777,36 @@ export type LearnedProfile = Message<"contextkeep.context.v1.LearnedProfile"> & 
   base: string;
 
   /**
-   * Of whose windows; empty: of those of no app.
+   * The app of the windows. Empty means windows without an app.
    *
    * @generated from field: string app_id = 2;
    */
   appId: string;
 
   /**
-   * From how many contexts: at least 20.
+   * Number of contexts from which it was learned: at least 20.
    *
    * @generated from field: int32 context_count = 3;
    */
   contextCount: number;
 
   /**
-   * By what the weights of kinds of lines are multiplied, and the characters of rules of `tool_output_trim`, by their number, from 0, or
-   * "default": 0.8 to 1.2. What is not named is as it is in `base`.
+   * Factors of the weights, by kind of line, 0.8 to 1.2. A kind without an entry has the weight of `base`.
    *
    * @generated from field: map<string, double> line_factors = 4;
    */
   lineFactors: { [key: string]: number };
 
   /**
-   * By what characters of rules of `tool_output_trim` are multiplied, by the rule's number, or "default".
+   * Factors of the maximum characters of rules of `tool_output_trim`, 0.8 to 1.2, by the rule's number from 0, or
+   * "default". A rule without an entry is as in `base`.
    *
    * @generated from field: map<string, double> result_factors = 5;
    */
   resultFactors: { [key: string]: number };
 
   /**
-   * Of which counts this follows, if it was asked for.
+   * The counts behind the factors, if the request asks for them.
    *
    * @generated from field: map<string, contextkeep.context.v1.LearnedCount> line_counts = 6;
    */
@@ -812,20 +826,20 @@ export const LearnedProfileSchema: GenMessage<LearnedProfile> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 10);
 
 /**
- * How often something was looked up.
+ * How often left-out lines were looked up.
  *
  * @generated from message contextkeep.context.v1.LearnedCount
  */
 export type LearnedCount = Message<"contextkeep.context.v1.LearnedCount"> & {
   /**
-   * That folds took out of sight.
+   * Number of lines or results that folds left out.
    *
    * @generated from field: int64 seen = 1;
    */
   seen: bigint;
 
   /**
-   * How often such a one was looked up then.
+   * How many of those were looked up later.
    *
    * @generated from field: int64 asked = 2;
    */
@@ -844,28 +858,29 @@ export const LearnedCountSchema: GenMessage<LearnedCount> = /*@__PURE__*/
  */
 export type SetLearningRequest = Message<"contextkeep.context.v1.SetLearningRequest"> & {
   /**
-   * "general", "coding", "research", "operations", or one that was put: "mine", as it was put last, or "mine@3".
+   * "general", "coding", "research", "operations", or a profile of the tenant: "mine" for its newest version, or
+   * "mine@3".
    *
    * @generated from field: string profile = 1;
    */
   profile: string;
 
   /**
-   * Of whose windows; empty: of those of no app.
+   * The app of the windows. Empty means windows without an app.
    *
    * @generated from field: string app_id = 2;
    */
   appId: string;
 
   /**
-   * Nothing more is counted and learned. Unset: as it is.
+   * True stops counting and learning. Unset means no change.
    *
    * @generated from field: optional bool is_frozen = 3;
    */
   isFrozen?: boolean | undefined;
 
   /**
-   * Undoes what was learned, and forgets what was counted.
+   * Undo what was learned, and delete all counts.
    *
    * @generated from field: bool undo = 4;
    */
@@ -885,13 +900,13 @@ export const SetLearningRequestSchema: GenMessage<SetLearningRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 12);
 
 /**
- * What is known of a profile and an app.
+ * The learning state of a profile and an app.
  *
  * @generated from message contextkeep.context.v1.SetLearningResponse
  */
 export type SetLearningResponse = Message<"contextkeep.context.v1.SetLearningResponse"> & {
   /**
-   * As windows have it that learn of it.
+   * The profile that windows with `learning` use.
    *
    * @generated from field: string profile = 1;
    */
@@ -903,21 +918,21 @@ export type SetLearningResponse = Message<"contextkeep.context.v1.SetLearningRes
   appId: string;
 
   /**
-   * Nothing more is counted and learned.
+   * True if counting and learning are stopped.
    *
    * @generated from field: bool is_frozen = 3;
    */
   isFrozen: boolean;
 
   /**
-   * That windows get which learn; 0: none was learned.
+   * The learned version that windows with `learning` get. 0 means that there is none.
    *
    * @generated from field: int32 version = 4;
    */
   version: number;
 
   /**
-   * In how many something was looked up, since it was undone.
+   * Number of contexts in which something was looked up since the last undo.
    *
    * @generated from field: int32 context_count = 5;
    */
@@ -936,22 +951,23 @@ export const SetLearningResponseSchema: GenMessage<SetLearningResponse> = /*@__P
  */
 export type PutProfileRequest = Message<"contextkeep.context.v1.PutProfileRequest"> & {
   /**
-   * Up to 64 characters: a small letter, and small letters, digits, `_` and `-`.
+   * Up to 64 characters: a lowercase letter, then lowercase letters, digits, `_` and `-`.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * YAML, or JSON, of up to 256 KiB, as docs/windows.md says: `extends`, `high_importance`, `low_importance`, `preserve_verbatim`,
-   * `tool_output_trim`, `words`, `state`. Patterns are RE2's, up to 400, of up to 20,000 instructions together; no anchors and no tags.
+   * YAML or JSON of up to 256 KiB, as in docs/windows.md: `extends`, `high_importance`, `low_importance`,
+   * `preserve_verbatim`, `tool_output_trim`, `words`, `state`. Patterns use the syntax of RE2: up to 400 patterns with
+   * up to 20,000 instructions together. YAML anchors and tags are not allowed.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * The same one again changes nothing, and answers the same version.
+   * The same id again changes nothing and returns the same version.
    *
    * @generated from field: string request_id = 3;
    */
@@ -989,14 +1005,14 @@ export const PutProfileResponseSchema: GenMessage<PutProfileResponse> = /*@__PUR
  */
 export type ListProfilesRequest = Message<"contextkeep.context.v1.ListProfilesRequest"> & {
   /**
-   * Empty: all, each as it was put last. Else of this one all versions.
+   * Empty means all profiles, each in its newest version. A name means all versions of this profile.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * With `text`; a page has up to 10 then.
+   * Return `text` too. A page then has up to 10 profiles.
    *
    * @generated from field: bool with_text = 2;
    */
@@ -1013,7 +1029,7 @@ export type ListProfilesRequest = Message<"contextkeep.context.v1.ListProfilesRe
   pageToken: string;
 
   /**
-   * With the counts of which versions follow that were learned. Needs `admin`.
+   * Return the counts behind learned versions too. Needs `admin`.
    *
    * @generated from field: bool with_evidence = 5;
    */
@@ -1081,7 +1097,7 @@ export type GetWindowResponse = Message<"contextkeep.context.v1.GetWindowRespons
   window?: Window | undefined;
 
   /**
-   * The newest 100, the newest first.
+   * The newest 100, newest first.
    *
    * @generated from field: repeated contextkeep.context.v1.WindowFork forks = 2;
    */
@@ -1096,13 +1112,13 @@ export const GetWindowResponseSchema: GenMessage<GetWindowResponse> = /*@__PURE_
   messageDesc(file_contextkeep_context_v1_context_windows, 19);
 
 /**
- * What was forked from a window.
+ * A fork of a window.
  *
  * @generated from message contextkeep.context.v1.WindowFork
  */
 export type WindowFork = Message<"contextkeep.context.v1.WindowFork"> & {
   /**
-   * Such as "f3": what its refs begin with. A fork of a fork is "f3:f1".
+   * Such as "f3": the first part of the fork's refs. A fork of a fork is "f3:f1".
    *
    * @generated from field: string ref = 1;
    */
@@ -1124,14 +1140,14 @@ export type WindowFork = Message<"contextkeep.context.v1.WindowFork"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * The message that its result came back as, such as "m57". Empty: it was not merged.
+   * The message with its result, such as "m57". Empty if it is not merged.
    *
    * @generated from field: string merged_ref = 5;
    */
   mergedRef: string;
 
   /**
-   * It was merged, or it is erased.
+   * True if it is merged or erased.
    *
    * @generated from field: bool is_ended = 6;
    */
@@ -1255,21 +1271,21 @@ export type UpdateWindowRequest = Message<"contextkeep.context.v1.UpdateWindowRe
   windowId: string;
 
   /**
-   * As of OpenWindow. Unset: as it is. Empty: none.
+   * As in OpenWindow. Unset means no change. Empty removes it.
    *
    * @generated from field: optional string system_prompt = 2;
    */
   systemPrompt?: string | undefined;
 
   /**
-   * As of OpenWindow. Unset: as they are.
+   * As in OpenWindow. Unset means no change.
    *
    * @generated from field: optional string tools_json = 3;
    */
   toolsJson?: string | undefined;
 
   /**
-   * As of OpenWindow. Unset: as it is. Empty: none.
+   * As in OpenWindow. Unset means no change. Empty removes it.
    *
    * @generated from field: optional string goal = 4;
    */
@@ -1281,28 +1297,28 @@ export type UpdateWindowRequest = Message<"contextkeep.context.v1.UpdateWindowRe
   subjectUserId: string;
 
   /**
-   * The same one again changes nothing, and answers the window as it was after the change.
+   * The same id again changes nothing and returns the window as it was after the change.
    *
    * @generated from field: string request_id = 6;
    */
   requestId: string;
 
   /**
-   * What is set in it; the rest stays as it is, also of `tier_ratios` and other groups.
+   * Only fields that are set change. This holds for each field of `tier_ratios` and of the other groups too.
    *
    * @generated from field: contextkeep.context.v1.WindowConfig config = 7;
    */
   config?: WindowConfig | undefined;
 
   /**
-   * As of OpenWindow. Unset: as it is. 0: the default.
+   * As in OpenWindow. Unset means no change. 0 means the default.
    *
    * @generated from field: optional double token_budget = 8;
    */
   tokenBudget?: number | undefined;
 
   /**
-   * As of OpenWindow. Unset: as it is. 0: the default.
+   * As in OpenWindow. Unset means no change. 0 means the default.
    *
    * @generated from field: optional int32 output_reservation = 9;
    */
@@ -1343,14 +1359,15 @@ export type PinRequest = Message<"contextkeep.context.v1.PinRequest"> & {
   windowId: string;
 
   /**
-   * Either a text, or what is pinned of the log: "m37", a message, or "m37/2", its second part ("m37/0" its content), as a model reads it.
+   * The text to pin. Set either this or `ref`.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * Instead of a text: the part of the log that is pinned. The pin goes when its message is retracted.
+   * The part of the log to pin, instead of a text: "m37" is a message, "m37/2" its second part and "m37/0" its content,
+   * as a model reads it. The pin is removed when its message is retracted.
    *
    * @generated from field: string ref = 3;
    */
@@ -1384,7 +1401,7 @@ export type PinResponse = Message<"contextkeep.context.v1.PinResponse"> & {
   pinId: string;
 
   /**
-   * Of all that is pinned.
+   * Tokens of all pins together.
    *
    * @generated from field: int32 pins_tokens = 2;
    */
@@ -1448,7 +1465,7 @@ export const UnpinResponseSchema: GenMessage<UnpinResponse> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 30);
 
 /**
- * What a caller says of the state.
+ * An entry of the state that a caller sets.
  *
  * @generated from message contextkeep.context.v1.StateEntryInput
  */
@@ -1461,22 +1478,24 @@ export type StateEntryInput = Message<"contextkeep.context.v1.StateEntryInput"> 
   section: string;
 
   /**
-   * What it is of, and what takes its place later; needed but for "goal" and "progress", of which there is one. Names of values are the same in
-   * any spelling: "staging port", "stagingPort", "STAGING_PORT".
+   * Name of the entry, such as the name of a value. A later entry with the same key replaces it. Required, except for
+   * "goal" and "progress", of which there is only one. Spellings of the name of a value are equal: "staging port",
+   * "stagingPort", "STAGING_PORT".
    *
    * @generated from field: string key = 2;
    */
   key: string;
 
   /**
-   * One line. Of a value it may be empty.
+   * One line. May be empty for a value.
    *
    * @generated from field: string text = 3;
    */
   text: string;
 
   /**
-   * Of a value, what it is; of a sub-goal "open", "done" or "dropped" (empty: "open"); of progress the per cent, 0 to 100 (empty: as the text has it).
+   * For a value: the value itself. For a sub-goal: "open", "done" or "dropped" (empty means "open"). For progress: per
+   * cent, 0 to 100 (empty means the number in the text).
    *
    * @generated from field: string value = 4;
    */
@@ -1491,7 +1510,7 @@ export const StateEntryInputSchema: GenMessage<StateEntryInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 31);
 
 /**
- * Which entry is meant.
+ * Names an entry of the state.
  *
  * @generated from message contextkeep.context.v1.StateEntryName
  */
@@ -1507,7 +1526,7 @@ export type StateEntryName = Message<"contextkeep.context.v1.StateEntryName"> & 
   key: string;
 
   /**
-   * Of an entry that rules read and that has no key: its text.
+   * For an entry without a key that rules read from the log: its text.
    *
    * @generated from field: string text = 3;
    */
@@ -1536,7 +1555,7 @@ export type PatchStateRequest = Message<"contextkeep.context.v1.PatchStateReques
   set: StateEntryInput[];
 
   /**
-   * First. One that is not there is passed over.
+   * Entries to remove, before `set` is applied. An entry that does not exist is ignored.
    *
    * @generated from field: repeated contextkeep.context.v1.StateEntryName remove = 3;
    */
@@ -1565,7 +1584,7 @@ export const PatchStateRequestSchema: GenMessage<PatchStateRequest> = /*@__PURE_
  */
 export type PatchStateResponse = Message<"contextkeep.context.v1.PatchStateResponse"> & {
   /**
-   * Entries that are new, other than before, or removed.
+   * Number of entries that are new, changed or removed.
    *
    * @generated from field: int32 changed_count = 1;
    */
@@ -1594,15 +1613,15 @@ export type PackRequest = Message<"contextkeep.context.v1.PackRequest"> & {
   subjectUserId: string;
 
   /**
-   * Append nothing that is recalled.
+   * Do not append recalled passages.
    *
    * @generated from field: bool without_recall = 3;
    */
   withoutRecall: boolean;
 
   /**
-   * `prefix_sha` and `prefix_bytes` of a pack that the caller has. If this one begins with the same bytes, it is answered without them; else,
-   * whatever they are, the whole is.
+   * The `prefix_sha` and `prefix_bytes` of a pack that the caller has. If the new pack begins with the same bytes, the
+   * answer leaves them out. Otherwise, whatever the values are, the answer is the whole pack.
    *
    * @generated from field: string if_prefix_sha = 4;
    */
@@ -1622,7 +1641,7 @@ export const PackRequestSchema: GenMessage<PackRequest> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 35);
 
 /**
- * What a pack is made of, the most stable first, in tokens.
+ * Tokens of a pack by zone, the most stable zone first.
  *
  * @generated from message contextkeep.context.v1.PackZones
  */
@@ -1635,7 +1654,7 @@ export type PackZones = Message<"contextkeep.context.v1.PackZones"> & {
   system: number;
 
   /**
-   * Notes: on what is superseded, and on a beginning.
+   * Notes: on superseded entries, on changes by callers, and the first message that some formats need.
    *
    * @generated from field: int32 note = 2;
    */
@@ -1649,7 +1668,7 @@ export type PackZones = Message<"contextkeep.context.v1.PackZones"> & {
   verbatim: number;
 
   /**
-   * Steps with results cut to what matters.
+   * Steps with results cut to the important lines.
    *
    * @generated from field: int32 masked = 4;
    */
@@ -1676,7 +1695,7 @@ export type PackZones = Message<"contextkeep.context.v1.PackZones"> & {
   recalled: number;
 
   /**
-   * What callers pinned.
+   * Texts that callers pinned.
    *
    * @generated from field: int32 pins = 9;
    */
@@ -1691,7 +1710,7 @@ export const PackZonesSchema: GenMessage<PackZones> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 36);
 
 /**
- * What a pack shows in excerpts only.
+ * The part of the log that a pack shows only in excerpts.
  *
  * @generated from message contextkeep.context.v1.PackOmissions
  */
@@ -1707,7 +1726,7 @@ export type PackOmissions = Message<"contextkeep.context.v1.PackOmissions"> & {
   tokens: bigint;
 
   /**
-   * What `Expand` takes for their messages, the oldest first: one for each summary that stands for some.
+   * Refs of the messages for `Expand`, oldest first: one ref for each summary.
    *
    * @generated from field: repeated string refs = 3;
    */
@@ -1722,7 +1741,7 @@ export const PackOmissionsSchema: GenMessage<PackOmissions> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 37);
 
 /**
- * What a model is to see now.
+ * The messages for the next call of the model.
  *
  * @generated from message contextkeep.context.v1.PackResponse
  */
@@ -1735,8 +1754,7 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
   messagesJson: string;
 
   /**
-   * The first bytes of it, with which the next pack begins, too, as long as the `epoch` is the same: how many, and their SHA-256 in
-   * hexadecimal.
+   * Number of first bytes of `messages_json` with which the next pack also begins, as long as `epoch` stays the same.
    *
    * @generated from field: int32 prefix_bytes = 2;
    */
@@ -1750,7 +1768,7 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
   prefixSha: string;
 
   /**
-   * Of all that is sent, as they are counted, and what they are made of.
+   * Counted tokens of the whole request.
    *
    * @generated from field: int32 tokens = 4;
    */
@@ -1764,14 +1782,14 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
   tokensByZone?: PackZones | undefined;
 
   /**
-   * Steps that are seen.
+   * Number of steps that the pack shows.
    *
    * @generated from field: int32 step_count = 6;
    */
   stepCount: number;
 
   /**
-   * What is seen in excerpts only; `refs` are of its messages.
+   * The part of the log that is shown only in excerpts. Its `refs` name the messages.
    *
    * @generated from field: contextkeep.context.v1.PackOmissions omitted = 7;
    */
@@ -1783,72 +1801,74 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
   epoch: number;
 
   /**
-   * The newest message that was read.
+   * `seq` of the newest message that the window has read.
    *
    * @generated from field: int64 last_seq = 9;
    */
   lastSeq: bigint;
 
   /**
-   * The last step waits for results of its calls: a model is to be asked when they are there.
+   * The last step waits for results of its calls. Call the model after the results have arrived.
    *
    * @generated from field: bool is_waiting = 10;
    */
   isWaiting: boolean;
 
   /**
-   * After about how many more steps like the last ones it folds.
+   * Estimated number of steps until the next fold, if they are as long as the last ones.
    *
    * @generated from field: int32 fold_eta_steps = 11;
    */
   foldEtaSteps: number;
 
   /**
-   * The work should come to its end: of `max_total_tokens` 90 % are spent, or a pack twice as large would not fit.
+   * The work should end soon: 90 % of `max_total_tokens` are spent, or a pack of twice the size would not fit.
    *
    * @generated from field: bool wrap_up = 12;
    */
   wrapUp: boolean;
 
   /**
-   * So many bytes stand in front of `messages_json`: the first ones of the pack that `if_prefix_sha` is of. 0: it is the whole. All other
-   * fields are of the whole.
+   * Number of bytes that the answer leaves out before `messages_json`: the first bytes of the pack of `if_prefix_sha`.
+   * 0 means that the answer is whole. All other fields describe the whole pack.
    *
    * @generated from field: int32 offset_bytes = 14;
    */
   offsetBytes: number;
 
   /**
-   * `tokens` times the window's `token_factor`: what is billed at most, as far as is known. Never more than its `token_limit`.
+   * `tokens` times the window's `token_factor`: the expected upper bound of the bill. Never more than the window's
+   * `token_limit`.
    *
    * @generated from field: int32 calibrated_tokens = 15;
    */
   calibratedTokens: number;
 
   /**
-   * Where a vendor's cache of prompts is to be told that something ends that stays: up to 4, in their order, the last one at the end of what
-   * begins the next pack, too. Those with less than 1,024 tokens in front of them, which no vendor keeps, are left out, but for the last.
+   * Positions at which to mark a stable prefix for the vendor's prompt cache: up to 4, in order. The last one is also
+   * the end of the bytes with which the next pack begins. Positions after fewer than 1,024 tokens are left out, because
+   * no vendor caches them; the last one always stays.
    *
    * @generated from field: repeated contextkeep.context.v1.CacheBreakpoint breakpoints = 16;
    */
   breakpoints: CacheBreakpoint[];
 
   /**
-   * For ReportResponse. All packs of an epoch and a `last_seq` have the same.
+   * For ReportResponse. All packs with the same epoch and `last_seq` have the same id.
    *
    * @generated from field: string pack_id = 17;
    */
   packId: string;
 
   /**
-   * Of the passages that it recalls, such as "m37.0", in their order, each once.
+   * Refs of the recalled passages, such as "m37.0", in order, without duplicates.
    *
    * @generated from field: repeated string recalled_refs = 18;
    */
   recalledRefs: string[];
 
   /**
-   * What an extension of the operator's says of it: see docs/windows.md.
+   * Annotations of an extension of the operator: see docs/windows.md.
    *
    * @generated from field: map<string, string> annotations = 19;
    */
@@ -1863,28 +1883,30 @@ export const PackResponseSchema: GenMessage<PackResponse> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 38);
 
 /**
- * A place of a pack.
+ * A position in a pack.
  *
  * @generated from message contextkeep.context.v1.CacheBreakpoint
  */
 export type CacheBreakpoint = Message<"contextkeep.context.v1.CacheBreakpoint"> & {
   /**
-   * The last piece in front of it, as a JSON Pointer into the whole `messages_json`: "/system/0", "/messages/3/content/1" for Anthropic, which takes a
-   * `cache_control` there; for OpenAI "/messages/3" or "/input/3", for Gemini "/contents/3/parts/0".
+   * The last part before the position, as a JSON Pointer into the whole `messages_json`: "/system/0" or
+   * "/messages/3/content/1" for Anthropic, which accepts a `cache_control` there; "/messages/3" or "/input/3" for
+   * OpenAI; "/contents/3/parts/0" for Gemini.
    *
    * @generated from field: string pointer = 1;
    */
   pointer: string;
 
   /**
-   * What ends there: "system" (with tools and goal), "digests" (with pins), "state" (with segments) or "verbatim" (all).
+   * The zone that ends there: "system" (with tools and goal), "digests" (with pins), "state" (with segments) or
+   * "verbatim" (the whole pack).
    *
    * @generated from field: string zone = 2;
    */
   zone: string;
 
   /**
-   * Of the pack up to there.
+   * Tokens of the pack up to the position.
    *
    * @generated from field: int32 tokens = 3;
    */
@@ -1899,34 +1921,35 @@ export const CacheBreakpointSchema: GenMessage<CacheBreakpoint> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 39);
 
 /**
- * The account of a break of the prefix.
+ * The receipt of a break of the prefix.
  *
  * @generated from message contextkeep.context.v1.FoldReceipt
  */
 export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   /**
-   * Since it.
+   * The epoch that began with the break.
    *
    * @generated from field: int32 epoch = 1;
    */
   epoch: number;
 
   /**
-   * Of folds "high_mark", "cache_cold", "requested", "goal" or "prepared"; else "updated", "pinned", "unpinned", "retracted" or "rolled_back".
+   * For a fold: "high_mark", "cache_cold", "requested", "goal" or "prepared". Otherwise "updated", "pinned",
+   * "unpinned", "retracted" or "rolled_back".
    *
    * @generated from field: string reason = 2;
    */
   reason: string;
 
   /**
-   * Unset: the fold is not done.
+   * Unset if the fold was not carried out.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 3;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * How far the window had read.
+   * `seq` of the newest message that the window had read.
    *
    * @generated from field: int64 last_seq = 4;
    */
@@ -1938,7 +1961,7 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   stepCount: number;
 
   /**
-   * Of what was seen before, and behind it.
+   * Tokens of the pack before and after the break.
    *
    * @generated from field: int32 tokens_before = 6;
    */
@@ -1950,120 +1973,120 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   tokensAfter: number;
 
   /**
-   * What was done, a sentence each.
+   * What was done, one sentence each.
    *
    * @generated from field: repeated string rules = 8;
    */
   rules: string[];
 
   /**
-   * Numbers of the steps that are masked since, and how many are in summaries since.
+   * Numbers of the steps whose results were cut.
    *
    * @generated from field: repeated int32 masked_steps = 9;
    */
   maskedSteps: number[];
 
   /**
-   * Steps that are in summaries since.
+   * Number of steps that were merged into summaries.
    *
    * @generated from field: int32 merged_step_count = 10;
    */
   mergedStepCount: number;
 
   /**
-   * Notes and recalled passages that are shown no longer.
+   * Number of notes and recalled passages that were removed.
    *
    * @generated from field: int32 dropped_count = 11;
    */
   droppedCount: number;
 
   /**
-   * Those that are new.
+   * The new summaries.
    *
    * @generated from field: repeated contextkeep.context.v1.PackPart summaries = 12;
    */
   summaries: PackPart[];
 
   /**
-   * Of the state, and entries for which it had no room.
+   * Tokens of the state.
    *
    * @generated from field: int32 state_tokens = 13;
    */
   stateTokens: number;
 
   /**
-   * Entries for which the state had no room.
+   * Number of entries for which the state had no room.
    *
    * @generated from field: int32 state_left_out_count = 14;
    */
   stateLeftOutCount: number;
 
   /**
-   * Where the prefix breaks: "system", "pins", "digests", "segments", "state" or, of what it is rolled back to, "verbatim"; tokens in front of it, which a vendor's cache keeps, and behind, which are
-   * written again.
+   * The first zone that changed: "system", "pins", "digests", "segments", "state" or, for a rollback, "verbatim".
    *
    * @generated from field: string first_change = 15;
    */
   firstChange: string;
 
   /**
-   * Tokens in front of that: a vendor's cache keeps them.
+   * Tokens before that position, which stay valid in the vendor's cache.
    *
    * @generated from field: int32 tokens_kept = 16;
    */
   tokensKept: number;
 
   /**
-   * Tokens after it, which are written again.
+   * Tokens after that position, which are written again.
    *
    * @generated from field: int32 tokens_written_again = 17;
    */
   tokensWrittenAgain: number;
 
   /**
-   * After how many steps the smaller prompt has paid for that, at the window's prices. -1: never.
+   * Number of steps after which the smaller prompt has paid for the break, at the window's prices. -1 means never.
    *
    * @generated from field: int32 pays_after_steps = 18;
    */
   paysAfterSteps: number;
 
   /**
-   * Entries that the state shows since and did not show before, and those that it shows no longer: superseded, taken back, or of no room.
+   * Entries that the state shows now and did not show before.
    *
    * @generated from field: repeated contextkeep.context.v1.StateChange state_added = 19;
    */
   stateAdded: StateChange[];
 
   /**
-   * Entries that the state shows no longer.
+   * Entries that the state no longer shows: superseded, removed, or without room.
    *
    * @generated from field: repeated contextkeep.context.v1.StateChange state_removed = 20;
    */
   stateRemoved: StateChange[];
 
   /**
-   * Of a fold: by which the budget was kept, and is from then on: see Window.
+   * For a fold: the factor with which the budget was applied, and is applied from then on. See Window.
    *
    * @generated from field: double token_factor = 21;
    */
   tokenFactor: number;
 
   /**
-   * Of a fold that was prepared: how far the window had read when it was. 0: it was not.
+   * For a prepared fold: the newest `seq` that the window had read when the fold was prepared. 0 if the fold was not
+   * prepared.
    *
    * @generated from field: int64 prepared_last_seq = 22;
    */
   preparedLastSeq: bigint;
 
   /**
-   * Of a rollback: to which checkpoint, the messages that are left out since, such as "m51..m90", and how many steps are counted no more.
+   * For a rollback: the number of the checkpoint.
    *
    * @generated from field: int32 checkpoint = 23;
    */
   checkpoint: number;
 
   /**
-   * Of messages that are left out since.
+   * Messages that the rollback left out, such as "m51..m90".
    *
    * @generated from field: repeated string left_out_refs = 24;
    */
@@ -2083,34 +2106,34 @@ export const FoldReceiptSchema: GenMessage<FoldReceipt> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 40);
 
 /**
- * A way back.
+ * A stored state of a window.
  *
  * @generated from message contextkeep.context.v1.Checkpoint
  */
 export type Checkpoint = Message<"contextkeep.context.v1.Checkpoint"> & {
   /**
-   * From 1, of the window; none is given twice.
+   * From 1, unique in the window and never reused.
    *
    * @generated from field: int32 number = 1;
    */
   number: number;
 
   /**
-   * "steps", "fold" (before it) or "caller".
+   * "steps", "fold" (before a fold) or "caller".
    *
    * @generated from field: string reason = 2;
    */
   reason: string;
 
   /**
-   * Of a caller's.
+   * Label of a checkpoint of a caller.
    *
    * @generated from field: string label = 3;
    */
   label: string;
 
   /**
-   * Empty: the window made it.
+   * Empty if the window made it.
    *
    * @generated from field: string created_by = 4;
    */
@@ -2127,7 +2150,7 @@ export type Checkpoint = Message<"contextkeep.context.v1.Checkpoint"> & {
   epoch: number;
 
   /**
-   * The newest message that the window had read, and how many steps it had.
+   * `seq` of the newest message that the window had read; `step_count` is its number of steps.
    *
    * @generated from field: int64 last_seq = 7;
    */
@@ -2139,7 +2162,7 @@ export type Checkpoint = Message<"contextkeep.context.v1.Checkpoint"> & {
   stepCount: number;
 
   /**
-   * Unset: no import wrote it.
+   * Unset if no import wrote it.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 9;
    */
@@ -2163,7 +2186,7 @@ export type CreateCheckpointRequest = Message<"contextkeep.context.v1.CreateChec
   windowId: string;
 
   /**
-   * Up to 200 characters, for whoever lists them.
+   * A label for people, up to 200 characters.
    *
    * @generated from field: string label = 2;
    */
@@ -2275,7 +2298,8 @@ export type RollbackRequest = Message<"contextkeep.context.v1.RollbackRequest"> 
   checkpoint: number;
 
   /**
-   * The newest message of the log that the caller knows, such as `last_seq` of the last pack, or what appending answered.
+   * `seq` of the newest message of the log that the caller knows, such as `last_seq` of the last pack, or the `seq`
+   * that appending returned.
    *
    * @generated from field: int64 expected_last_seq = 3;
    */
@@ -2287,7 +2311,7 @@ export type RollbackRequest = Message<"contextkeep.context.v1.RollbackRequest"> 
   subjectUserId: string;
 
   /**
-   * The same one again does nothing more, and answers what was done.
+   * The same id again changes nothing and returns the same answer.
    *
    * @generated from field: string request_id = 5;
    */
@@ -2311,7 +2335,7 @@ export type ReportResponseRequest = Message<"contextkeep.context.v1.ReportRespon
   windowId: string;
 
   /**
-   * Of the pack that the model was asked with.
+   * The id of the pack that was sent to the model.
    *
    * @generated from field: string pack_id = 2;
    */
@@ -2323,7 +2347,8 @@ export type ReportResponseRequest = Message<"contextkeep.context.v1.ReportRespon
   invalid: boolean;
 
   /**
-   * The newest message of the log that the caller knows, such as the response, if it was appended. Unset: the pack's `last_seq`.
+   * `seq` of the newest message of the log that the caller knows, such as the response if it was appended. Unset means
+   * the `last_seq` of the pack.
    *
    * @generated from field: optional int64 expected_last_seq = 4;
    */
@@ -2335,7 +2360,7 @@ export type ReportResponseRequest = Message<"contextkeep.context.v1.ReportRespon
   subjectUserId: string;
 
   /**
-   * The same one again rolls back no more, and answers the same pack.
+   * The same id again does not roll back again, and returns the same pack.
    *
    * @generated from field: string request_id = 6;
    */
@@ -2354,21 +2379,21 @@ export const ReportResponseRequestSchema: GenMessage<ReportResponseRequest> = /*
  */
 export type ReportResponseResponse = Message<"contextkeep.context.v1.ReportResponseResponse"> & {
   /**
-   * To try again with.
+   * The pack for the next attempt.
    *
    * @generated from field: contextkeep.context.v1.PackResponse pack = 1;
    */
   pack?: PackResponse | undefined;
 
   /**
-   * Of the rollback. None: it was done before.
+   * The receipt of the rollback. Unset if the window was rolled back before.
    *
    * @generated from field: contextkeep.context.v1.FoldReceipt receipt = 2;
    */
   receipt?: FoldReceipt | undefined;
 
   /**
-   * As of RollbackResponse.
+   * As in RollbackResponse.
    *
    * @generated from field: repeated string left_out_message_ids = 3;
    */
@@ -2388,7 +2413,7 @@ export const ReportResponseResponseSchema: GenMessage<ReportResponseResponse> = 
   messageDesc(file_contextkeep_context_v1_context_windows, 48);
 
 /**
- * What a rollback did.
+ * The result of a rollback.
  *
  * @generated from message contextkeep.context.v1.RollbackResponse
  */
@@ -2399,7 +2424,7 @@ export type RollbackResponse = Message<"contextkeep.context.v1.RollbackResponse"
   receipt?: FoldReceipt | undefined;
 
   /**
-   * Ids of the messages that are left out since, oldest first: the first 1,000 of them, without those that were retracted.
+   * Ids of the messages that the rollback left out, oldest first, without retracted messages. Only the first 1,000.
    *
    * @generated from field: repeated string left_out_message_ids = 2;
    */
@@ -2419,7 +2444,8 @@ export const RollbackResponseSchema: GenMessage<RollbackResponse> = /*@__PURE__*
   messageDesc(file_contextkeep_context_v1_context_windows, 49);
 
 /**
- * An entry that came into the state as a model reads it, or left it. What it says is where it was said, and goes with that.
+ * An entry that the state shows now, or no longer shows. The receipt has no copy of its text: the text stays in the
+ * log, and is deleted with it.
  *
  * @generated from message contextkeep.context.v1.StateChange
  */
@@ -2432,7 +2458,7 @@ export type StateChange = Message<"contextkeep.context.v1.StateChange"> & {
   section: string;
 
   /**
-   * Expand takes it and returns the entry's text.
+   * Ref of the entry's text for `Expand`.
    *
    * @generated from field: string ref = 2;
    */
@@ -2461,7 +2487,7 @@ export type FoldRequest = Message<"contextkeep.context.v1.FoldRequest"> & {
   subjectUserId: string;
 
   /**
-   * Say what a fold would do, and change nothing.
+   * Return the receipt that a fold would have, and change nothing.
    *
    * @generated from field: bool dry_run = 3;
    */
@@ -2502,7 +2528,7 @@ export type PrepareFoldRequest = Message<"contextkeep.context.v1.PrepareFoldRequ
   windowId: string;
 
   /**
-   * Of the pack that it is for, as Pack answered it. Unset: any.
+   * Epoch of the pack, as `Pack` returned it, for which to prepare the fold. Unset means any epoch.
    *
    * @generated from field: optional int32 expected_epoch = 2;
    */
@@ -2526,14 +2552,14 @@ export const PrepareFoldRequestSchema: GenMessage<PrepareFoldRequest> = /*@__PUR
  */
 export type PrepareFoldResponse = Message<"contextkeep.context.v1.PrepareFoldResponse"> & {
   /**
-   * What it does if nothing comes until it is committed.
+   * The receipt that the fold has if no message comes before it is committed.
    *
    * @generated from field: contextkeep.context.v1.FoldReceipt receipt = 1;
    */
   receipt?: FoldReceipt | undefined;
 
   /**
-   * Which CommitFold may expect.
+   * The epoch to pass to CommitFold as `expected_epoch`.
    *
    * @generated from field: int32 epoch = 2;
    */
@@ -2557,7 +2583,7 @@ export type CommitFoldRequest = Message<"contextkeep.context.v1.CommitFoldReques
   windowId: string;
 
   /**
-   * As PrepareFold answered it. Unset: that of the fold which was prepared last.
+   * The epoch that PrepareFold returned. Unset means the epoch of the fold that was prepared last.
    *
    * @generated from field: optional int32 expected_epoch = 2;
    */
@@ -2569,7 +2595,7 @@ export type CommitFoldRequest = Message<"contextkeep.context.v1.CommitFoldReques
   subjectUserId: string;
 
   /**
-   * The same one again changes nothing, and answers the same receipt.
+   * The same id again changes nothing and returns the same receipt.
    *
    * @generated from field: string request_id = 4;
    */
@@ -2622,7 +2648,7 @@ export type ForkWindowRequest = Message<"contextkeep.context.v1.ForkWindowReques
   inherits: ForkInheritance;
 
   /**
-   * As of OpenWindow. Empty: as of the window.
+   * As in OpenWindow. Empty means the model of the parent.
    *
    * @generated from field: string model = 4;
    */
@@ -2634,7 +2660,7 @@ export type ForkWindowRequest = Message<"contextkeep.context.v1.ForkWindowReques
   contextTokens: number;
 
   /**
-   * Unset: those of the window.
+   * Unset means those of the parent.
    *
    * @generated from field: optional string system_prompt = 6;
    */
@@ -2646,7 +2672,7 @@ export type ForkWindowRequest = Message<"contextkeep.context.v1.ForkWindowReques
   toolsJson?: string | undefined;
 
   /**
-   * Of the key: seconds until it ends, at most a day. 0: an hour.
+   * Lifetime of the key in seconds, at most 86,400 (one day). 0 means 3,600 (one hour).
    *
    * @generated from field: int32 key_ttl_s = 8;
    */
@@ -2658,7 +2684,7 @@ export type ForkWindowRequest = Message<"contextkeep.context.v1.ForkWindowReques
   subjectUserId: string;
 
   /**
-   * The same one again forks no more, and answers the same fork, with another key.
+   * The same id again creates no second fork: it returns the same fork with another key.
    *
    * @generated from field: string request_id = 10;
    */
@@ -2689,8 +2715,9 @@ export type ForkWindowResponse = Message<"contextkeep.context.v1.ForkWindowRespo
   ref: string;
 
   /**
-   * Of IssueContextKey, for the fork's context alone, with the scopes of both that the caller has. Shown once: the same request
-   * again answers the same fork, with another key. Empty: the caller's is of a context itself; it reaches the fork, too.
+   * A key as of IssueContextKey, only for the fork's context, with the scopes `read` and `write` as far as the caller
+   * has them. Shown once: the same request again returns another key. Empty if the caller's own key is a key of a
+   * context; that key reaches the fork too.
    *
    * @generated from field: string key = 3;
    */
@@ -2714,21 +2741,23 @@ export const ForkWindowResponseSchema: GenMessage<ForkWindowResponse> = /*@__PUR
  */
 export type MergeWindowRequest = Message<"contextkeep.context.v1.MergeWindowRequest"> & {
   /**
-   * Of the fork.
+   * The window of the fork.
    *
    * @generated from field: string window_id = 1;
    */
   windowId: string;
 
   /**
-   * Of the message that comes back, by the tokenizer of the window that it was forked from. 0: 2,000. An eighth of that one's `token_limit` at most.
+   * Maximum number of tokens of the result, by the tokenizer of the parent window. 0 means 2,000. At most an eighth of
+   * the parent's `token_limit`.
    *
    * @generated from field: int32 tokens_max = 2;
    */
   tokensMax: number;
 
   /**
-   * The call of a tool that asked for the fork, in the log that it was forked from: the message is its result. Empty: it is told for itself.
+   * Id of the tool call in the log of the parent that asked for the fork: the message becomes its result. Empty means
+   * that the message stands alone.
    *
    * @generated from field: string tool_call_id = 3;
    */
@@ -2753,13 +2782,13 @@ export const MergeWindowRequestSchema: GenMessage<MergeWindowRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 59);
 
 /**
- * What came back of a fork: a message where it was forked.
+ * The result of a merge: a message in the log of the parent.
  *
  * @generated from message contextkeep.context.v1.MergeWindowResponse
  */
 export type MergeWindowResponse = Message<"contextkeep.context.v1.MergeWindowResponse"> & {
   /**
-   * Of what it was forked from.
+   * Context and window of the parent.
    *
    * @generated from field: string context_id = 1;
    */
@@ -2771,7 +2800,7 @@ export type MergeWindowResponse = Message<"contextkeep.context.v1.MergeWindowRes
   windowId: string;
 
   /**
-   * The message that came back, such as "m57".
+   * The message with the result, such as "m57".
    *
    * @generated from field: string ref = 3;
    */
@@ -2783,14 +2812,14 @@ export type MergeWindowResponse = Message<"contextkeep.context.v1.MergeWindowRes
   messageId: string;
 
   /**
-   * Of its text.
+   * Tokens of its text.
    *
    * @generated from field: int32 tokens = 5;
    */
   tokens: number;
 
   /**
-   * All that there was to bring back had room.
+   * True if the whole result fit.
    *
    * @generated from field: bool is_whole = 6;
    */
@@ -2821,8 +2850,8 @@ export type ExpandRequest = Message<"contextkeep.context.v1.ExpandRequest"> & {
   windowId: string;
 
   /**
-   * "m37": a message; "m37/2": its second part, "m37/0" its content; "m37..m58": messages; "m37.0": a passage, as recall names it. Of a fork with what
-   * names it in front: "f3:m37".
+   * "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages; "m37.0" a
+   * passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
    *
    * @generated from field: string ref = 2;
    */
@@ -2842,13 +2871,13 @@ export const ExpandRequestSchema: GenMessage<ExpandRequest> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 61);
 
 /**
- * What a ref names: the bytes of a part or a passage, or messages.
+ * The original of a ref: the bytes of a part or a passage, or messages.
  *
  * @generated from message contextkeep.context.v1.ExpandResponse
  */
 export type ExpandResponse = Message<"contextkeep.context.v1.ExpandResponse"> & {
   /**
-   * Of a part or a passage: its bytes as they came, text or JSON, and their SHA-256 in hexadecimal.
+   * For a part or a passage: its original bytes, text or JSON.
    *
    * @generated from field: bytes content = 1;
    */
@@ -2862,21 +2891,21 @@ export type ExpandResponse = Message<"contextkeep.context.v1.ExpandResponse"> & 
   sha256: string;
 
   /**
-   * Of messages: themselves, up to 2 MiB; those that were retracted are missing.
+   * For messages: the messages, up to 2 MiB, without retracted ones.
    *
    * @generated from field: repeated contextkeep.context.v1.ChatMessage messages = 3;
    */
   messages: ChatMessage[];
 
   /**
-   * What comes behind them, if there is more.
+   * Ref of the following messages, if there are more.
    *
    * @generated from field: string next_ref = 4;
    */
   nextRef: string;
 
   /**
-   * `content` is JSON, as of data, calls and results: what a tool answered as a text is a JSON string.
+   * True if `content` is JSON: for data, calls and results. A result that is a text is a JSON string.
    *
    * @generated from field: bool is_json = 5;
    */
@@ -2907,7 +2936,7 @@ export type SearchWindowRequest = Message<"contextkeep.context.v1.SearchWindowRe
   query: string;
 
   /**
-   * 0: 20. Up to 200.
+   * Maximum number of hits, up to 200. 0 means 20.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -2921,14 +2950,14 @@ export type SearchWindowRequest = Message<"contextkeep.context.v1.SearchWindowRe
   filter?: RecallFilter | undefined;
 
   /**
-   * Steps, both included; 0: any. Of those in summaries, all steps of the segment count.
+   * The first step to search. 0 means no bound. If a step is in a summary, all steps of its segment match.
    *
    * @generated from field: int32 step_from = 5;
    */
   stepFrom: number;
 
   /**
-   * The last step that is searched. 0: any.
+   * The last step to search, included. 0 means no bound.
    *
    * @generated from field: int32 step_to = 6;
    */
@@ -2970,7 +2999,7 @@ export const SearchWindowResponseSchema: GenMessage<SearchWindowResponse> = /*@_
   messageDesc(file_contextkeep_context_v1_context_windows, 64);
 
 /**
- * A passage of a window's log, with its steps. 0: the window has not read it.
+ * A passage of a window's log, with its steps.
  *
  * @generated from message contextkeep.context.v1.WindowHit
  */
@@ -2981,7 +3010,7 @@ export type WindowHit = Message<"contextkeep.context.v1.WindowHit"> & {
   item?: RecalledItem | undefined;
 
   /**
-   * The step that it is of, or the steps of its segment. 0: none that the window has read.
+   * The step of the passage, or the first and the last step of its segment. 0 if the window has not read the passage.
    *
    * @generated from field: int32 step_from = 2;
    */
@@ -2993,7 +3022,7 @@ export type WindowHit = Message<"contextkeep.context.v1.WindowHit"> & {
   stepTo: number;
 
   /**
-   * Whether the window shows its step: "verbatim", "masked", "segments" or "digests"; empty: it has not read it.
+   * How the window shows the step: "verbatim", "masked", "segments" or "digests". Empty if the window has not read it.
    *
    * @generated from field: string zone = 4;
    */
@@ -3008,7 +3037,7 @@ export const WindowHitSchema: GenMessage<WindowHit> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 65);
 
 /**
- * A part of what a window shows.
+ * A part of a pack.
  *
  * @generated from message contextkeep.context.v1.PackPart
  */
@@ -3021,7 +3050,7 @@ export type PackPart = Message<"contextkeep.context.v1.PackPart"> & {
   zone: string;
 
   /**
-   * Of summaries: 2 a segment, 3 a digest of segments, 4 one of digests, and so on.
+   * For summaries: 2 for a segment, 3 for a digest of segments, 4 for a digest of digests, and so on.
    *
    * @generated from field: int32 level = 2;
    */
@@ -3038,7 +3067,7 @@ export type PackPart = Message<"contextkeep.context.v1.PackPart"> & {
   stepTo: number;
 
   /**
-   * What `Expand` takes for the originals. Empty of what the window says itself.
+   * Ref of the originals for `Expand`. Empty for a text of the window itself.
    *
    * @generated from field: string ref = 5;
    */
@@ -3050,15 +3079,15 @@ export type PackPart = Message<"contextkeep.context.v1.PackPart"> & {
   tokens: number;
 
   /**
-   * Of summaries: "extractive", lines of the originals, or "model". If a model was asked, what became of what it wrote: "accepted", or which
-   * check it failed, such as "grounding: 8443 is in no source of its line"; then it is not used.
+   * For summaries: "extractive" for lines of the originals, or "model" for the text of a model.
    *
    * @generated from field: string method = 7;
    */
   method: string;
 
   /**
-   * Of a summary that a model wrote: "accepted", or why it is not used. Empty: no model was asked.
+   * If a model was asked for the summary: "accepted", or the check that failed, such as "grounding: 8443 is in no
+   * source of its line"; a text that failed is not used. Empty if no model was asked.
    *
    * @generated from field: string verdict = 8;
    */
@@ -3187,44 +3216,43 @@ export type RecordUsageRequest = Message<"contextkeep.context.v1.RecordUsageRequ
   windowId: string;
 
   /**
-   * `epoch` and `tokens` of the pack that was sent, as Pack answered them. Without an epoch it is the one that the window has now; without
-   * `pack_tokens` nothing is learned of the call, and it is kept all the same.
+   * `epoch` of the pack that was sent. Unset means the current epoch of the window.
    *
    * @generated from field: optional int32 epoch = 2;
    */
   epoch?: number | undefined;
 
   /**
-   * `tokens` of the pack that was sent. 0: the bill is kept, and nothing is learned from it.
+   * `tokens` of the pack that was sent. 0 means that the bill is stored and does not calibrate the counts.
    *
    * @generated from field: int32 pack_tokens = 3;
    */
   packTokens: number;
 
   /**
-   * What the vendor billed, up to 100,000,000 each. `input_tokens` is all of the prompt, at least 1, with what was read from a cache of it and
-   * what was written to one (of Anthropic's answers the sum of all three).
+   * All tokens of the prompt that the vendor billed, 1 to 100,000,000, including tokens that were read from or written
+   * to a cache. For Anthropic, the sum of all three numbers in its answer.
    *
    * @generated from field: int64 input_tokens = 4;
    */
   inputTokens: bigint;
 
   /**
-   * Tokens of the prompt that were read from a cache.
+   * Tokens of the prompt that were read from a cache, up to 100,000,000.
    *
    * @generated from field: int64 cached_tokens = 5;
    */
   cachedTokens: bigint;
 
   /**
-   * Tokens of the prompt that were written to a cache.
+   * Tokens of the prompt that were written to a cache, up to 100,000,000.
    *
    * @generated from field: int64 cache_write_tokens = 6;
    */
   cacheWriteTokens: bigint;
 
   /**
-   * Tokens of the answer.
+   * Tokens of the answer, up to 100,000,000.
    *
    * @generated from field: int64 output_tokens = 7;
    */
@@ -3249,27 +3277,28 @@ export const RecordUsageRequestSchema: GenMessage<RecordUsageRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 71);
 
 /**
- * How a window's counts of tokens compare with a bill.
+ * How the counts of a window compare with its bills.
  *
  * @generated from message contextkeep.context.v1.RecordUsageResponse
  */
 export type RecordUsageResponse = Message<"contextkeep.context.v1.RecordUsageResponse"> & {
   /**
-   * What the window's budget is kept by from now on: see Window.
+   * The factor that the window's budget uses from now on: see Window.
    *
    * @generated from field: double token_factor = 1;
    */
   tokenFactor: number;
 
   /**
-   * What tokens are billed at in half of the calls: for what is expected, and not at most.
+   * The median ratio of billed to counted tokens. Use it to estimate bills; `token_factor` is the upper bound.
    *
    * @generated from field: double typical_factor = 2;
    */
   typicalFactor: number;
 
   /**
-   * The ratio of this call was beyond what is believed, and counts as 0.5 or 2: such a bill is for something else, such as pictures.
+   * The ratio of this call was outside of the accepted range, and counts as 0.5 or 2. Such a bill is for something
+   * else, such as pictures.
    *
    * @generated from field: bool is_clamped = 3;
    */
@@ -3293,35 +3322,35 @@ export type RecordOutcomeRequest = Message<"contextkeep.context.v1.RecordOutcome
   windowId: string;
 
   /**
-   * Steps, both included, from 1. `step_to` 0: the last one; `step_from` 0: as `step_to`.
+   * The first step, from 1. 0 means the same as `step_to`.
    *
    * @generated from field: int32 step_from = 2;
    */
   stepFrom: number;
 
   /**
-   * The last step. 0: the last that there is.
+   * The last step, included. 0 means the newest step.
    *
    * @generated from field: int32 step_to = 3;
    */
   stepTo: number;
 
   /**
-   * Whether they did what they were for; and how well, 0 to 1. Unset: 1. What failed counts as 0.
+   * Whether the steps achieved their purpose.
    *
    * @generated from field: bool success = 4;
    */
   success: boolean;
 
   /**
-   * How well the steps ended, 0 to 1. Unset: 1. What failed counts as 0.
+   * How well the steps succeeded, 0 to 1. Unset means 1. Failed steps count as 0.
    *
    * @generated from field: optional double quality = 5;
    */
   quality?: number | undefined;
 
   /**
-   * What was learned, for other windows of the user. Empty: nothing is remembered.
+   * A lesson for other windows of the user. Empty means that no memory is stored.
    *
    * @generated from field: string lesson = 6;
    */
@@ -3333,7 +3362,7 @@ export type RecordOutcomeRequest = Message<"contextkeep.context.v1.RecordOutcome
   subjectUserId: string;
 
   /**
-   * The same one again changes nothing, and answers the same.
+   * The same id again changes nothing and returns the same answer.
    *
    * @generated from field: string request_id = 8;
    */
@@ -3348,13 +3377,13 @@ export const RecordOutcomeRequestSchema: GenMessage<RecordOutcomeRequest> = /*@_
   messageDesc(file_contextkeep_context_v1_context_windows, 73);
 
 /**
- * The steps whose outcome is recorded, and the memory of it.
+ * The steps of the recorded outcome, and the memory of the lesson.
  *
  * @generated from message contextkeep.context.v1.RecordOutcomeResponse
  */
 export type RecordOutcomeResponse = Message<"contextkeep.context.v1.RecordOutcomeResponse"> & {
   /**
-   * Of which steps it is.
+   * The first and the last step.
    *
    * @generated from field: int32 step_from = 1;
    */
@@ -3366,7 +3395,7 @@ export type RecordOutcomeResponse = Message<"contextkeep.context.v1.RecordOutcom
   stepTo: number;
 
   /**
-   * Of the lesson.
+   * The memory of the lesson.
    *
    * @generated from field: string memory_id = 3;
    */
@@ -3381,13 +3410,13 @@ export const RecordOutcomeResponseSchema: GenMessage<RecordOutcomeResponse> = /*
   messageDesc(file_contextkeep_context_v1_context_windows, 74);
 
 /**
- * Tokens of prompts, as they are billed, and what they cost.
+ * Billed tokens of prompts, and their cost.
  *
  * @generated from message contextkeep.context.v1.PackCost
  */
 export type PackCost = Message<"contextkeep.context.v1.PackCost"> & {
   /**
-   * Read from the vendor's cache, and written to it.
+   * Tokens read from the vendor's cache.
    *
    * @generated from field: int64 read_tokens = 1;
    */
@@ -3401,14 +3430,14 @@ export type PackCost = Message<"contextkeep.context.v1.PackCost"> & {
   writtenTokens: bigint;
 
   /**
-   * In tokens that no cache is asked for: 0.1 of one that is read, 1.25 of one that is written.
+   * Cost in tokens without a cache: a token that is read counts as 0.1, a token that is written as 1.25.
    *
    * @generated from field: double base_tokens = 3;
    */
   baseTokens: number;
 
   /**
-   * By `prices` of the window's config, if those are of a million tokens each.
+   * Cost by the `prices` of the window's config, if those are per million tokens.
    *
    * @generated from field: double price = 4;
    */
@@ -3437,14 +3466,14 @@ export type EstimateCostRequest = Message<"contextkeep.context.v1.EstimateCostRe
   subjectUserId: string;
 
   /**
-   * How many steps are ahead, up to 100,000, with a pack behind each.
+   * Number of steps ahead, up to 100,000, with a pack after each.
    *
    * @generated from field: int32 steps = 3;
    */
   steps: number;
 
   /**
-   * Of one, as they are counted, up to 10,000,000. 0: like the last ones.
+   * Counted tokens of one step, up to 10,000,000. 0 means as long as the last steps.
    *
    * @generated from field: int32 step_tokens = 4;
    */
@@ -3459,13 +3488,13 @@ export const EstimateCostRequestSchema: GenMessage<EstimateCostRequest> = /*@__P
   messageDesc(file_contextkeep_context_v1_context_windows, 76);
 
 /**
- * What a window's next packs cost.
+ * The cost of a window's next packs.
  *
  * @generated from message contextkeep.context.v1.EstimateCostResponse
  */
 export type EstimateCostResponse = Message<"contextkeep.context.v1.EstimateCostResponse"> & {
   /**
-   * The next pack, a step longer than the last: if the vendor's cache holds that, and if it holds nothing.
+   * The next pack, one step longer than the last one, if the vendor's cache holds the last pack.
    *
    * @generated from field: contextkeep.context.v1.PackCost warm = 1;
    */
@@ -3479,42 +3508,42 @@ export type EstimateCostResponse = Message<"contextkeep.context.v1.EstimateCostR
   cold?: PackCost | undefined;
 
   /**
-   * The pack behind a fold.
+   * The pack after a fold.
    *
    * @generated from field: contextkeep.context.v1.PackCost fold = 3;
    */
   fold?: PackCost | undefined;
 
   /**
-   * All packs of the steps, and how many folds they have.
+   * All packs of the steps ahead, including their folds.
    *
    * @generated from field: contextkeep.context.v1.PackCost ahead = 4;
    */
   ahead?: PackCost | undefined;
 
   /**
-   * Folds among those steps.
+   * Number of folds among those steps.
    *
    * @generated from field: int32 folds = 5;
    */
   folds: number;
 
   /**
-   * The same of a window that leaves out the older half whenever it is full.
+   * The same steps with a sliding window, which drops the older half whenever it is full.
    *
    * @generated from field: contextkeep.context.v1.PackCost sliding = 6;
    */
   sliding?: PackCost | undefined;
 
   /**
-   * Of one step, as counted.
+   * Counted tokens of one step.
    *
    * @generated from field: int32 step_tokens = 7;
    */
   stepTokens: number;
 
   /**
-   * What is billed for a token that is counted: see RecordUsageResponse.
+   * Expected billed tokens for each counted token: see RecordUsageResponse.
    *
    * @generated from field: double typical_factor = 8;
    */
@@ -3551,7 +3580,7 @@ export const WindowStatsRequestSchema: GenMessage<WindowStatsRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 78);
 
 /**
- * A window in numbers.
+ * Statistics of a window.
  *
  * @generated from message contextkeep.context.v1.WindowStatsResponse
  */
@@ -3562,14 +3591,14 @@ export type WindowStatsResponse = Message<"contextkeep.context.v1.WindowStatsRes
   stepCount: number;
 
   /**
-   * Of all messages that it has read, as their context counts them.
+   * Tokens of all messages that it has read, as their context counts them.
    *
    * @generated from field: int64 log_tokens = 2;
    */
   logTokens: bigint;
 
   /**
-   * Of what it shows, as they are counted, and by zone.
+   * Counted tokens of the window; `tokens_by_zone` has them by zone.
    *
    * @generated from field: int32 tokens = 3;
    */
@@ -3581,29 +3610,29 @@ export type WindowStatsResponse = Message<"contextkeep.context.v1.WindowStatsRes
   tokensByZone?: PackZones | undefined;
 
   /**
-   * What each zone shows of the log, the deepest first.
+   * What each zone shows of the log, the deepest zone first.
    *
    * @generated from field: repeated contextkeep.context.v1.LevelStats levels = 5;
    */
   levels: LevelStats[];
 
   /**
-   * Share of the log, with what stands in front, that need not be sent: 0 to 1.
+   * Share of the log, with prompt, tools and goal, that need not be sent: 0 to 1.
    *
    * @generated from field: double savings = 6;
    */
   savings: number;
 
   /**
-   * How often the prefix broke, and why; of the last 5,000 breaks.
+   * Number of breaks of the prefix by reason, over the last 5,000 breaks.
    *
    * @generated from field: repeated contextkeep.context.v1.BreakCount breaks = 7;
    */
   breaks: BreakCount[];
 
   /**
-   * Of its packs, if there was one behind each step and the vendor's cache stayed warm: what they cost, and the share of their tokens that the
-   * pack before had in front.
+   * Cost of its packs with one pack after each step and a warm cache of the vendor. `predicted_cached_share` is the
+   * share of their tokens with which the pack before also began.
    *
    * @generated from field: contextkeep.context.v1.PackCost predicted = 8;
    */
@@ -3615,7 +3644,7 @@ export type WindowStatsResponse = Message<"contextkeep.context.v1.WindowStatsRes
   predictedCachedShare: number;
 
   /**
-   * What was billed: see RecordUsage.
+   * Billed tokens: see RecordUsage.
    *
    * @generated from field: contextkeep.context.v1.WindowUsage usage = 10;
    */
@@ -3660,28 +3689,28 @@ export type LevelStats = Message<"contextkeep.context.v1.LevelStats"> & {
   zone: string;
 
   /**
-   * Steps that the zone stands for, and their tokens in the log.
+   * Number of steps that the zone stands for.
    *
    * @generated from field: int32 step_count = 2;
    */
   stepCount: number;
 
   /**
-   * Of the log that it stands for, and of what is shown of it; and how many times fewer that is.
+   * Tokens of these steps in the log.
    *
    * @generated from field: int64 log_tokens = 3;
    */
   logTokens: bigint;
 
   /**
-   * Tokens that the zone shows, and how many times fewer that is.
+   * Tokens that the zone shows.
    *
    * @generated from field: int32 tokens = 4;
    */
   tokens: number;
 
   /**
-   * `log_tokens` by `tokens`.
+   * `log_tokens` divided by `tokens`.
    *
    * @generated from field: double ratio = 5;
    */
@@ -3720,7 +3749,7 @@ export const BreakCountSchema: GenMessage<BreakCount> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 81);
 
 /**
- * What was billed for the packs of a window, together.
+ * Sum of all bills for packs of a window.
  *
  * @generated from message contextkeep.context.v1.WindowUsage
  */
@@ -3758,14 +3787,14 @@ export type WindowUsage = Message<"contextkeep.context.v1.WindowUsage"> & {
   outputTokens: bigint;
 
   /**
-   * Of the input, what was read from a cache: 0 to 1.
+   * Share of the input that was read from a cache: 0 to 1.
    *
    * @generated from field: double cached_share = 7;
    */
   cachedShare: number;
 
   /**
-   * As in PackCost, with answers in `price`.
+   * As in PackCost; only `price` includes answers.
    *
    * @generated from field: double base_tokens = 8;
    */
@@ -3787,43 +3816,46 @@ export const WindowUsageSchema: GenMessage<WindowUsage> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 82);
 
 /**
- * A statement of the state.
+ * An entry of the state of the work.
  *
  * @generated from message contextkeep.context.v1.StateEntry
  */
 export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
   /**
-   * "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin"; and of what is counted "tool",
-   * the tools that were called, and "entity", the things that are spoken of, up to 50 of each, the most frequent first.
+   * "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin".
+   * Counted entries are "tool" (tools that were called) and "entity" (things that were mentioned), up to 50 of each,
+   * the most frequent first.
    *
    * @generated from field: string section = 1;
    */
   section: string;
 
   /**
-   * What it is of, such as the name of a value or the path of a file: a later one takes its place. Of a pin its id.
+   * Name of the entry, such as the name of a value or the path of a file. A later entry with the same key replaces it.
+   * For a pin, its id.
    *
    * @generated from field: string key = 2;
    */
   key: string;
 
   /**
-   * As it was said.
+   * The original text.
    *
    * @generated from field: string text = 3;
    */
   text: string;
 
   /**
-   * Of a value, what it is; of a sub-goal its status; of an error, what helped; of progress the per cent, if it says them; of an artifact "read"
-   * or "edited"; of an entity "node" (an id in the entity graph that metadata or data name), "path" or "name".
+   * For a value: the value itself. For a sub-goal: its status. For an error: what helped. For progress: per cent, if
+   * known. For an artifact: "read" or "edited". For an entity: "node" (an id in the entity graph that metadata or data
+   * name), "path" or "name".
    *
    * @generated from field: string value = 4;
    */
   value: string;
 
   /**
-   * Where. Empty of what a caller said.
+   * Ref of the source. Empty if a caller set the entry.
    *
    * @generated from field: string ref = 5;
    */
@@ -3835,28 +3867,29 @@ export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Who says so: "rule", which read it in the log, "model", which found it there when a fold was prepared, or "caller".
+   * The source of the entry: "rule" (a rule read it from the log), "model" (a model found it there when a fold was
+   * prepared) or "caller".
    *
    * @generated from field: string source = 7;
    */
   source: string;
 
   /**
-   * Of a tool its calls, and how many of them failed; of an entity the steps that speak of it. And the last step that has it.
+   * For a tool: the number of its calls. For an entity: the number of steps that mention it.
    *
    * @generated from field: int32 count = 8;
    */
   count: number;
 
   /**
-   * Of a tool.
+   * For a tool: the number of failed calls.
    *
    * @generated from field: int32 failure_count = 9;
    */
   failureCount: number;
 
   /**
-   * The newest step that has it.
+   * The newest step with the tool or the entity.
    *
    * @generated from field: int32 last_step = 10;
    */
@@ -3885,14 +3918,14 @@ export type GetStateRequest = Message<"contextkeep.context.v1.GetStateRequest"> 
   subjectUserId: string;
 
   /**
-   * Empty: all.
+   * Empty means all sections.
    *
    * @generated from field: repeated string sections = 3;
    */
   sections: string[];
 
   /**
-   * Entries that hold; what is counted comes with the last page besides.
+   * Maximum number of entries on a page. The counted entries come in addition, with the last page.
    *
    * @generated from field: int32 page_size = 4;
    */
@@ -3934,13 +3967,13 @@ export const GetStateResponseSchema: GenMessage<GetStateResponse> = /*@__PURE__*
   messageDesc(file_contextkeep_context_v1_context_windows, 85);
 
 /**
- * What a fork has of the window that it is forked from.
+ * What a fork inherits from its parent.
  *
  * @generated from enum contextkeep.context.v1.ForkInheritance
  */
 export enum ForkInheritance {
   /**
-   * As ..._STATE: rules hold for whoever works.
+   * The same as FORK_INHERITANCE_STATE, because rules apply to every agent that works on the task.
    *
    * @generated from enum value: FORK_INHERITANCE_UNSPECIFIED = 0;
    */
@@ -3952,15 +3985,15 @@ export enum ForkInheritance {
   NOTHING = 1,
 
   /**
-   * What is pinned.
+   * The pins.
    *
    * @generated from enum value: FORK_INHERITANCE_PINS = 2;
    */
   PINS = 2,
 
   /**
-   * What holds in the state of the work, and what is pinned: constraints and values, all of them, and the newest 50 each of decisions, questions, errors
-   * and files, as far as they have room. Not its goal, sub-goals and progress.
+   * The pins and the state of the work: all constraints and values, and up to 50 of the newest decisions, questions,
+   * errors and files each, as far as there is room. The goal, sub-goals and progress are not inherited.
    *
    * @generated from enum value: FORK_INHERITANCE_STATE = 3;
    */
@@ -3974,25 +4007,28 @@ export const ForkInheritanceSchema: GenEnum<ForkInheritance> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_context_windows, 0);
 
 /**
- * What one model shall see of a context, within a budget of tokens, at step 10,000 as at step 10. A window is opened on any context;
- * several may be: of another model, with another prompt. It reads the log and catches up when it is asked; appending knows nothing of it,
- * and nothing of the log is lost by it.
+ * A window is the view of a context for one model, within a budget of tokens, however long the context grows. Any
+ * context can have windows, also several, each for another model or with another prompt. A window reads the log of its
+ * context and catches up when it is called. Appending to the log does not depend on it, and the log loses nothing.
  *
- * A step is an assistant's message with all results of its calls, or any other message. Between folds a pack is the one before with more
- * behind it, byte for byte, from whichever replica, so that a vendor's prompt cache holds.
+ * A step is an assistant's message with all results of its calls, or any other message. A pack is the list of messages
+ * for the next call of the model. A *fold* is one compaction of a window. Between two folds each pack begins with the
+ * bytes of the pack before, at every replica, so that the prompt cache of the model's vendor keeps working.
  *
- * Of every RPC: a window is seen by whoever sees its context, with `subject_user_id` as in Contexts, and by a key of IssueContextKey of that
- * context. One of another tenant or user, of a context that is deleted or expired, or invented is WINDOW_NOT_FOUND, all alike. A malformed
- * id is INVALID_ARGUMENT with the field's name.
+ * These rules hold for every RPC. A caller who sees a context sees its windows, with `subject_user_id` as in Contexts;
+ * a key of IssueContextKey sees the windows of its context. WINDOW_NOT_FOUND is the answer if the id is unknown, the
+ * context is deleted or expired, or it belongs to another tenant or user. Callers cannot tell these cases apart. A
+ * malformed id is INVALID_ARGUMENT with the name of the field.
  *
  * @generated from service contextkeep.context.v1.ContextWindows
  */
 export const ContextWindows: GenService<{
   /**
-   * Opens a window on a context. Its format and its model stay.
+   * Opens a window on a context. Its format and its model cannot be changed later.
    *
-   * Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), INVALID_ARGUMENT (an unknown model without `context_tokens`; a number
-   * that cannot be), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: system prompt, tools and goal do not fit), LIMIT_EXCEEDED, REQUEST_ID_REUSED.
+   * Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), INVALID_ARGUMENT (an unknown model without
+   * `context_tokens`; a number out of range), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: system prompt, tools and goal do
+   * not fit), LIMIT_EXCEEDED, REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.OpenWindow
    */
@@ -4002,7 +4038,7 @@ export const ContextWindows: GenService<{
     output: typeof OpenWindowResponseSchema;
   },
   /**
-   * Reads a window, and says what was forked from it. Reasons: WINDOW_NOT_FOUND.
+   * Reads a window and lists its forks. Reasons: WINDOW_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.GetWindow
    */
@@ -4012,7 +4048,7 @@ export const ContextWindows: GenService<{
     output: typeof GetWindowResponseSchema;
   },
   /**
-   * Lists the windows of a context, the newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_PAGE_TOKEN.
+   * Lists the windows of a context, newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.ListWindows
    */
@@ -4022,7 +4058,8 @@ export const ContextWindows: GenService<{
     output: typeof ListWindowsResponseSchema;
   },
   /**
-   * Closes a window: it packs no more. The data of its packs are removed, with its system prompt, tools and goal. Again is harmless.
+   * Closes a window, so that it packs no more. The stored data of its packs are removed, with its system prompt, tools
+   * and goal. Closing a closed window changes nothing.
    *
    * Reasons: WINDOW_NOT_FOUND, REQUEST_ID_REUSED.
    *
@@ -4034,13 +4071,15 @@ export const ContextWindows: GenService<{
     output: typeof CloseWindowResponseSchema;
   },
   /**
-   * Changes what is set, to what it is; all of it, or nothing. Another prompt, other tools and another goal break the prefix, with a receipt
-   * ("updated"). After another goal the window folds at once, if there is something to fold (a receipt of its own: "goal"); the answer is the
-   * window before that fold. Another `config` and another budget hold from the next pack on, and break nothing: a pack that is over them folds.
-   * The same again changes nothing.
+   * Changes the fields of a window that the request sets, all or none. A new system prompt, new tools or a new goal
+   * break the prefix, and have a receipt ("updated"). After a new goal the window folds at once if there is something
+   * to fold, with a second receipt ("goal"); the answer is the window before that fold. A new `config` or budget
+   * applies from the next pack on and breaks nothing; a pack that exceeds the new budget folds. Setting the same values
+   * again changes nothing.
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (`least`: what stands in front of all does not fit, with what is pinned and what
-   * must be there of the state), INVALID_ARGUMENT, LIMIT_EXCEEDED, REQUEST_ID_REUSED, ABORTED (others write to it all the time; again).
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (the prompt, the tools and the goal do not fit together
+   * with the pins and the required part of the state; metadata `least`), INVALID_ARGUMENT, LIMIT_EXCEEDED,
+   * REQUEST_ID_REUSED, ABORTED (too many concurrent writes to the window; retry).
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.UpdateWindow
    */
@@ -4050,11 +4089,11 @@ export const ContextWindows: GenService<{
     output: typeof UpdateWindowResponseSchema;
   },
   /**
-   * Pins a text right behind the system prompt of every pack, word for word: no fold cuts it. What is pinned of a ref goes when its message
-   * is retracted. It breaks the prefix, and has a receipt ("pinned").
+   * Pins a text after the system prompt of every pack. The text stays word for word, and no fold cuts it. The pin of a
+   * ref is removed when its message is retracted. Pinning breaks the prefix, and has a receipt ("pinned").
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, REF_NOT_FOUND, ERASED, BUDGET_TOO_SMALL, INVALID_ARGUMENT, LIMIT_EXCEEDED (`pins`: a window has
-   * up to 100; one is of up to 16 KiB), REQUEST_ID_REUSED, ABORTED.
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, REF_NOT_FOUND, ERASED, BUDGET_TOO_SMALL, INVALID_ARGUMENT, LIMIT_EXCEEDED
+   * (`pins`: a window has up to 100; a pin has up to 16 KiB), REQUEST_ID_REUSED, ABORTED.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.Pin
    */
@@ -4064,7 +4103,8 @@ export const ContextWindows: GenService<{
     output: typeof PinResponseSchema;
   },
   /**
-   * Removes a pin, with a receipt ("unpinned"). Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, PIN_NOT_FOUND, REQUEST_ID_REUSED, ABORTED.
+   * Removes a pin, with a receipt ("unpinned"). Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, PIN_NOT_FOUND,
+   * REQUEST_ID_REUSED, ABORTED.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.Unpin
    */
@@ -4074,12 +4114,14 @@ export const ContextWindows: GenService<{
     output: typeof UnpinResponseSchema;
   },
   /**
-   * Registers a profile of compression under a name of the tenant's, as data. The same content again is the same version; other content is a
-   * new one. The name stands for what was put last; a window keeps the version that it was opened with. An app puts its profile when it starts.
+   * Registers a compression profile under a name of the tenant. A profile is data: it says which lines of a log are
+   * worth keeping. The same content again is the same version; other content creates a new version. The name means the
+   * newest version; a window keeps the version with which it was opened. An app can register its profile at every
+   * start.
    *
-   * Reasons: INVALID_ARGUMENT (the name is no name, or of a profile that comes with the service; the text is no profile, and where),
-   * LIMIT_EXCEEDED (`text`: 256 KiB; `profiles`: 100 of a tenant; `profile_versions`: 100 of a profile), PERMISSION_DENIED (the key is bound),
-   * REQUEST_ID_REUSED.
+   * Reasons: INVALID_ARGUMENT (the name is malformed, or belongs to a built-in profile; the text is not a valid
+   * profile, with the position of the error), LIMIT_EXCEEDED (`text`: 256 KiB; `profiles`: 100 of a tenant;
+   * `profile_versions`: 100 of a profile), PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.PutProfile
    */
@@ -4089,9 +4131,9 @@ export const ContextWindows: GenService<{
     output: typeof PutProfileResponseSchema;
   },
   /**
-   * Lists compression profiles by name, or all versions of one, the newest first. Profiles that come with the service are listed, too.
-   * Those that were learned are among the versions, to whoever may see their app. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN,
-   * PERMISSION_DENIED (`with_evidence` needs `admin`).
+   * Lists compression profiles by name, or all versions of one profile, newest first. The list includes built-in
+   * profiles. Callers who may see the app of a learned version get that version too. Reasons: INVALID_ARGUMENT,
+   * INVALID_PAGE_TOKEN, PERMISSION_DENIED (`with_evidence` needs `admin`).
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.ListProfiles
    */
@@ -4101,12 +4143,12 @@ export const ContextWindows: GenService<{
     output: typeof ListProfilesResponseSchema;
   },
   /**
-   * Freezes, resumes or undoes what windows with `learning` teach of a profile. After an undo, windows that are opened get the profile as
-   * it was put, and nothing is left of the counts. Windows that are open keep what they have. With nothing said but the profile and the
-   * app it answers what is known. Needs `admin`.
+   * Freezes, resumes or undoes the learning of a profile from windows with `learning`. After an undo, new windows get
+   * the profile as it was registered, and all counts are deleted. Open windows keep their version. A request with only
+   * the profile and the app changes nothing and returns the current state. Needs `admin`.
    *
-   * Reasons: INVALID_ARGUMENT (there is no such profile), LIMIT_EXCEEDED (`learnings`: 1,000 profiles and apps of a tenant),
-   * PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
+   * Reasons: INVALID_ARGUMENT (the profile does not exist), LIMIT_EXCEEDED (`learnings`: 1,000 profiles and apps of a
+   * tenant), PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.SetLearning
    */
@@ -4116,14 +4158,17 @@ export const ContextWindows: GenService<{
     output: typeof SetLearningResponseSchema;
   },
   /**
-   * Says what holds in the state of the work, beside what rules read in the log: entries that are set take the place of what was said of the
-   * same before, by whomever, and give way to what is said in the log later; what is removed holds no longer. A model is told of all of it
-   * behind the last step of the next pack that does not wait for results, without a break of the prefix, and the next fold writes the state
-   * anew. All of it happens, or nothing; the same again changes nothing. It stays when messages are retracted.
+   * Adds, replaces and removes entries of the state of the work, all or none. The state also has entries that rules
+   * read from the log. An entry of the request replaces the earlier entry with the same key, whatever its source, and a
+   * later entry from the log replaces it in turn.
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (what must be in each pack does not fit: `least`), INVALID_ARGUMENT (a section
-   * that there is not; control characters; no key), LIMIT_EXCEEDED (100 changes of a call, 500 entries of callers in a window, texts of up to
-   * 2,000 characters, keys of 200), REQUEST_ID_REUSED, ABORTED.
+   * The next pack that does not wait for results tells the model about the changes, after its last step and without
+   * breaking the prefix. The next fold writes the whole state again. Setting the same entries again changes nothing.
+   * The entries stay when messages are retracted.
+   *
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (the required part of a pack does not fit; metadata
+   * `least`), INVALID_ARGUMENT (an unknown section; control characters; no key), LIMIT_EXCEEDED (100 changes of a call,
+   * 500 entries of callers in a window, texts of up to 2,000 characters, keys of 200), REQUEST_ID_REUSED, ABORTED.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.PatchState
    */
@@ -4133,23 +4178,28 @@ export const ContextWindows: GenService<{
     output: typeof PatchStateResponseSchema;
   },
   /**
-   * Answers the messages for the next call of the model. It catches up with the log first, which is a write; of the same log it is the same,
-   * however often.
+   * Returns the messages for the next call of the model. The call first catches up with the log, which is a write. The
+   * same log always gives the same pack.
    *
-   * When all of it is over 97 % of the limit (this and other numbers: `config`), it folds: steps but the last ten are masked (their results cut to a head, the lines that matter,
-   * and a ref), and while more than half of the limit is taken, the oldest become segments, and segments digests, of lines as they were said;
-   * then the state of the work is written anew: constraints, values, decisions, questions, errors, files. Whatever is left out has a ref that
-   * `Expand` answers. A retracted message is in no pack behind that: the window is made anew without it,
-   * from the steps in front of it on if no fold has seen it, else from the start.
+   * The window folds when the pack exceeds 97 % of the limit (`config` changes this and the other numbers). A fold
+   * clears the tool results of all steps except the last ten: of each result it keeps the beginning, the important
+   * lines, and a ref. While more than half of the limit is used, the oldest steps become segments, and segments become
+   * digests; both consist of original lines. Then the state of the work is written again: constraints, values,
+   * decisions, questions, errors, files. Everything that is left out has a ref for `Expand`.
    *
-   * Behind a message of a user, an error, and each tenth step, what matters of what is out of sight is recalled and appended, once.
+   * A retracted message is in no later pack. If no fold has seen the message, the window is rebuilt from the steps
+   * before it; otherwise the window is rebuilt from the start of the log.
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the last step does not fit;
-   * metadata `least`, the limit with which it would, and `token_limit`), TOKENS_SPENT (RESOURCE_EXHAUSTED: with this pack the window's, or those of the
-   * run that it is a fork of, would have more than `max_total_tokens` together), PACK_VETOED (PERMISSION_DENIED: an extension
-   * of the operator's decided so), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again),
-   * WINDOW_BEHIND (ABORTED: the window has more of its log to read than the call had time for; what it read stays, and the next call goes on;
-   * metadata `reached_seq` and `last_seq`).
+   * After a message of a user, after an error, and after each tenth step, relevant passages that the pack no longer
+   * shows are recalled and appended, once.
+   *
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the last step
+   * does not fit; metadata `least`, the limit with which it would fit, and `token_limit`), TOKENS_SPENT
+   * (RESOURCE_EXHAUSTED: with this pack, the packs of the window, or of the run that it is a fork of, would exceed
+   * `max_total_tokens`), PACK_VETOED (PERMISSION_DENIED: an extension of the operator refused the pack),
+   * ANSWER_TOO_LARGE, ABORTED (too many concurrent packs of the window; retry), WINDOW_BEHIND (ABORTED: the window must
+   * read more of its log than the call had time for; its progress is kept, and the next call continues; metadata
+   * `reached_seq` and `last_seq`).
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.Pack
    */
@@ -4159,8 +4209,9 @@ export const ContextWindows: GenService<{
     output: typeof PackResponseSchema;
   },
   /**
-   * Folds now, as `Pack` does when it must, and answers the account of it. With `dry_run` it says what it would do. Reasons: WINDOW_NOT_FOUND,
-   * WINDOW_CLOSED, FOLD_NO_PROGRESS (FAILED_PRECONDITION: there is nothing to fold), ABORTED, WINDOW_BEHIND.
+   * Folds a window now, as `Pack` does when it must, and returns the receipt. With `dry_run` it changes nothing and
+   * returns the receipt that a fold would have. Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS
+   * (FAILED_PRECONDITION: there is nothing to fold), ABORTED, WINDOW_BEHIND.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.Fold
    */
@@ -4170,12 +4221,13 @@ export const ContextWindows: GenService<{
     output: typeof FoldResponseSchema;
   },
   /**
-   * Works out a fold ahead of need, next to the calls of a model, and keeps it with the window. Packs stay as they are, byte for byte. It
-   * catches up with the log first. A later one takes its place. It holds as long as the epoch and the config: a fold, another prompt,
-   * tools, goal or budget, a pin and a message that was retracted make it void.
+   * Prepares a fold before it is needed, in parallel with the calls of a model, and stores it with the window. Packs
+   * stay the same, byte for byte. The call first catches up with the log. A prepared fold replaces an earlier one. It
+   * becomes invalid with any new epoch or config: after a fold, a new prompt, new tools, a new goal or budget, a pin,
+   * or a retracted message.
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS (there is nothing to fold), FOLD_STALE (ABORTED: the window has another
-   * epoch than `expected_epoch`; metadata `epoch`), ABORTED, WINDOW_BEHIND.
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS (there is nothing to fold), FOLD_STALE (ABORTED: the
+   * epoch of the window is not `expected_epoch`; metadata `epoch`), ABORTED, WINDOW_BEHIND.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.PrepareFold
    */
@@ -4185,13 +4237,13 @@ export const ContextWindows: GenService<{
     output: typeof PrepareFoldResponseSchema;
   },
   /**
-   * Folds as was prepared, without choosing lines anew, and answers the account of it. Of what came since, all stays
-   * verbatim, and the state of the work is written as of now: what was said meanwhile is in it. If nothing came, it is what `Fold` would do.
-   * If too much did, the next pack folds again.
+   * Commits the prepared fold, without choosing lines again, and returns the receipt. All messages that came after the
+   * preparation stay verbatim. The state of the work is written as it is now, with those messages. If no message came,
+   * the result is that of `Fold`. If too many came, the next pack folds again.
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NOT_PREPARED (FAILED_PRECONDITION: none was, by this config), FOLD_STALE (ABORTED: the window has another
-   * epoch than `expected_epoch`, or than the fold was prepared for, also because that was committed; metadata `epoch`), ABORTED,
-   * WINDOW_BEHIND, REQUEST_ID_REUSED.
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NOT_PREPARED (FAILED_PRECONDITION: no fold was prepared with this
+   * config), FOLD_STALE (ABORTED: the epoch of the window is not `expected_epoch`, or not the epoch of the prepared
+   * fold, for example because that fold was committed; metadata `epoch`), ABORTED, WINDOW_BEHIND, REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.CommitFold
    */
@@ -4201,12 +4253,16 @@ export const ContextWindows: GenService<{
     output: typeof CommitFoldResponseSchema;
   },
   /**
-   * Keeps what the window is when it has read its log: a way back. It takes one row, however long the log is; packs stay what they are. A step
-   * that waits for results is not in it. By itself a window makes one behind each 50 steps (`checkpoint_every_n_steps`) and before each fold.
-   * Of these it keeps the newest 20 each, of those of callers the newest 100. A message that is retracted takes all of them with it.
+   * Stores the current state of a window as a checkpoint, to which `Rollback` can return. The window first reads its
+   * log. A checkpoint takes one row, however long the log is, and does not change packs. A step that waits for results
+   * is not in it.
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, WINDOW_BEHIND, LIMIT_EXCEEDED (`label`: 200 characters), INVALID_ARGUMENT,
-   * REQUEST_ID_REUSED, ABORTED.
+   * A window also makes checkpoints by itself: after each 50 steps (`checkpoint_every_n_steps`) and before each fold.
+   * It keeps the newest 20 of each of these two kinds, and the newest 100 checkpoints of callers. Retracting a message
+   * removes all checkpoints of the window, because they may contain its words.
+   *
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, WINDOW_BEHIND, LIMIT_EXCEEDED (`label`: 200 characters),
+   * INVALID_ARGUMENT, REQUEST_ID_REUSED, ABORTED.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.CreateCheckpoint
    */
@@ -4216,7 +4272,7 @@ export const ContextWindows: GenService<{
     output: typeof CreateCheckpointResponseSchema;
   },
   /**
-   * Lists the checkpoints of a window, the newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
+   * Lists the checkpoints of a window, newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.ListCheckpoints
    */
@@ -4226,15 +4282,18 @@ export const ContextWindows: GenService<{
     output: typeof ListCheckpointsResponseSchema;
   },
   /**
-   * Takes a window back to a checkpoint. The next pack is the one of then, byte for byte, with the prompt, tools and goal of now. Folds,
-   * pins, and what callers said of the state behind it are undone; messages behind it are left out of the window from then on, and so of
-   * whatever it recalls: what comes later follows the checkpoint. The log has them still: Expand answers them, other windows see them,
-   * and what of them shall be known is sent again, as new messages. Checkpoints behind it are gone. All of it happens, or nothing; the
-   * prefix breaks, with a receipt ("rolled_back").
+   * Rolls a window back to a checkpoint, completely or not at all. The next pack is the same as at the checkpoint, byte
+   * for byte, with the current prompt, tools and goal. Later folds, pins and state entries of callers are undone, and
+   * later checkpoints are deleted. The prefix breaks, with a receipt ("rolled_back").
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, CHECKPOINT_NOT_FOUND (NOT_FOUND: none of this number, or no longer), LOG_MOVED (ABORTED:
-   * the log has messages behind `expected_last_seq`, which nobody should lose unseen; metadata `last_seq`), LIMIT_EXCEEDED (`rollbacks`:
-   * a window leaves out up to 1,000 separate rows of messages), INVALID_ARGUMENT, REQUEST_ID_REUSED.
+   * Messages after the checkpoint are left out of the window permanently, and out of its recall. The log keeps them:
+   * `Expand` returns them, and other windows show them. To keep some of them in this window, send them again as new
+   * messages.
+   *
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, CHECKPOINT_NOT_FOUND (NOT_FOUND: the window has no checkpoint with this
+   * number, or no longer has it), LOG_MOVED (ABORTED: the log has messages after `expected_last_seq`, which the caller
+   * would lose unseen; metadata `last_seq`), LIMIT_EXCEEDED (`rollbacks`: a window leaves out up to 1,000 separate
+   * ranges of messages), INVALID_ARGUMENT, REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.Rollback
    */
@@ -4244,15 +4303,20 @@ export const ContextWindows: GenService<{
     output: typeof RollbackResponseSchema;
   },
   /**
-   * Says what came of a pack. A response that is `invalid`, such as one that is none of what was asked for, or rests on what never was, takes back
-   * what led to it: the window is rolled back to the newest checkpoint that the pack had behind it, and what is out of sight around the pack's
-   * last messages is recalled, once; answered is the pack to try again with. By `recovery_strategy` of the window's config all messages behind
-   * the checkpoint are left out ("rollback_to_checkpoint"; send again what shall be known), or those behind the pack alone, and the others are
-   * read anew ("reread_from_checkpoint"). A window without a checkpoint leaves out what came behind the pack, and reads its log anew. If it was
-   * rolled back since the pack, it is not again. One that is valid changes nothing.
+   * Reports whether the model's response to a pack was usable. A valid response changes nothing. A response is
+   * `invalid` if, for example, it does not have the requested form or rests on facts that do not exist. Then the window
+   * is rolled back to its newest checkpoint from before the pack, and relevant passages that the last messages of the
+   * pack no longer show are recalled, once. The answer is the pack for the next attempt.
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, LOG_MOVED (the log has messages that the caller does not know), LIMIT_EXCEEDED (`rollbacks`),
-   * INVALID_ARGUMENT (the window has had no such pack), REQUEST_ID_REUSED, and those of Pack, behind which the same request answers the pack.
+   * The `recovery_strategy` of the window's config decides which messages are left out: all messages after the
+   * checkpoint ("rollback_to_checkpoint"; send again what the model must know), or only the messages after the pack,
+   * while the others are read again ("reread_from_checkpoint"). A window without a checkpoint leaves out the messages
+   * after the pack and reads its log again. If the window was already rolled back after the pack, it is not rolled back
+   * again.
+   *
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, LOG_MOVED (the log has messages that the caller does not know),
+   * LIMIT_EXCEEDED (`rollbacks`), INVALID_ARGUMENT (the window has had no such pack), REQUEST_ID_REUSED, and those of
+   * Pack, after which the same request returns the pack.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.ReportResponse
    */
@@ -4262,15 +4326,19 @@ export const ContextWindows: GenService<{
     output: typeof ReportResponseResponseSchema;
   },
   /**
-   * Gives a part of the work a context and a window of its own, for somebody else to work on meanwhile, such as another agent; several at once.
-   * The context is new, below that of the window: it begins with the task as the message of a user, whoever sees that one sees it, by a key
-   * of IssueContextKey, too, and it goes with it. The window has the model, the config and, if nothing else is said, the prompt and the tools of
-   * the one that it is forked from, and the task as its goal. What the other inherits besides says `inherits`: as it is when this one has read its
-   * log, without refs, which would lead to another log. From then on neither sees the other.
+   * Forks a window: gives a part of the work its own context and window, for example for another agent. A window can
+   * have several forks at once. The new context is a child of the window's context. It begins with the task, as the
+   * message of a user. Callers who see the parent context see it too, also with a key of IssueContextKey, and it is
+   * closed and deleted with its parent.
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, CONTEXT_CLOSED, BUDGET_TOO_SMALL (prompt, tools, task and what is inherited do not fit), LIMIT_EXCEEDED
-   * (`forks`: 64 of a context that are not merged; `fork_depth`: 8), INVALID_ARGUMENT, PERMISSION_DENIED (of IssueContextKey), REQUEST_ID_REUSED,
-   * ABORTED, WINDOW_BEHIND.
+   * The new window has the model and the config of its parent, and the task as its goal. The prompt and the tools are
+   * those of the parent unless the request sets them. `inherits` says what else the fork gets: the current state after
+   * the parent has read its log, without refs, because they would lead to another log. After the fork, neither window
+   * sees later changes of the other.
+   *
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, CONTEXT_CLOSED, BUDGET_TOO_SMALL (prompt, tools, task and the inherited
+   * state do not fit), LIMIT_EXCEEDED (`forks`: 64 of a context that are not merged; `fork_depth`: 8),
+   * INVALID_ARGUMENT, PERMISSION_DENIED (of IssueContextKey), REQUEST_ID_REUSED, ABORTED, WINDOW_BEHIND.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.ForkWindow
    */
@@ -4280,14 +4348,16 @@ export const ContextWindows: GenService<{
     output: typeof ForkWindowResponseSchema;
   },
   /**
-   * Merges a fork: writes its result as one message to the log that it was forked from. The message is the result of a tool: what the
-   * fork's assistant said last, then what it decided, set, changed and found broken, by its state. Each has a ref, such as "f3:m57/0",
-   * that Expand of any window there answers with the original. It is cut to `tokens_max`. No statement of it holds by itself where it
-   * came back: what was said in a fork makes no rule there. The fork is closed with that, context and window, and its keys end. A fork is
-   * merged once: again is the same message.
+   * Merges a fork: writes its result as one message to the log of its parent. The message is the result of a tool. It
+   * has the last message of the fork's assistant, then the decisions, values, changes and errors in the state of the
+   * fork. Each of these has a ref, such as "f3:m57/0", with which `Expand` of any window of the parent returns the
+   * original. The message is cut to `tokens_max`. Its lines do not become rules in the parent.
    *
-   * Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (the window is none that ForkWindow opened), PERMISSION_DENIED (the key does not reach
-   * what it was forked from), WINDOW_CLOSED, CONTEXT_CLOSED (of what it was forked from), REQUEST_ID_REUSED, ABORTED, WINDOW_BEHIND.
+   * Merging closes the context and the window of the fork, and ends its keys. A fork is merged once: merging it again
+   * returns the same message.
+   *
+   * Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (ForkWindow did not open this window), PERMISSION_DENIED (the key does
+   * not reach the parent), WINDOW_CLOSED, CONTEXT_CLOSED (the parent's), REQUEST_ID_REUSED, ABORTED, WINDOW_BEHIND.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.MergeWindow
    */
@@ -4297,8 +4367,9 @@ export const ContextWindows: GenService<{
     output: typeof MergeWindowResponseSchema;
   },
   /**
-   * Answers the original of a ref that a pack, a receipt or a recall printed. Reasons: WINDOW_NOT_FOUND, REF_NOT_FOUND (NOT_FOUND: none of this
-   * context, whoever else has it), ERASED (NOT_FOUND: it was retracted), INVALID_ARGUMENT.
+   * Returns the original of a ref that a pack, a receipt or a recall has shown. Reasons: WINDOW_NOT_FOUND,
+   * REF_NOT_FOUND (NOT_FOUND: this context has no such ref, even if another context has it), ERASED (NOT_FOUND: the
+   * message was retracted), INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.Expand
    */
@@ -4308,8 +4379,8 @@ export const ContextWindows: GenService<{
     output: typeof ExpandResponseSchema;
   },
   /**
-   * Finds passages of the window's log, the best first. It says which step each is of, and whether the last pack shows it. Reasons as
-   * SearchContext, and WINDOW_NOT_FOUND.
+   * Finds passages of the log of a window, best first. Each hit has its step, and whether the last pack shows it.
+   * Reasons: those of SearchContext, and WINDOW_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.SearchWindow
    */
@@ -4319,7 +4390,7 @@ export const ContextWindows: GenService<{
     output: typeof SearchWindowResponseSchema;
   },
   /**
-   * Says part by part what the window shows, as the last pack had it. Reasons: WINDOW_NOT_FOUND.
+   * Lists the parts of a window, as in its last pack. Reasons: WINDOW_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.ExplainPack
    */
@@ -4329,7 +4400,7 @@ export const ContextWindows: GenService<{
     output: typeof ExplainPackResponseSchema;
   },
   /**
-   * Lists every break of the prefix with its account, the newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
+   * Lists every break of the prefix with its receipt, newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.GetLineage
    */
@@ -4339,12 +4410,15 @@ export const ContextWindows: GenService<{
     output: typeof GetLineageResponseSchema;
   },
   /**
-   * Says what the vendor billed for a call of the model with a pack. It is kept with the window, and teaches how counts meet bills: of the last
-   * 128 calls of the tenant with the same model and compression profile, the ratio of `input_tokens` to `pack_tokens` that 95 of 100 did not
-   * pass is the `token_factor` by which budgets are kept from then on; the bytes of an epoch stay as they are. A ratio counts as 0.5 at least
-   * and as 2 at most. What a key of IssueContextKey was billed teaches its window alone.
+   * Records what the vendor billed for a call of the model with a pack. The bill is stored with the window, and
+   * calibrates the counts of tokens. From the last 128 calls of the tenant with the same model and compression profile,
+   * the service takes the ratio of `input_tokens` to `pack_tokens` that 95 of 100 calls did not exceed. This ratio is
+   * the `token_factor`, and budgets use it from then on. The bytes of the current epoch stay as they are. A ratio
+   * counts as at least 0.5 and at most 2. Bills that are recorded with a key of IssueContextKey calibrate only their
+   * own window.
    *
-   * Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (a number that cannot be; an epoch that the window has not had), REQUEST_ID_REUSED.
+   * Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (a number out of range; an epoch that the window has not had),
+   * REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.RecordUsage
    */
@@ -4354,14 +4428,16 @@ export const ContextWindows: GenService<{
     output: typeof RecordUsageResponseSchema;
   },
   /**
-   * Says how steps ended, which rules cannot see: they know of a step only whether a call failed. When a fold chooses lines, what ended well is
-   * worth more by `importance_weights.success` (0.05; say more, if outcomes are to weigh more). It catches up with the log first. What is said
-   * later of the same steps takes its place; a rollback, and a retraction that has the window read its log anew, forget it of the steps behind.
-   * A `lesson` is kept as a memory of kind "experience" of the user, with the window's goal: see Knowledge.
+   * Records whether steps succeeded. Rules cannot see this: they only see whether a call failed. When a fold chooses
+   * lines, lines of successful steps get the additional weight `importance_weights.success` (0.05; increase it if
+   * outcomes should count more). The call first catches up with the log. A later outcome of the same steps replaces the
+   * earlier one. A rollback deletes the outcomes of later steps; so does a retraction after which the window reads its
+   * log again. A `lesson` is stored as a memory of kind "experience" of the user, with the goal of the window: see
+   * Knowledge.
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, INVALID_ARGUMENT (the window has no such steps; a quality that is none), LIMIT_EXCEEDED (`lesson`:
-   * 8,000 characters; `memories`), SUBJECT_REQUIRED and PERMISSION_DENIED (a lesson of nobody, or by a key of IssueContextKey), WINDOW_BEHIND,
-   * REQUEST_ID_REUSED, ABORTED.
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, INVALID_ARGUMENT (the window has no such steps; an invalid quality),
+   * LIMIT_EXCEEDED (`lesson`: 8,000 characters; `memories`), SUBJECT_REQUIRED and PERMISSION_DENIED (a lesson without a
+   * user, or with a key of IssueContextKey), WINDOW_BEHIND, REQUEST_ID_REUSED, ABORTED.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.RecordOutcome
    */
@@ -4371,9 +4447,9 @@ export const ContextWindows: GenService<{
     output: typeof RecordOutcomeResponseSchema;
   },
   /**
-   * Estimates what the next packs cost, with their folds, as a vendor's cache bills them that stays warm. For comparison it says what a
-   * window would cost that leaves out the older half whenever it is full. Of answers nothing is counted. Reasons: WINDOW_NOT_FOUND,
-   * INVALID_ARGUMENT.
+   * Estimates the cost of the next packs and their folds, with the vendor's prompt cache warm. For comparison, it also
+   * estimates a sliding window, which drops the older half whenever it is full. The costs of answers are not included.
+   * Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.EstimateCost
    */
@@ -4383,8 +4459,8 @@ export const ContextWindows: GenService<{
     output: typeof EstimateCostResponseSchema;
   },
   /**
-   * Answers the numbers of a window: how much of its log it shows, how often its prefix broke, and its bill. It says how much its packs
-   * had in common, too. Reasons: WINDOW_NOT_FOUND.
+   * Returns the statistics of a window: how much of its log it shows, how often its prefix broke, and its bill. It also
+   * shows how much consecutive packs had in common. Reasons: WINDOW_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.WindowStats
    */
@@ -4394,10 +4470,9 @@ export const ContextWindows: GenService<{
     output: typeof WindowStatsResponseSchema;
   },
   /**
-   * Answers the state of the work, as rules read it from the log and callers said it, the oldest first, and behind it what is counted of all
-   * steps that the window has read: tools and entities, with the last page. While a retraction waits for the next pack, nothing is answered of
-   * what is counted.
-   * Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+   * Lists the state of the work, oldest entry first. Rules read the entries from the log, or callers set them. The last
+   * page also has the counts of tools and entities over all steps that the window has read. If a message was retracted,
+   * the counts are missing until the next pack. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.GetState
    */
@@ -4407,16 +4482,21 @@ export const ContextWindows: GenService<{
     output: typeof GetStateResponseSchema;
   },
   /**
-   * Streams what changes of a window, as it happens; first what is there behind the places that the request names. Every break of the prefix
-   * comes with its account, in order: what a vendor has cached of packs of an earlier epoch holds no longer, and why. Then comes what came into
-   * the state, and last the window as it is: how far it read its log, what stands in front. Of several changes between two looks (0.2 s) breaks
-   * are all told, of the rest what holds. What holds no longer GetState has not: what was superseded, answered, removed or unpinned.
+   * Streams the changes of a window from a position on: first stored changes, then new ones. Every break of the prefix
+   * comes with its receipt, in order. A vendor's cache of packs of an earlier epoch is then no longer valid, and the
+   * receipt says why. New entries of the state follow, and last the window itself: how far it has read its log, its
+   * prompt and its goal. The service checks every 0.2 seconds. If several changes happen between two checks, all breaks
+   * are sent; for the rest, only the current state. The stream does not send that an entry no longer applies (it was
+   * superseded, answered, removed or unpinned): GetState then no longer lists it.
    *
-   * Each answer has the places from which on there is more: whoever keeps the last ones misses nothing and hears no break twice, over restarts
-   * and at another replica. One without an event says that nothing happens, about every 15 seconds. It ends when the window is closed and that
-   * is told, with WINDOW_NOT_FOUND when its context is deleted or past its time, with UNAUTHENTICATED within seconds after its key is revoked
-   * or over, and with UNAVAILABLE when the service stops: watch again from where it was. It takes none of the places of calls; it is a watch
-   * as WatchContext is, and has its limit.
+   * Each answer has the positions from which to continue. A client that keeps the last positions misses nothing and
+   * gets no break twice, also after a restart and from another replica. About every 15 seconds without an event, the
+   * service sends an answer without an event as a keep-alive.
+   *
+   * The stream ends without an error when the window is closed and this is sent. It ends with WINDOW_NOT_FOUND when the
+   * context is deleted or expires, with UNAUTHENTICATED within seconds after the key is revoked or expires, and with
+   * UNAVAILABLE when the service stops; then call again from the last positions. It does not count against the limit of
+   * concurrent calls; it counts against the limit of watches, like WatchContext.
    *
    * Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, TOO_MANY_CALLS (RESOURCE_EXHAUSTED), UNAUTHENTICATED, UNAVAILABLE.
    *
