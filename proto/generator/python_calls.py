@@ -1,7 +1,7 @@
 """Write clients/python/contextkeep/client/aio/_gen: the methods of the Python client that are one call each.
 
-One module and one class a noun of `option (contextkeep.client)`. The rules, from which `python_table.CALLS` says where
-a method differs:
+One module and one class a noun of `option (contextkeep.client)`. The rules, from which `clients_table.py` and
+`python_table.py` say where a method differs:
 
 - Fields that are required, also those of a message that has no value in Python, are positional arguments, in the order
   of the proto; the others are keyword arguments with the proto's default, or None where a field can be absent.
@@ -11,7 +11,7 @@ a method differs:
   the value of this field; an empty one is None.
 - The docstring is the comment of the RPC; its "Reasons" become "Raises".
 
-An RPC of `python_table.CALLS_BY_HAND` has no method here.
+An RPC of `CALLS_BY_HAND`, of either table, has no method here.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from clients_table import ANSWERS, ARGS, NODE_OPTIONAL, NOT_GIVEN, OF_CLIENT, TEXTS, is_by_hand, is_flat
 from model import Enum, Field, Message, Model, Rpc
-from python_table import BY_HAND, CALLS, CALLS_BY_HAND, COMMENTS, INPUTS, NOUNS, VALUES, Call, Input
-from python_values import TIME, WIDTH, import_lines
+from python_table import BY_HAND, CALLS, CALLS_BY_HAND, COMMENTS, INPUTS, NOUNS, Call, Entry, Input
+from python_values import TIME, WIDTH, import_lines, values_of
 
 from contextkeep import errors
 
@@ -68,10 +69,13 @@ def files(model: Model) -> Iterator[tuple[Path, str]]:
     """Yield the path and the content of the module of every noun, and of the package."""
     nouns: dict[str, list[Rpc]] = {}
     for rpc in model.rpcs:
-        if rpc.noun and rpc.name not in CALLS_BY_HAND:
+        if rpc.noun and not is_by_hand(rpc) and rpc.name not in CALLS_BY_HAND:
             nouns.setdefault(rpc.noun, []).append(rpc)
     yield GENERATED / "__init__.py", _PACKAGE
-    yield from formatted({GENERATED / f"{noun}.py": _Noun(model, noun, nouns[noun]).text() for noun in sorted(nouns)})
+    values = values_of(model)
+    yield from formatted(
+        {GENERATED / f"{noun}.py": _Noun(model, values, noun, nouns[noun]).text() for noun in sorted(nouns)}
+    )
 
 
 def formatted(modules: Mapping[Path, str]) -> Iterator[tuple[Path, str]]:
@@ -85,11 +89,26 @@ def formatted(modules: Mapping[Path, str]) -> Iterator[tuple[Path, str]]:
             yield path, Path(folder, path.name).read_text("utf-8")
 
 
+def _call_of(rpc: Rpc) -> Call:
+    """Return what both tables say of a method."""
+    call = CALLS.get(rpc.name, Call())
+    return replace(
+        call,
+        required=f"{call.required} {ARGS.get(rpc.name, '')}",
+        without=f"{call.without} {NOT_GIVEN.get(rpc.name, '')}",
+        texts=TEXTS.get(rpc.name, ""),
+        is_of_client=rpc.name in OF_CLIENT,
+        needs_node=rpc.name not in NODE_OPTIONAL,
+        answer=ANSWERS.get(rpc.name),
+    )
+
+
 class _Noun:
     """Writes the module of a noun; its imports are collected while its methods are written."""
 
-    def __init__(self, model: Model, noun: str, rpcs: Sequence[Rpc]) -> None:
+    def __init__(self, model: Model, values: Mapping[str, Entry], noun: str, rpcs: Sequence[Rpc]) -> None:
         self._model = model
+        self._values = values
         self._noun = noun
         self._rpcs = rpcs
         self._names = {rpc.name: f"`{rpc.client}`" for rpc in model.rpcs}
@@ -125,7 +144,7 @@ class _Noun:
         )
 
     def _method(self, rpc: Rpc) -> Iterator[str]:
-        call = CALLS.get(rpc.name, Call())
+        call = _call_of(rpc)
         is_page = any(field.name == "next_page_token" for field in rpc.response.fields)
         arguments = list(self._arguments(rpc.request, call))
         positional = self._positional(rpc.request, arguments, call)
@@ -170,28 +189,29 @@ class _Noun:
 
     # Arguments
 
-    def _inputs(self, message: Message, call: Call, path: str = "") -> Iterator[tuple[Field, str]]:
-        """Yield the fields of a request that are arguments, each with its path in the request."""
-        looked_up = {"external_id", "graph_name"} if self._named(message) and not path else set()
+    def _inputs(self, message: Message, call: Call, *, is_request: bool = True) -> Iterator[Field]:
+        """Yield the fields of a request that are arguments."""
+        looked_up = {"external_id", "graph_name"} if is_request and self._named(message) else set()
         for field in message.fields:
-            place = f"{path}{field.name}"
-            if field.name in looked_up or place == "page_token" or place in call.without.split():
+            if field.name in {"page_token", *looked_up, *call.without.split()}:
                 continue
-            if self._is_flat(field, call):
-                yield from self._inputs(self._model.messages[field.type_name], call, f"{place}.")
+            if is_flat(self._model, field):
+                yield from self._inputs(self._model.messages[field.type_name], call, is_request=False)
             else:
-                yield field, place
+                yield field
 
     def _arguments(self, message: Message, call: Call) -> Iterator[_Argument]:
-        for field, place in self._inputs(message, call):
-            name = self._name(field, place, call)
-            kind, default = self._type(field, place, call)
+        for field in self._inputs(message, call):
+            name = self._name(field, call)
+            kind, default = self._type(field, call)
             comment = field.comment or COMMENTS.get(name, "")
             yield _Argument(name=name, type=kind, default=default, comment=comment)
 
     def _positional(self, message: Message, arguments: Sequence[_Argument], call: Call) -> list[_Argument]:
         if not call.args:
-            return [one for one in arguments if not one.default or one.name == self._named(message)]
+            named = self._named(message)
+            is_first = call.needs_node or named in call.required.split()
+            return [one for one in arguments if not one.default or (is_first and one.name == named)]
         by_name = {one.name: one for one in arguments}
         positional: list[_Argument] = []
         for name in call.args.split():
@@ -201,27 +221,27 @@ class _Noun:
             positional.append(one)
         return positional
 
-    def _name(self, field: Field, place: str, call: Call) -> str:
-        if place in call.names:
-            return call.names[place]
-        return field.name if self._is_text(field, place, call) else field.name.removesuffix("_json")
+    def _name(self, field: Field, call: Call) -> str:
+        if field.name in call.names:
+            return call.names[field.name]
+        return field.name if self._is_text(field, call) else field.name.removesuffix("_json")
 
-    def _type(self, field: Field, place: str, call: Call) -> tuple[str, str]:
+    def _type(self, field: Field, call: Call) -> tuple[str, str]:
         """Return the type of an argument, and its default."""
-        is_required = field.rule.required or place in call.required.split()
-        kind, default = self._kind(field, place, call)
+        is_required = field.rule.required or (field.name in call.required.split() and field.name not in _NODES)
+        kind, default = self._kind(field, call)
         if field.is_repeated:
             self._import("collections.abc", "Iterable")
             return f"Iterable[{kind}]", "" if is_required else "()"
         if is_required and not (field.name in _NODES and self._is_entity):
             return kind, ""
-        if place in call.defaults:
-            return kind, call.defaults[place]
+        if field.name in call.defaults:
+            return kind, call.defaults[field.name]
         if field.is_optional or default == "None":
             return f"{kind} | None", "None"
         return kind, default
 
-    def _kind(self, field: Field, place: str, call: Call) -> tuple[str, str]:
+    def _kind(self, field: Field, call: Call) -> tuple[str, str]:
         """Return the type of one value of a field, and its default."""
         if field.type_name == TIME:
             self._import("datetime", "datetime")
@@ -237,17 +257,17 @@ class _Noun:
         if field.rule.id or field.name in _NODES or field.name == "request_id":
             self._import("contextkeep.client._messages", "Id")
             return "Id", "None"
-        if place in call.of_client.split():
+        if call.is_of_client and field.name == "app_id":
             return "str", "None"
-        if field.name.endswith("_json") and not self._is_text(field, place, call):
+        if field.name.endswith("_json") and not self._is_text(field, call):
             self._import("collections.abc", "Mapping")
             self._import("typing", "Any")
             return "Mapping[str, Any]", "None"
         return _SCALARS.get(field.scalar, ("int", "0"))
 
     @staticmethod
-    def _is_text(field: Field, place: str, call: Call) -> bool:
-        return not field.name.endswith("_json") or place in call.texts.split()
+    def _is_text(field: Field, call: Call) -> bool:
+        return not field.name.endswith("_json") or field.name in call.texts.split()
 
     def _given(self, field: Field) -> Input | None:
         """Return how a field is given that is more than a scalar; None for a scalar."""
@@ -256,15 +276,8 @@ class _Noun:
             return INPUTS[name]
         if not field.type_name:
             return None
-        name = VALUES[name].name or name
+        name = self._values[name].name
         return Input(type=name, convert="{}.to_proto()", imports={"contextkeep.values": name})
-
-    def _is_flat(self, field: Field, call: Call) -> bool:
-        """Tell whether the fields of a message are arguments themselves: it has no value, or the table says so."""
-        if not field.type_name or field.is_enum or field.is_repeated or field.type_name == TIME:
-            return False
-        name = self._model.messages[field.type_name].name
-        return field.name in call.flat.split() or (name not in INPUTS and not _is_input(name))
 
     def _named(self, message: Message) -> str:
         """Return the field of a node that can be named by the caller's own id; empty: none."""
@@ -286,13 +299,13 @@ class _Noun:
         parts = []
         for field in message.fields:
             place = f"{path}{field.name}"
-            if field.name in looked_up or place == "page_token" or place in call.without.split():
+            if field.name in looked_up or field.name in {"page_token", *call.without.split()}:
                 continue
-            if self._is_flat(field, call):
+            if is_flat(self._model, field):
                 value = self._built(self._model.messages[field.type_name], rpc, call, f"{place}.")
             elif field.name == named and self._is_entity:
                 value = f"await self._node_id({field.name}, **named)"
-            elif field.name == named and not call.is_node_optional:
+            elif field.name == named and call.needs_node:
                 self._import("contextkeep.client", "_messages as messages")
                 other = f', field="{field.name}"' if field.name != "node_id" else ""
                 value = f"messages.given_node_id({field.name}{other}, **named)"
@@ -305,13 +318,13 @@ class _Noun:
 
     def _converted(self, field: Field, place: str, call: Call) -> str:
         """Return the expression that makes the field of its argument."""
-        name = self._name(field, place, call)
-        if place in call.of_client.split():
+        name = self._name(field, call)
+        if call.is_of_client and field.name == "app_id":
             return f"self._options.app({name})"
         if not field.is_enum and field.type_name != TIME and (given := self._given(field)):
-            is_required = not self._type(field, place, call)[1]
+            is_required = not self._type(field, call)[1]
             return self._message(given, field, place, name, is_required=is_required)
-        function = self._function(field, place, call)
+        function = self._function(field, call)
         if not function:
             return name
         self._import("contextkeep.client", "_messages as messages")
@@ -327,8 +340,8 @@ class _Noun:
             return f'None if {name} is None else messages.{function}("{place}", {name})'
         return f'messages.{function}("{place}", {name})'
 
-    def _function(self, field: Field, place: str, call: Call) -> str:
-        kind = self._kind(field, place, call)[0]
+    def _function(self, field: Field, call: Call) -> str:
+        kind = self._kind(field, call)[0]
         if field.is_enum:
             return "choice"
         if kind == "Id":
@@ -355,15 +368,15 @@ class _Noun:
 
     def _fields_of_answer(self, rpc: Rpc, call: Call) -> list[Field]:
         fields = [field for field in rpc.response.fields if field.name != "next_page_token"]
-        return [field for field in fields if field.name == call.answer] if call.answer else fields
+        return [field for field in fields if call.answer in (None, field.name)]
 
     def _answer(self, rpc: Rpc, call: Call) -> tuple[str, str]:
         """Return the type of what a method returns, and how it is made of the answer `{}`."""
         is_page = any(field.name == "next_page_token" for field in rpc.response.fields)
-        if _is_value(rpc.response.name) and not call.answer:
+        if rpc.response.name in {*self._values, *BY_HAND} and call.answer is None:
             return self._value(rpc.response)
         fields = self._fields_of_answer(rpc, call)
-        if not fields or call.answer == "-":
+        if not fields:
             return "None", ""
         if len(fields) != 1:
             raise ValueError(f"the answer of {rpc.name} has several fields: make it a value, or name one")
@@ -392,7 +405,7 @@ class _Noun:
             for module, name in by_hand.imports.items():
                 self._import(module, name)
             return by_hand.type, f"{by_hand.function}({{}})"
-        name = VALUES[message.name].name or message.name
+        name = self._values[message.name].name
         self._import("contextkeep.values", name)
         return name, f"{name}.from_proto({{}})"
 
@@ -454,14 +467,6 @@ class _Noun:
 
     def _import(self, module: str, *names: str) -> None:
         self._imports.setdefault(module, set()).update(names)
-
-
-def _is_value(name: str) -> bool:
-    return name in VALUES or name in BY_HAND
-
-
-def _is_input(name: str) -> bool:
-    return name in VALUES and VALUES[name].is_input
 
 
 def _hanging(name: str, text: str) -> list[str]:

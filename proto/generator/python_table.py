@@ -1,18 +1,18 @@
-"""Which messages are values of the Python client, which RPCs its methods, and where they differ from the rules."""
+"""Where values and methods differ from the rules in the Python client only. `clients_table.py` has what both share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+
+from clients_table import ANY_JSON, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Value):
     """A value. Lists of names are texts, with a space between two names."""
 
-    name: str = ""  # of the value; empty: its message's
-    always: str = ""  # times and messages that the server always sets
-    without: str = ""  # fields that the value lacks
     hidden: str = ""  # attributes that are not shown when the value is printed, such as a key
     # Attributes that have another name or place: "bedrock.region" is a field of a field, "counts{kind: count}" a dict
     # of a repeated message. A field that is here has no attribute of its own name.
@@ -20,7 +20,11 @@ class Entry:
     more: Mapping[str, str] = field(default_factory=dict)  # types of attributes that another part of the answer has
     # The value as a text, with attributes in braces: "{section} {ref or source}". Empty: its base says it, or its repr.
     shows: str = ""
-    is_input: bool = False  # requests have it, too, so that it has `to_proto`
+
+    @property
+    def aside(self) -> Set[str]:
+        """Return the fields that have no attribute of their own name."""
+        return {re.split("[.{]", path)[0] for path in self.fields.values()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,19 +49,19 @@ class Input:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """How a method differs from the rules. Lists are texts; a field is named by its path in the request."""
+    """How a method differs from the rules."""
 
-    args: str = ""  # the positional arguments in their order; empty: the required ones
-    required: str = ""  # fields that must be given, though no rule says so
+    args: str = ""  # the positional arguments in their order; empty: those that must be given
+    required: str = ""  # keyword arguments that must be given, though no rule says so
     without: str = ""  # fields that the method lacks
-    flat: str = ""  # messages, by the names of their fields, with the fields of which the method has them itself
-    texts: str = ""  # JSON that is given as text
-    of_client: str = ""  # apps that are the client's, unless another one is given
     names: Mapping[str, str] = field(default_factory=dict)  # of arguments
     defaults: Mapping[str, str] = field(default_factory=dict)  # expressions
     may_repeat: str = ""  # the condition, if a call that fails is not always sent again
-    is_node_optional: bool = False  # a node that is named by `node_id` or `external_id` need not be
-    answer: str = ""  # the field of the answer that the method returns, if there are several; "-": it returns nothing
+    # What `clients_table.py` says:
+    texts: str = ""
+    is_of_client: bool = False
+    needs_node: bool = True
+    answer: str | None = None
 
 
 def _read_by(function: str, type: str, imports: Mapping[str, str] = {}) -> ByHand:
@@ -81,12 +85,9 @@ UNKNOWN: Mapping[str, str] = {
 
 # What JSON texts hold that need not be objects.
 JSON_TYPES: Mapping[str, str] = {
+    **dict.fromkeys(ANY_JSON, "Any"),
     "arguments_json": "Any",
     "content_json": "Any",
-    "error_json": "Any",
-    "input_json": "Any",
-    "output_json": "Any",
-    "value_json": "Any",
     "tools_json": "list[Any]",
 }
 
@@ -105,42 +106,25 @@ BY_HAND: Mapping[str, ByHand] = {
     "ExternalId": _read_by("external_id", "ExternalId", {"contextkeep.inputs": "ExternalId"}),
 }
 
-_POLICY = {"allowed": "policy.allowed", "defaults": "policy.defaults"}
-_CHANGED = "created_at updated_at"
+# Names that only Python's values have.
+NAMES: Mapping[str, str] = {
+    "GetNodeIOResponse": "NodeIO",
+    "ListBackgroundWorkResponse": "OwedWork",
+    "Mapping": "ChatMapping",
+    "PromotedLesson": "Lesson",
+    "RecordOutcomeResponse": "Outcome",
+    "RetryBackgroundWorkResponse": "RetriedWork",
+    "WMRecord": "Record",
+}
 
+# Messages that differ from the rules, and those that only methods by hand return.
 VALUES: Mapping[str, Entry] = {
-    # administration
-    "GetCallerResponse": Entry(name="Caller"),
-    "ApiKey": Entry(),
-    "CreateKeyResponse": Entry(shows="a key that begins with {prefix}", name="CreatedKey", hidden="key"),
-    "AdministrativeCall": Entry(always="called_at"),
-    "TenantLimits": Entry(),
-    "GetUsageResponse": Entry(name="Usage", always="limits"),
-    "BackgroundWork": Entry(always="oldest_at"),
-    "ListBackgroundWorkResponse": Entry(name="OwedWork"),
-    "RetryBackgroundWorkResponse": Entry(name="RetriedWork"),
-    "Job": Entry(always="started_at updated_at"),
-    # agents
-    "ProviderNames": Entry(is_input=True),
-    "AgentCallers": Entry(is_input=True),
-    "AgentTemplate": Entry(fields=_POLICY),
-    "Agent": Entry(fields=_POLICY),
-    # chat_history
-    "HistoryEvent": Entry(always="time"),
-    "Mapping": Entry(name="ChatMapping", fields={"rules_json": "rules"}, always="rules_json"),
-    "SkippedRule": Entry(),
-    "AssembledNode": Entry(always="created_at modified_at"),
-    "Evaluation": Entry(),
-    "NodeTrial": Entry(),
-    # context_query
-    "HitSource": Entry(),
+    "CreateKeyResponse": Entry(shows="a key that begins with {prefix}", hidden="key"),
+    "Mapping": Entry(fields={"rules_json": "rules"}),
     "QueryHit": Entry(shows="[{rank}] {title}: {snippet}"),
-    "ProviderStatus": Entry(),
     "ExplainedHit": Entry(),
     "ExpandedRef": Entry(shows="{text}"),
     "QueryContextResponse": Entry(
-        name="QueriedContext",
-        without="asked",
         fields={
             "answer_text": "answer.text",
             "answer_refs": "answer.hit_refs",
@@ -149,141 +133,39 @@ VALUES: Mapping[str, Entry] = {
             "explained": "explained{provider_id: hits}",
         },
     ),
-    "SourceTest": Entry(always="created_at", fields={"query": "question.query"}),
-    "ComparedHit": Entry(),
-    "CompareSourceTestsResponse": Entry(name="ComparedTests"),
-    "AnsweredProvider": Entry(always="status"),
-    "StreamQueryContextResponse": Entry(name="QueryEvent"),
+    "SourceTest": Entry(fields={"query": "question.query"}),
     "ContextProvider": Entry(fields={"last_state": "last_test.state", "last_duration_ms": "last_test.duration_ms"}),
-    "ProviderPolicy": Entry(always="setting"),
-    "GetQueryPolicyResponse": Entry(
-        name="QueryPolicy", fields={"target_whose": "target.whose", "target_node_ids": "target.node_ids"}
-    ),
-    # context_windows
-    "ImportanceWeights": Entry(),
-    "TierRatios": Entry(),
-    "TokenPrices": Entry(),
-    "WindowConfig": Entry(),
-    "LearnedCount": Entry(),
-    "LearnedProfile": Entry(),
-    "SetLearningResponse": Entry(name="Learning"),
+    "GetQueryPolicyResponse": Entry(fields={"target_whose": "target.whose", "target_node_ids": "target.node_ids"}),
     "CompressionProfile": Entry(without="is_built_in"),
-    "WindowFork": Entry(always="created_at"),
-    "Window": Entry(
-        always=f"{_CHANGED} config",
-        fields={"message_format": "format"},
-        more={"forks": "tuple[WindowFork, ...]"},
-    ),
-    "CacheBreakpoint": Entry(),
+    "Window": Entry(fields={"message_format": "format"}, more={"forks": "tuple[WindowFork, ...]"}),
     "PackResponse": Entry(
-        name="Pack",
-        always="tokens_by_zone",
-        without="offset_bytes",
         fields={
             "omitted_step_count": "omitted.step_count",
             "omitted_tokens": "omitted.tokens",
             "omitted_refs": "omitted.refs",
         },
     ),
-    "PackPart": Entry(),
     "StateChange": Entry(shows="{section} {ref}"),
     "FoldReceipt": Entry(shows="epoch {epoch}: {tokens_before} to {tokens_after} tokens, {reason}"),
-    "Checkpoint": Entry(always="created_at"),
-    "RollbackResponse": Entry(name="RolledBack", always="receipt"),
-    "MergeWindowResponse": Entry(name="Merged"),
-    "RecordOutcomeResponse": Entry(name="Outcome"),
-    "RecordUsageResponse": Entry(name="Calibrated"),
-    "PackCost": Entry(),
-    "EstimateCostResponse": Entry(name="CostEstimate", always="warm cold fold ahead sliding"),
-    "LevelStats": Entry(),
-    "WindowUsage": Entry(),
-    "WindowStatsResponse": Entry(
-        name="WindowStats", always="tokens_by_zone predicted usage", fields={"breaks": "breaks{reason: count}"}
-    ),
-    "ExpandResponse": Entry(name="Original"),
-    "WindowHit": Entry(shows="{item}", always="item"),
-    "ExplainPackResponse": Entry(name="ExplainedPack", always="tokens_by_zone"),
-    "StateEntry": Entry(shows="{section}: {text} ({ref or source})", always="created_at"),
-    "WatchWindowResponse": Entry(name="WindowEvent"),
-    # contexts
-    "UnreadRecord": Entry(),
-    "ContextIndex": Entry(),
-    "Context": Entry(always=_CHANGED),
-    "RecalledItem": Entry(shows="[{ref}] {role}: {text}", always="said_at"),
-    "ByMeaning": Entry(),
-    "Recalled": Entry(shows="{prompt_text}", always="by_meaning"),
+    "WindowFork": Entry(),
+    "WindowHit": Entry(shows="{item}"),
+    "StateEntry": Entry(shows="{section}: {text} ({ref or source})"),
+    "RecalledItem": Entry(shows="[{ref}] {role}: {text}"),
+    "Recalled": Entry(shows="{prompt_text}"),
     "LeftOutMessage": Entry(shows="of node {node_id}: {reason} ({detail})"),
-    "SyncHistoryResponse": Entry(name="SyncedHistory"),
-    "IssueContextKeyResponse": Entry(name="ContextKey", always="expires_at", hidden="key"),
-    "Erasure": Entry(always="created_at"),
-    "Task": Entry(
-        always=f"{_CHANGED} status_at",
-        fields={"state": "status.state", "status_message": "status.message", "status_at": "status.time"},
-    ),
-    "Artifact": Entry(
-        shows="{name or artifact_id} (version {version})", always=_CHANGED, more={"redacted_parts": "tuple[int, ...]"}
-    ),
-    "RetractedMessages": Entry(),
-    "WatchContextResponse": Entry(name="ContextEvent"),
-    # definitions
-    "Definition": Entry(fields={"rules_json": "rules"}, always="rules_json"),
-    "FacetSource": Entry(),
-    "Facet": Entry(),
-    "CompiledPage": Entry(),
-    "RuleProblem": Entry(),
-    "TestDefinitionResponse": Entry(name="TriedDefinition"),
-    "CompilePagesResponse": Entry(name="CompileProgress"),
-    # erasures
-    "Hold": Entry(always="created_at"),
-    "PlanErasureResponse": Entry(name="ErasurePlan", fields={"counts": "counts{kind: count}"}),
-    "SubjectErasure": Entry(always="created_at", fields={"removed": "removed{kind: count}"}),
-    # knowledge
-    "MemorySource": Entry(is_input=True),
-    "MemoryExperience": Entry(name="Experience", is_input=True),
+    "IssueContextKeyResponse": Entry(hidden="key"),
+    "Task": Entry(fields={"state": "status.state", "status_message": "status.message", "status_at": "status.time"}),
+    "Artifact": Entry(shows="{name or artifact_id} (version {version})", more={"redacted_parts": "tuple[int, ...]"}),
+    "Definition": Entry(fields={"rules_json": "rules"}),
     "Memory": Entry(shows="{text}"),
-    "RecalledMemory": Entry(shows="{memory.text}", always="memory"),
-    "ReflectMemoriesResponse": Entry(shows="{statement}", name="Reflection"),
-    "PromotedLesson": Entry(name="Lesson"),
-    "ConsolidateMemoriesResponse": Entry(name="Consolidation", fields={"merged": "merged{memory_id: merged_ids}"}),
-    "PageSource": Entry(is_input=True),
-    "Page": Entry(name="WikiPage"),
-    "PageVersion": Entry(),
-    # knowledge_bases
-    "KnowledgeBase": Entry(
-        fields={
-            "bedrock_id": "bedrock.knowledge_base_id",
-            "bedrock_region": "bedrock.region",
-            "documents": "documents{state: count}",
-        }
-    ),
-    "Document": Entry(),
-    # mcp_servers
-    "McpServer": Entry(),
-    "McpTool": Entry(),
-    # message
-    "ClaimedAuthor": Entry(),
-    "Imported": Entry(always="imported_at"),
-    # observing, specialists, tools
-    "RecentMinute": Entry(always="begins_at"),
-    "GetRecentCallsResponse": Entry(name="RecentCalls", always="started_at"),
-    "Specialist": Entry(),
-    "Tool": Entry(),
-    "Resource": Entry(),
-    # working_memory
-    "WMRecord": Entry(name="Record", always=_CHANGED),
-    "WMRecordAction": Entry(name="RecordAction", always="created_at"),
-    "SearchHit": Entry(shows="{score:.3f} {record}", always="record"),
-    "BlobEntry": Entry(always="created_at"),
-    "CreateDownloadUrlResponse": Entry(shows="{url}", name="DownloadUrl", always="expires_at record"),
+    "RecalledMemory": Entry(shows="{memory.text}"),
+    "ReflectMemoriesResponse": Entry(shows="{statement}"),
+    "ConsolidateMemoriesResponse": Entry(fields={"merged": "merged{memory_id: merged_ids}"}),
+    "KnowledgeBase": Entry(fields={"bedrock_id": "bedrock.knowledge_base_id", "bedrock_region": "bedrock.region"}),
+    "SearchHit": Entry(shows="{score:.3f} {record}"),
+    "CreateDownloadUrlResponse": Entry(shows="{url}"),
     "Upload": Entry(fields={"id": "upload_id"}),
-    "ManifestGroup": Entry(),
-    "ManifestEntity": Entry(),
-    # entity_graph
-    "Node": Entry(always="created_at modified_at"),
-    "GetNodeIOResponse": Entry(name="NodeIO"),
-    "Edge": Entry(shows="{from_node_id} -{edge_type}-> {to_node_id}", always="created_at"),
-    "Envelope": Entry(always="created_at"),
-    "Owned": Entry(name="OwnedNodes"),
+    "Edge": Entry(shows="{from_node_id} -{edge_type}-> {to_node_id}"),
 }
 
 INPUTS: Mapping[str, Input] = {
@@ -345,52 +227,24 @@ COMMENTS: Mapping[str, str] = {
 }
 
 CALLS: Mapping[str, Call] = {
-    # administration, agents, knowledge bases
-    "CreateKey": Call(args="subject scopes", required="key.scopes"),
-    "StartJob": Call(args="kind", required="kind"),
-    "ListDocuments": Call(args="knowledge_base", required="knowledge_base"),
-    "PutSpecialist": Call(args="specialist_id"),
-    "PutMcpServer": Call(args="server_id url"),
-    "ApproveMcpTool": Call(texts="arguments_json"),
-    "PutHold": Call(args="reason", required="reason"),
-    # chat_history, mappings
-    "RegisterMapping": Call(args="mapping_name rules", required="rules", of_client="app_id", answer="mapping"),
-    "GetMapping": Call(args="mapping_name", of_client="app_id"),
-    "DeleteMapping": Call(of_client="app_id"),
-    "TestMapping": Call(args="rules", required="rules", is_node_optional=True),
-    "AssembleContext": Call(of_client="app_id"),
-    # contexts
-    "Recall": Call(flat="options", without="options.off"),
-    "SearchContext": Call(answer="hits"),
-    "GetContextsByExternalId": Call(args="external_id", required="external_id"),
-    "GetMessage": Call(args="context_id message_id", required="message_id"),
-    "RetractMessages": Call(args="context_id message_ids", required="message_ids"),
-    "SyncHistory": Call(args="node_id", of_client="app_id"),
-    # context_windows
+    # contexts, context windows
+    "GetMapping": Call(args="mapping_name"),
     "OpenWindow": Call(names={"format": "message_format"}),
     "ListProfiles": Call(args="name"),
     "SetLearning": Call(args="profile app_id"),
-    "Pin": Call(args="window_id text", answer="pin_id"),
-    "Unpin": Call(answer="-"),
-    "PrepareFold": Call(answer="receipt"),
+    "Pin": Call(args="window_id text"),
     "CreateCheckpoint": Call(args="window_id label"),
-    "Rollback": Call(args="window_id checkpoint", required="checkpoint expected_last_seq"),
-    "SearchWindow": Call(answer="hits"),
-    "Expand": Call(args="window_id ref", required="ref"),
+    "Rollback": Call(args="window_id checkpoint"),
     "RecordUsage": Call(args="window_id", required="input_tokens"),
-    "RecordOutcome": Call(args="window_id", required="success"),
+    "RecordOutcome": Call(args="window_id"),
     # definitions
-    "PutDefinition": Call(args="name rules", required="rules"),
-    "ApproveDefinition": Call(args="name version", required="version"),
     "RetireDefinition": Call(args="name version"),
     "GetDefinition": Call(args="name version"),
-    "TestDefinition": Call(args="rules node_id", required="rules", is_node_optional=True),
-    "ListCompiledPages": Call(args="definition_name", is_node_optional=True),
+    "ListCompiledPages": Call(args="definition_name"),
     # knowledge
-    "RetainMemory": Call(args="text", required="memory.text", defaults={"memory.kind": '"fact"'}),
-    "RecallMemories": Call(answer="memories", defaults={"limit": "20"}),
-    "ReflectMemories": Call(defaults={"limit": "8"}, without="filter.holding_only"),
-    "PutPage": Call(args="title markdown", required="page.title page.markdown"),
+    "RetainMemory": Call(defaults={"kind": '"fact"'}),
+    "RecallMemories": Call(defaults={"limit": "20"}),
+    "ReflectMemories": Call(defaults={"limit": "8"}, without="holding_only"),
     "GetPage": Call(args="slug"),
     "ListPages": Call(args="slug_prefix"),
     "ListPageVersions": Call(args="slug"),
@@ -409,18 +263,14 @@ _MASK = "only what is given changes"
 _CONTENT = "the content is given in one of several ways"
 _SEVERAL = "a value that several fields of the answer make"
 
-# RPCs whose methods do more than one call with what is given, and why.
+# RPCs whose methods only Python has by hand, and why.
 CALLS_BY_HAND: Mapping[str, str] = {
     "AddDocument": _CONTENT,
     "AppendMessages": "retries, and messages of several kinds",
     "AppendProgress": "JSON that may be null",
-    "AppendUpload": _STREAM,
     "BatchGetEdges": _SEVERAL,
     "BatchGetNodes": _SEVERAL,
-    "ConsolidateMemories": "the plan says whether it is applied",
-    "CountNodes": "the filter looks a node up",
     "CreateDownloadUrl": "names a blob in one of several ways",
-    "CreateEdge": "both ends may be looked up",
     "CreateNode": "the fast path of nodes",
     "CreateTask": "the status is given as two arguments",
     "DeleteBlob": "names a blob in one of several ways",
@@ -428,13 +278,9 @@ CALLS_BY_HAND: Mapping[str, str] = {
     "DeleteWMRecord": "the answer may have no record",
     "ExecuteTool": "JSON in and out",
     "ExportArchive": _STREAM,
-    "ExportGraph": _STREAM,
-    "FinishUpload": _STREAM,
     "ForkWindow": _SEVERAL,
     "GetArtifact": "by its ref, too",
-    "GetBlob": _STREAM,
     "GetChatHistory": "two methods: messages, and a vendor's format",
-    "GetContent": "names a blob in one of several ways",
     "GetContext": _SEVERAL,
     "GetNodeByName": _SEVERAL,
     "GetNodeIO": "JSON that may be null",
@@ -442,13 +288,10 @@ CALLS_BY_HAND: Mapping[str, str] = {
     "GetState": "all pages at once",
     "GetTask": _SEVERAL,
     "GetWindow": _SEVERAL,
-    "ImportArchive": _STREAM,
-    "ImportGraph": _STREAM,
     "InsertWMRecord": _CONTENT,
     "ListChanges": "pages without a token",
     "ListEdgeTypes": "a value without `from_proto`",
     "ListGraphs": "a value without `from_proto`",
-    "Pack": "only what is new is sent",
     "PatchState": "entries of two kinds of message",
     "PutArtifact": "parts, and a text as one",
     "PutFacet": "the source is given as two arguments",
@@ -457,28 +300,18 @@ CALLS_BY_HAND: Mapping[str, str] = {
     "QueryWMRecords": "the order is given as texts",
     "ReportResponse": "the pack that is repaired",
     "RunSourceTest": "two methods: a question, and a replay",
-    "SearchNodes": "the filter looks a node up",
     "SearchSimilar": "a vector or a node",
     "SearchWMRecords": _CONTENT,
     "SendMessage": "messages of several kinds",
     "SetNodeIO": "JSON that may be null",
-    "SetTenantLimits": _MASK,
-    "StartUpload": _STREAM,
-    "StreamChatHistory": _STREAM,
     "StreamQueryContext": "options of providers",
-    "Traverse": _STREAM,
     "UpdateContext": _MASK,
     "UpdateEdgeData": "patch or replacement",
     "UpdateMemory": _MASK,
     "UpdateNodeData": "patch or replacement",
     "UpdateProviderSetting": _MASK,
     "UpdateTask": _MASK,
-    "UpdateWMRecord": _MASK,
-    "UploadBlob": _STREAM,
     "UpsertEmbedding": "the vector is required, after a node that may be named",
-    "WaitForIndex": "its deadline follows from its wait",
-    "WatchContext": "goes on where it was when a replica stops",
-    "WatchWindow": "goes on where it was when a replica stops",
     "WriteGraph": "the fast path of nodes",
 }
 

@@ -1,13 +1,15 @@
 """Write clients/python/contextkeep/_gen/values_*.py: the messages of answers as immutable values.
 
-The rules of translation, which hold for every value of `python_table.VALUES`:
+Values are the messages that the answers of generated methods have, except those of `python_table.BY_HAND`. The rules of
+translation, to which `clients_table.py` and `python_table.py` name the exceptions:
 
 - A scalar has the proto's default; an `optional` one that is absent is None.
 - A repeated field is a tuple, a map a dict.
 - A `google.protobuf.Timestamp` is an aware datetime in UTC. It, and each other message, is None if it is absent, unless
-  the table says that the server always sets it.
+  `ALWAYS` says that the server always sets it.
 - An enum is its name without the prefix, in lower case, as a `Literal`; one that is unspecified, or unknown to this
   client, is "", or as the table says.
+- A list of two fields, of which one is `count`, is a dict.
 - A field `x_json` stays the text that came, and a property `x` parses it.
 - `values/bases.py` has what a value does besides: `Window` extends `WindowBase` if there is one.
 
@@ -20,15 +22,17 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import clients_table
+from clients_table import GIVEN, always, is_by_hand, pair
 from model import Enum, Field, Message, Model
 from protos import ROOT
-from python_table import BY_HAND, JSON_TYPES, UNKNOWN, VALUES, Entry
+from python_table import BY_HAND, CALLS_BY_HAND, INPUTS, JSON_TYPES, NAMES, UNKNOWN, VALUES, Entry
 
 GENERATED = Path("clients/python/contextkeep/_gen")
-NAMES = Path("clients/python/contextkeep/_value_names.py")  # in no package, so that it imports no value
+NAMES_MODULE = Path("clients/python/contextkeep/_value_names.py")  # in no package, so that it imports no value
 _VALUES = ROOT / "clients/python/contextkeep/values/__init__.py"
 _BASES = ROOT / "clients/python/contextkeep/values/bases.py"
 TIME = "google.protobuf.Timestamp"
@@ -59,27 +63,53 @@ class _Attribute:
     is_json: bool
 
 
+def values_of(model: Model) -> Mapping[str, Entry]:
+    """Return the values by the names of their messages."""
+    methods = [rpc for rpc in model.rpcs if not is_by_hand(rpc) and rpc.name not in CALLS_BY_HAND]
+    values = clients_table.values_of(model, methods, VALUES, Entry(), NAMES, BY_HAND)
+    return {(one := model.messages[name]).name: _spread(model, one, value) for name, value in values.items()}
+
+
+def _spread(model: Model, message: Message, value: Entry) -> Entry:
+    """Return a value with the places of attributes that come from a message, or from a list that is a dict."""
+    fields = dict(value.fields)
+    for field in message.fields:
+        inner = model.messages.get(field.type_name)
+        if inner and field.name == value.flat:
+            fields |= {one.name: f"{field.name}.{one.name}" for one in inner.fields}
+        elif inner and (keys := pair(inner)):
+            fields[field.name] = f"{field.name}{{{': '.join(keys)}}}"
+    return replace(value, fields=fields)
+
+
+def is_input(name: str) -> bool:
+    """Return whether requests have a value, too, so that it has `to_proto`."""
+    return name in GIVEN.split() and name not in INPUTS
+
+
 def files(model: Model) -> Iterator[tuple[Path, str]]:
     """Yield the path and the content of every module of values."""
-    messages = {message.full_name: message for message in model.messages.values() if message.name in VALUES}
+    values = values_of(model)
     by_file: dict[str, list[Message]] = {}
-    for message in messages.values():
-        by_file.setdefault(message.file, []).append(message)
-    writer = _Writer(model)
+    for message in model.messages.values():
+        if message.name in values:
+            by_file.setdefault(message.file, []).append(message)
+    writer = _Writer(model, values)
     for _ in range(2):  # the first time finds out which enums the values of other files have
         modules = {file: writer.module(file, in_file) for file, in_file in sorted(by_file.items())}
     for file, module in modules.items():
         yield GENERATED / f"{_module(file)}.py", module
     yield GENERATED / "__init__.py", _PACKAGE
     yield GENERATED / "values.py", writer.all_values(by_file)
-    yield NAMES, _names_module(writer.names(by_file))
+    yield NAMES_MODULE, _names_module(writer.names(by_file))
 
 
 class _Writer:
     """Writes modules; a module's imports are collected while its values are written."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, values: Mapping[str, Entry]) -> None:
         self._model = model
+        self._values = values
         self._bases = _names_of_bases()
         self._imports: dict[str, set[str]] = {}
         self._enums = _enums_of_requests(model)  # and those that values have, of any module
@@ -101,7 +131,7 @@ class _Writer:
         """Return the names of all values, and of the enums that they or requests have, by their modules."""
         return {
             _module(file): sorted(
-                [VALUES[message.name].name or message.name for message in messages]
+                [self._values[message.name].name for message in messages]
                 + [enum.name for enum in self._model.enums.values() if enum.file == file and enum.name in self._enums]
             )
             for file, messages in sorted(by_file.items())
@@ -117,8 +147,8 @@ class _Writer:
         return "\n".join([*lines, "]", ""])
 
     def _value(self, message: Message) -> str:
-        entry = VALUES[message.name]
-        name = entry.name or message.name
+        entry = self._values[message.name]
+        name = entry.name
         attributes = list(self._attributes(message, entry))
         defined = self._bases.get(f"{name}Base")
         base = "Value" if defined is None else f"{name}Base"
@@ -143,7 +173,7 @@ class _Writer:
         lines += ["", "    @classmethod", f"    def from_proto(cls, message: pb.{message.name}) -> {name}:"]
         lines += ['        """Return the value of a message."""', "        return cls("]
         lines += [*(f"            {one.name}={one.source}," for one in attributes if one.source), "        )"]
-        if entry.is_input:
+        if is_input(message.name):
             lines += [
                 "",
                 f"    def to_proto(self) -> pb.{message.name}:",
@@ -160,16 +190,17 @@ class _Writer:
                 continue
             sources = [(name, path) for name, path in entry.fields.items() if _first(path) == field.name]
             for name, path in sources or [(field.name, field.name)]:
-                yield self._attribute(name, path, field, entry)
+                yield self._attribute(name, path, message, field, entry)
         for name, kind in entry.more.items():
             yield _Attribute(name=name, type=kind, default="()", source="", comment="", is_json=False)
 
-    def _attribute(self, name: str, path: str, field: Field, entry: Entry) -> _Attribute:
+    def _attribute(self, name: str, path: str, message: Message, field: Field, entry: Entry) -> _Attribute:
         path, _, pair = path.rstrip("}").partition("{")
         owner, comment = "message", field.comment
         for step in path.split(".")[1:]:
             owner += f".{field.name}"
-            field = next(one for one in self._model.messages[field.type_name].fields if one.name == step)
+            message = self._model.messages[field.type_name]
+            field = next(one for one in message.fields if one.name == step)
             comment = field.comment or comment
         place = f"{owner}.{field.name}"
         if pair:
@@ -179,7 +210,7 @@ class _Writer:
         elif field.is_repeated:
             kind, default, source = self._repeated(place, field)
         else:
-            kind, default, source = self._single(owner, field, is_always=name in entry.always.split())
+            kind, default, source = self._single(owner, field, is_always=field.name in always(message))
         is_hidden = name in entry.hidden.split()
         if default.startswith("factory:"):
             self._import("dataclasses", "field")
@@ -196,7 +227,7 @@ class _Writer:
         place = f"{owner}.{field.name}"
         kind, default, convert = self._translation(field)
         source = convert.format(place)
-        if is_always and not field.scalar:
+        if is_always:
             return kind, "factory:dict" if kind.startswith("dict[") else "", source
         if field.is_optional:
             return f"{kind} | None", "None", f'{source} if {owner}.HasField("{field.name}") else None'
@@ -251,7 +282,7 @@ class _Writer:
             for module, name in by_hand.imports.items():
                 self._import(module, name)
             return by_hand.type, "", f"{by_hand.function}({{}})"
-        name = VALUES[message.name].name or message.name
+        name = self._values[message.name].name
         if message.file != self._file:
             self._import(f"contextkeep._gen.{_module(message.file)}", name)
         return name, "", f"{name}.from_proto({{}})"

@@ -1,8 +1,8 @@
 """Write clients/typescript/src/_gen/nouns: the TypeScript client's methods that are one call each, and their inputs.
 
-The rules: a field of the request that is required is an argument, and every other one an option; a list with a
-`next_page_token` is `Rows`, a stream a generator; an answer with one value is that value. Conversions are those of
-`typescript_values`, the other way round.
+The rules: a field of the request that is required is an argument, and so is a node that has other names, too; every
+other one is an option. A list with a `next_page_token` is `Rows`, a stream a generator; an answer with one value is
+that value. Conversions are those of `typescript_values`, the other way round.
 """
 
 from __future__ import annotations
@@ -10,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
+from clients_table import ANSWERS, ANY_JSON, ARGS, NODE_OPTIONAL, NOT_GIVEN, OF_CLIENT, TEXTS, is_by_hand, is_flat
 from model import Field, Message, Model, Rpc
 from typescript_table import (
     BOTH,
     CALLS,
     GIVEN_WHOLE,
-    HAND_CALLS,
     HAND_INPUTS,
     HAND_NOUNS,
     HANDLES,
     INPUTS,
-    REQUIRED,
     Call,
+    Entry,
     Hand,
     Input,
-    Value,
 )
 from typescript_values import (
     INTS64,
@@ -70,34 +69,55 @@ def files(model: Model) -> Iterator[tuple[str, str]]:
 
 
 def calls_of(model: Model, rpc: Rpc) -> Sequence[Call]:
-    """Return the generated methods of an RPC."""
-    if _key(rpc) in HAND_CALLS:
+    """Return the generated methods of an RPC, with what both tables say of them."""
+    if is_by_hand(rpc):
         return ()
-    calls = CALLS.get(_key(rpc), Call())
-    return [_with_args(model, rpc, call) for call in (calls if isinstance(calls, tuple) else (calls,))]
+    calls = CALLS.get(rpc.name, Call())
+    return [_call_of(model, rpc, call) for call in (calls if isinstance(calls, tuple) else (calls,))]
 
 
-def _with_args(model: Model, rpc: Rpc, call: Call) -> Call:
-    """Return a call with its arguments: where the table does not name them, the fields that are required."""
-    if call.args != REQUIRED:
-        return call
-    fields = fields_of(model, rpc.request, call)
-    return replace(call, args=tuple(one.name for one in fields if one.rule.required and one.name != "request_id"))
+def _call_of(model: Model, rpc: Rpc, call: Call) -> Call:
+    call = replace(
+        call,
+        without=f"{call.without} {NOT_GIVEN.get(rpc.name, '')}",
+        exact=f"{call.exact} {TEXTS.get(rpc.name, '')}",
+        answer=ANSWERS.get(rpc.name, call.answer),
+        defaults={"app_id": "this.client.appId", **call.defaults} if rpc.name in OF_CLIENT else call.defaults,
+    )
+    args = call.args or ARGS.get(rpc.name)
+    if args is None:
+        nodes = set() if rpc.name in NODE_OPTIONAL or not node_lookup(rpc.request) else _NODES
+        fields = fields_of(model, rpc.request, call)
+        names = [one.name for one in fields if one.name in nodes or (one.rule.required and one.name != "request_id")]
+        args = " ".join(names)
+    return replace(call, args=args)
 
 
 def fields_of(model: Model, message: Message, call: Call) -> Iterator[Field]:
     """Yield the fields of a request, and instead of messages that are flat those of these."""
     for field in message.fields:
-        if field.name in call.flat:
+        if has_fields_of(model, field, call):
             yield from fields_of(model, model.messages[field.type_name], call)
-        elif field.name not in call.without:
+        elif field.name not in call.without.split():
             yield field
+
+
+def has_fields_of(model: Model, field: Field, call: Call) -> bool:
+    """Return whether a method has the fields of a message itself."""
+    return field.name == call.flat or (is_flat(model, field) and field.name not in {*call.hands, *call.without.split()})
+
+
+def node_lookup(message: Message) -> Set[str]:
+    """Return the fields that look a node up, if the request takes a node by the caller's own id, too."""
+    names = {field.name for field in message.fields if field.scalar}
+    is_request = message.name.endswith("Request")
+    return {"external_id", "graph_name"} if is_request and "external_id" in names and names & {*_NODES} else set()
 
 
 class _Requests(Writer):
     """What callers give, and how it becomes fields of requests."""
 
-    def __init__(self, model: Model, values: Mapping[str, Value]) -> None:
+    def __init__(self, model: Model, values: Mapping[str, Entry]) -> None:
         super().__init__(model, values)
         self.needed: list[str] = []  # full names of messages that callers give
 
@@ -105,7 +125,7 @@ class _Requests(Writer):
         """Return the name that callers give a field."""
         if field.name in spec.names:
             return spec.names[field.name]
-        is_parsed = field.name.endswith("_json") and field.name not in spec.exact
+        is_parsed = field.name.endswith("_json") and field.name not in spec.exact.split()
         return camel(field.name.removesuffix("_json") if is_parsed else field.name)
 
     def type(self, field: Field, spec: Input, *, is_argument: bool = False) -> str:
@@ -131,9 +151,9 @@ class _Requests(Writer):
             name = self._input(field.type_name)
             self.import_input(f"type {name}")
             return name
-        if field.name.endswith("_json") and field.name not in spec.exact:
-            return "unknown" if field.name in spec.any_json else "object"
-        if field.scalar in INTS64 and field.name in spec.exact:
+        if field.name.endswith("_json") and field.name not in spec.exact.split():
+            return "unknown" if field.name in ANY_JSON else "object"
+        if field.scalar in INTS64 and field.name in spec.exact.split():
             return "bigint"
         return TYPES.get(field.scalar, "number")
 
@@ -165,11 +185,11 @@ class _Requests(Writer):
             function = name[0].lower() + name[1:]
             self.import_input(function)
             return self._made(function, source, text, is_given=is_given, has_app=_input_spec(field.type_name).has_app)
-        if field.scalar in INTS64 and field.name not in spec.exact:
+        if field.scalar in INTS64 and field.name not in spec.exact.split():
             self.imports("../messages.js", "whole")
             return f"whole({text}, {source})"
-        if field.scalar == "string" and field.name.endswith("_json") and field.name not in spec.exact:
-            if field.name in spec.any_json:
+        if field.scalar == "string" and field.name.endswith("_json") and field.name not in spec.exact.split():
+            if field.name in ANY_JSON:
                 self.imports("../json.js", "toJson")
                 return f"{source} === undefined ? undefined : toJson({source}, {text})"
             self.imports("../json.js", "toObject")
@@ -188,7 +208,7 @@ class _Requests(Writer):
         """Yield the fields of a message that callers give, each from `prefix` and its name."""
         oneofs: dict[str, list[str]] = {}
         for field in message.fields:
-            if field.name in spec.without:
+            if field.name in spec.without.split():
                 continue
             source = prefix + self.name(field, spec)
             if spec.has_app and field.name == "app_id":
@@ -200,7 +220,7 @@ class _Requests(Writer):
                 )
                 oneofs.setdefault(field.oneof, []).append(f"{choice}\n{indent}    : ")
                 continue
-            value = self.converted(field, source, path + field.name, spec, is_given=field.name in spec.required)
+            value = self.converted(field, source, path + field.name, spec, is_given=field.name in spec.required.split())
             yield f"{indent}{camel(field.name)}: {value},"
         for oneof, choices in oneofs.items():
             yield from f"{indent}{camel(oneof)}:\n{indent}  {''.join(choices)}undefined,".splitlines()
@@ -208,13 +228,13 @@ class _Requests(Writer):
     def members(self, message: Message, spec: Input) -> Iterator[str]:
         """Yield the members of the interface of what callers give."""
         for field in message.fields:
-            if field.name not in spec.without:
+            if field.name not in spec.without.split():
                 yield from self.member(field, spec)
 
     def member(self, field: Field, spec: Input) -> Iterator[str]:
         """Yield a member of an interface."""
         yield from self.comment(field.comment, "  ")
-        mark = "" if field.name in spec.required else "?"
+        mark = "" if field.name in spec.required.split() else "?"
         yield f"  {self.name(field, spec)}{mark}: {self.type(field, spec)};"
 
     def import_input(self, name: str) -> None:
@@ -303,7 +323,7 @@ class _Calls(_Requests):
     prefix = ""  # of the nouns that the other client has, too
     parent, module, client, client_module = "Noun<AppClient>", "../noun.js", "AppClient", "../context/app.js"
 
-    def __init__(self, model: Model, values: Mapping[str, Value]) -> None:
+    def __init__(self, model: Model, values: Mapping[str, Entry]) -> None:
         super().__init__(model, values)
         self.option_types: dict[str, list[str]] = {}  # exported types of options, by name
 
@@ -349,7 +369,7 @@ class _Calls(_Requests):
         yield from self.comment("\n".join([rpc.comment, *self._parameters(rpc, call)]), "  ")
         is_page = any(field.name == "next_page_token" for field in rpc.response.fields)
         arguments = [self._declared(one, call) for one in self._args(rpc, call)]
-        must = any(one.name in call.required for one in self._options(rpc, call))
+        must = any(one.name in call.required.split() for one in self._options(rpc, call))
         arguments.append(f"options: {self._options_of(rpc, call)}{'' if must else ' = {}'}")
         (result, conversion) = self._answer(rpc, call, "page" if is_page else "answer")
         name = camel(call.verb or rpc.verb)
@@ -441,13 +461,13 @@ class _Calls(_Requests):
         return " & ".join(types)
 
     def _inline(self, field: Field, call: Call) -> str:
-        return f"{self.name(field, call)}{'' if field.name in call.required else '?'}: {self.type(field, call)}"
+        return f"{self.name(field, call)}{'' if field.name in call.required.split() else '?'}: {self.type(field, call)}"
 
     def _inputs(self, rpc: Rpc, call: Call) -> Iterator[Field]:
         """Yield the fields of a request that are arguments or options."""
-        left_out = {"request_id", "subject_user_id", "page_token", *self._node_lookup(rpc.request)}
+        left_out = {"request_id", "subject_user_id", "page_token", *node_lookup(rpc.request)}
         for _, fields in call.together.values():
-            left_out |= set(fields)
+            left_out |= set(fields.split())
         yield from (
             field
             for field in fields_of(self.model, rpc.request, call)
@@ -456,7 +476,7 @@ class _Calls(_Requests):
 
     def _args(self, rpc: Rpc, call: Call) -> list[Field | str]:
         by_name = {one.name: one for one in self._inputs(rpc, call)}
-        return [name if name in call.together else by_name[name] for name in call.args]
+        return [name if name in call.together else by_name[name] for name in call.args.split()]
 
     def _argument(self, one: Field | str, call: Call) -> str:
         return one if isinstance(one, str) else self.name(one, call)
@@ -472,7 +492,7 @@ class _Calls(_Requests):
         )
 
     def _options(self, rpc: Rpc, call: Call) -> list[Field]:
-        return [one for one in self._inputs(rpc, call) if one.name not in call.args]
+        return [one for one in self._inputs(rpc, call) if one.name not in call.args.split()]
 
     def type(self, field: Field, spec: Input, *, is_argument: bool = False) -> str:
         """Return the type of what callers give: a node is also named by the caller's own id."""
@@ -482,27 +502,20 @@ class _Calls(_Requests):
         return super().type(field, spec, is_argument=is_argument)
 
     def _names_node(self, field: Field) -> bool:
-        return any(field in message.fields and self._node_lookup(message) for message in self.model.messages.values())
-
-    @staticmethod
-    def _node_lookup(message: Message) -> Set[str]:
-        """Return the fields that look a node up, if the request takes a node by the caller's own id, too."""
-        names = {field.name for field in message.fields if field.scalar}
-        is_request = message.name.endswith("Request")
-        return {"external_id", "graph_name"} if is_request and "external_id" in names and names & {*_NODES} else set()
+        return any(field in message.fields and node_lookup(message) for message in self.model.messages.values())
 
     def _request(self, message: Message, path: str, rpc: Rpc, call: Call, indent: str) -> Iterator[str]:
-        lookup = self._node_lookup(message)
+        lookup = node_lookup(message)
         done: set[str] = set()
         for field in message.fields:
             name = camel(field.name)
-            if field.name in {*call.without, *lookup, *done, "page_token"}:
+            if field.name in {*call.without.split(), *lookup, *done, "page_token"}:
                 continue
-            together = next((one for one, (_, fields) in call.together.items() if field.name in fields), None)
-            if field.name in call.flat:
+            together = next((one for one, (_, fields) in call.together.items() if field.name in fields.split()), None)
+            if has_fields_of(self.model, field, call):
                 inner = self.model.messages[field.type_name]
-                opening, closing = ("given({", "})") if field.name in call.sparse else ("{", "}")
-                if field.name in call.sparse:
+                opening, closing = ("given({", "})") if field.name in call.sparse.split() else ("{", "}")
+                if field.name in call.sparse.split():
                     self.imports("../messages.js", "given")
                 yield f"{indent}{name}: {opening}"
                 yield from self._request(inner, f"{path}{field.name}.", rpc, call, indent + "  ")
@@ -513,7 +526,7 @@ class _Calls(_Requests):
                 yield f"{indent}requestId: requestId(options),"
             elif together:
                 hand, fields = call.together[together]
-                done |= set(fields)
+                done |= set(fields.split())
                 self.imports(f"../{hand.module}.js", hand.function)
                 yield f"{indent}...{hand.function}({together}),"
             elif field.name in _NODES and self._is_looked_up(field, message):
@@ -523,36 +536,36 @@ class _Calls(_Requests):
                     named = f'nameFields("{name}", {source})'
                     yield (
                         f"{indent}...{named},"
-                        if field.name in call.args
+                        if field.name in call.args.split()
                         else f"{indent}...({source} !== undefined && {named}),"
                     )
                 else:
                     yield from (f"{indent}{line}" for line in self._looked_up(field, rpc, source, call))
             else:
-                is_given = field.name in {*call.args, *call.required}
+                is_given = field.name in {*call.args.split(), *call.required.split()}
                 source = self._source(field, call)
-                if field.name in call.defaults and field.name not in call.args:
+                if field.name in call.defaults and field.name not in call.args.split():
                     source = f"{source} ?? {call.defaults[field.name]}"
                 value = self.converted(field, source, f"{path}{field.name}", call, is_given=is_given)
                 yield f"{indent}{name}," if value == name else f"{indent}{name}: {value},"
 
     def _source(self, field: Field, call: Call) -> str:
         member = self.name(field, call)
-        return member if field.name in call.args else f"options.{member}"
+        return member if field.name in call.args.split() else f"options.{member}"
 
     def _mask(self, rpc: Rpc, call: Call) -> Iterator[str]:
         """Yield the mask of the fields that are given, of the message that is flat."""
         self.imports("../messages.js", "maskOf")
-        (changed,) = (field for field in rpc.request.fields if field.name in call.flat)
-        fields = [one for one in self.model.messages[changed.type_name].fields if one.name not in call.without]
+        (changed,) = (field for field in rpc.request.fields if has_fields_of(self.model, field, call))
+        fields = [one for one in self.model.messages[changed.type_name].fields if one.name not in call.without.split()]
         yield "updateMask: maskOf({"
         for one in fields:
-            inner = self.model.messages[one.type_name].fields if one.name in call.flat else [one]
+            inner = self.model.messages[one.type_name].fields if has_fields_of(self.model, one, call) else [one]
             yield f"  {one.name}: {' ?? '.join(self._source(field, call) for field in inner)},"
         yield "}),"
 
     def _is_looked_up(self, _field: Field, message: Message) -> bool:
-        return bool(self._node_lookup(message))
+        return bool(node_lookup(message))
 
     def _looked_up(self, field: Field, _rpc: Rpc, _source: str, _call: Call) -> Iterator[str]:
         raise ValueError(f"{field.name} of a request takes no external id: write the method by hand")
@@ -566,9 +579,9 @@ class _Calls(_Requests):
         if response.full_name in self.values:
             return self.nested_type(response.full_name), f"{self.nested_function(response.full_name)}({source})"
         fields: Sequence[Field] = [field for field in response.fields if field.name != "next_page_token"]
-        if call.answer:
+        if call.answer is not None:
             fields = [field for field in fields if field.name == call.answer]
-        if not fields or call.is_void:
+        if not fields:
             return "void", ""
         if len(fields) != 1:
             raise ValueError(
@@ -613,7 +626,7 @@ class _Handles(Writer):
         yield "  }"
         for rpc in self.model.rpcs:
             if rpc.noun == noun and any(field.name == key for field in rpc.request.fields):
-                for call in calls_of(self.model, rpc) or (Call(args=(key,)),):  # by hand they have it first, too
+                for call in calls_of(self.model, rpc) or (Call(args=key),):  # by hand they have it first, too
                     yield from self._method(rpc, call, name, key)
         yield "}"
 
@@ -622,13 +635,13 @@ class _Handles(Writer):
         method = f'{name}["{verb}"]'
         yield ""
         yield from self.comment(f"As `{rpc.noun}.{verb}`.", "  ")
-        if call.args[:1] == (key,):
+        if call.args.split()[:1] == [key]:
             self.imports("../noun.js", "type Rest")
             yield f"  {verb}(...rest: Rest<{method}>): ReturnType<{method}> {{"
             yield f"    return this.#{rpc.noun}.{verb}(this.{held}, ...rest);"
         else:
             self.imports("../noun.js", "type Argument", "type Options")
-            (argument,) = call.args
+            argument = call.args
             argument = camel(argument)
             yield f"  {verb}("
             yield f"    {argument}: Argument<{method}>,"
@@ -689,7 +702,7 @@ class _EntityCalls(_Calls):
         if any(one.name == "page_token" for one in rpc.request.fields):
             return
         lookup = f"await this.nodeId({source}, options)"
-        is_given = field.name in call.args
+        is_given = field.name in call.args.split()
         yield f"{camel(field.name)}: {lookup if is_given else f'{source} === undefined ? undefined : {lookup}'},"
 
     def _rows(self, rpc: Rpc, method: str, conversion: str) -> Iterator[str]:
@@ -703,7 +716,3 @@ class _EntityCalls(_Calls):
         yield f"      const page = await this.client.call({method}, {{ ...request, {name}: id, pageToken }}, options);"
         yield f"      return [{conversion}, page.nextPageToken];"
         yield "    });"
-
-
-def _key(rpc: Rpc) -> str:
-    return f"entity.{rpc.name}" if rpc.service.startswith("contextkeep.entity.") else rpc.name

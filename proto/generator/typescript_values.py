@@ -1,7 +1,8 @@
 """Write clients/typescript/src/_gen: the values that the TypeScript client returns, made of the protos' messages.
 
 The rules: a 64-bit number is a `number`; a timestamp is a text, empty if it is unset; the JSON text `x_json` is the
-parsed `x`; an enum is a text in lower case; what else is unset is absent. `typescript_table.py` names the exceptions.
+parsed `x`; an enum is a text in lower case; what else is unset is absent; a
+list of two fields, of which one is `count`, is a record. `clients_table.py` and `typescript_table.py` have exceptions.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import clients_table
+from clients_table import ANY_JSON, pair
 from model import Enum, Field, Message, Model, Rpc
-from typescript_table import BY_HAND, PAIRS, VALUES, Hand, Value
+from typescript_table import BY_HAND, NAMES, VALUES, Entry, Hand
 
 from contextkeep.errors import ContextKeepError, error_classes
 
@@ -20,6 +23,8 @@ ERRORS = {error.reason: error.__name__ for error in error_classes() if error.__m
 TIMESTAMP = "google.protobuf.Timestamp"
 LINE = 120
 INTS64 = frozenset({"int64", "uint64", "sint64", "fixed64", "sfixed64"})
+# The type and the empty value of JSON that need not be an object.
+JSON_TYPES = {**dict.fromkeys(ANY_JSON, ("unknown", "undefined")), "tools_json": ("unknown[]", "[]")}
 TYPES = {"string": "string", "bool": "boolean", "bytes": "Uint8Array"}  # all others are numbers
 
 
@@ -33,44 +38,16 @@ def files(model: Model) -> Iterator[tuple[str, str]]:
     exports = []
     for proto, messages in by_proto.items():
         yield f"{_stem(proto)}.ts", _Values(model, values, proto).text(messages)
-        names = ", ".join(sorted(_name(message.full_name, values[message.full_name]) for message in messages))
+        names = ", ".join(sorted(values[message.full_name].name for message in messages))
         exports.append(f'export type {{ {names} }} from "./{_stem(proto)}.js";')
     exports.append('export type * from "./options.js";')
     yield "index.ts", "\n".join(["// All values; made from the protos by `make proto`.", "", *sorted(exports), ""])
 
 
-def reached(model: Model) -> Mapping[str, Value]:
-    """Return the values of the table, and those of the messages that are in them, by the full names of messages."""
-    by_name = {short(full_name): full_name for full_name in model.messages}
-    values: dict[str, Value] = {}
-    open_names = [(by_name[name], value) for name, value in VALUES.items()]
-    for rpc in model.rpcs:
-        if short(rpc.response.full_name) not in VALUES:
-            open_names += [
-                (field.type_name, VALUES.get(short(field.type_name), Value()))
-                for field in rpc.response.fields
-                if field.type_name in model.messages and short(field.type_name) not in {*PAIRS, *BY_HAND}
-            ]
-    while open_names:
-        full_name, value = open_names.pop()
-        if full_name in values:
-            continue
-        values[full_name] = value
-        fields = list(model.messages[full_name].fields)
-        if value.flat:
-            (flat,) = (field for field in fields if field.name == value.flat)
-            fields = [field for field in fields if field is not flat] + list(model.messages[flat.type_name].fields)
-        for field in fields:
-            inner = field.map_of[1] if field.map_of else field
-            inner_name = short(inner.type_name)
-            if (
-                inner.type_name in model.messages
-                and field.name not in {*value.without, *value.hands}
-                and inner_name not in {*PAIRS, *BY_HAND}
-            ):
-                nested = VALUES.get(inner_name, Value())
-                open_names.append((inner.type_name, nested))
-    names = [_name(full_name, value) for full_name, value in values.items()]
+def reached(model: Model) -> Mapping[str, Entry]:
+    """Return the values by the full names of their messages."""
+    values = clients_table.values_of(model, model.rpcs, VALUES, Entry(), NAMES, BY_HAND)
+    names = [value.name for value in values.values()]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"several values have the same name: {sorted(twice)}; rename them in typescript_table.py")
     return values
@@ -81,7 +58,7 @@ class Writer:
 
     folder = ""  # of the file, in that of the values
 
-    def __init__(self, model: Model, values: Mapping[str, Value], proto: str = "") -> None:
+    def __init__(self, model: Model, values: Mapping[str, Entry], proto: str = "") -> None:
         self.model = model
         self.values = values
         self._proto = proto
@@ -116,7 +93,7 @@ class Writer:
         """Return the type of a value, and import it."""
         if hand := BY_HAND.get(short(full_name)):
             return self._hand_type(hand)
-        name = _name(full_name, self.values[full_name])
+        name = self.values[full_name].name
         self._import_value(full_name, f"type {name}")
         return name
 
@@ -125,7 +102,7 @@ class Writer:
         if hand := BY_HAND.get(short(full_name)):
             self.imports(f"../{hand.module}.js", hand.function)
             return hand.function
-        function = _function(_name(full_name, self.values[full_name]))
+        function = _function(self.values[full_name].name)
         self._import_value(full_name, function)
         return function
 
@@ -197,8 +174,8 @@ class _Values(Writer):
         body = [line for message in messages for line in self._value(message, self.values[message.full_name])]
         return self.file(self._proto, body)
 
-    def _value(self, message: Message, value: Value) -> Iterator[str]:
-        name = _name(message.full_name, value)
+    def _value(self, message: Message, value: Entry) -> Iterator[str]:
+        name = value.name
         fields = list(self._fields_of(message, value))
         yield ""
         yield from self.comment(message.comment, "")
@@ -228,17 +205,17 @@ class _Values(Writer):
             yield "  return value;"
         yield "}"
 
-    def _fields_of(self, message: Message, value: Value) -> Iterator[tuple[Field, str]]:
+    def _fields_of(self, message: Message, value: Entry) -> Iterator[tuple[Field, str]]:
         """Yield the fields of a value, and where the message has them."""
         for field in message.fields:
             source = f"message.{camel(field.name)}"
             if field.name == value.flat:
                 for inner in self.model.messages[field.type_name].fields:
                     yield replace(inner, is_optional=True), f"{source}?.{camel(inner.name)}"
-            elif field.name not in value.without:
+            elif field.name not in value.without.split():
                 yield field, source
 
-    def _optional(self, field: Field, value: Value, source: str) -> str:
+    def _optional(self, field: Field, value: Entry, source: str) -> str:
         target = f"value.{self._member(field, value)}"
         if field.oneof:
             chosen = f"message.{camel(field.oneof)}"
@@ -246,33 +223,38 @@ class _Values(Writer):
             return f'if ({chosen}.case === "{camel(field.name)}") {target} = {converted};'
         return f"if ({source} !== undefined) {target} = {self._expression(field, value, source)};"
 
-    def _is_optional(self, field: Field, value: Value) -> bool:
+    def _is_optional(self, field: Field, value: Entry) -> bool:
         if field.name in {*value.hands, *value.always} or field.type_name == TIMESTAMP:
             return False
         return field.is_optional or bool(field.oneof)
 
-    def _member(self, field: Field, value: Value) -> str:
+    def _member(self, field: Field, value: Entry) -> str:
         if field.name in value.names:
             return value.names[field.name]
         return camel(field.name.removesuffix("_json") if self._is_parsed(field, value) else field.name)
 
-    def _is_parsed(self, field: Field, value: Value) -> bool:
-        return field.scalar == "string" and field.name.endswith("_json") and field.name not in value.exact
+    def _is_parsed(self, field: Field, value: Entry) -> bool:
+        return field.scalar == "string" and field.name.endswith("_json") and field.name not in value.exact.split()
 
-    def _type(self, field: Field, value: Value) -> str:
+    def _pair(self, field: Field) -> tuple[str, ...]:
+        """Return the fields of a list that is a record: its key and its value."""
+        message = self.model.messages.get(field.type_name)
+        return pair(message) if message and field.is_repeated else ()
+
+    def _type(self, field: Field, value: Entry) -> str:
         if hand := value.hands.get(field.name):
             return self._hand_type(hand)
         if field.map_of:
             return f"Record<string, {self._type(field.map_of[1], value)}>"
-        if field.is_repeated and (pair := PAIRS.get(short(field.type_name))):
-            number = next(one for one in self.model.messages[field.type_name].fields if one.name == pair[1])
+        if keys := self._pair(field):
+            number = next(one for one in self.model.messages[field.type_name].fields if one.name == keys[1])
             return f"Record<string, {self._type(number, value)}>"
         one = self._type_of_one(field, value)
         if not field.is_repeated:
             return one
         return f"({one})[]" if " " in one else f"{one}[]"
 
-    def _type_of_one(self, field: Field, value: Value) -> str:
+    def _type_of_one(self, field: Field, value: Entry) -> str:
         if field.type_name == TIMESTAMP:
             return "string"
         if field.is_enum:
@@ -280,16 +262,16 @@ class _Values(Writer):
             return " | ".join(f'"{name}"' for name in (*names, "unknown"))
         if field.type_name:
             return self.nested_type(field.type_name)
-        if field.name in value.any_json:
-            return value.any_json[field.name][0]
+        if self._is_parsed(field, value) and field.name in JSON_TYPES:
+            return JSON_TYPES[field.name][0]
         if self._is_parsed(field, value):
             self.imports("../json.js", "type JsonObject")
             return "JsonObject"
-        if field.scalar in INTS64 and field.name in value.exact:
+        if field.scalar in INTS64 and field.name in value.exact.split():
             return "bigint"
         return TYPES.get(field.scalar, "number")
 
-    def _expression(self, field: Field, value: Value, source: str) -> str:
+    def _expression(self, field: Field, value: Entry, source: str) -> str:
         """Return the TypeScript that converts `source`."""
         if hand := value.hands.get(field.name):
             return self._hand_call(hand)
@@ -300,9 +282,9 @@ class _Values(Writer):
             return f"Object.fromEntries(Object.entries({source}).map(([key, item]) => [key, {item}]))"
         if not field.is_repeated:
             return self._expression_of_one(field, value, source)
-        if pair := PAIRS.get(short(field.type_name)):
+        if keys := self._pair(field):
             by_name = {one.name: one for one in self.model.messages[field.type_name].fields}
-            (key, number) = (self._expression_of_one(by_name[name], value, f"item.{camel(name)}") for name in pair)
+            (key, number) = (self._expression_of_one(by_name[name], value, f"item.{camel(name)}") for name in keys)
             return f"Object.fromEntries({source}.map((item) => [{key}, {number}]))"
         item = self._expression_of_one(field, value, "item")
         if item == "item":
@@ -310,7 +292,7 @@ class _Values(Writer):
         function = item.removesuffix("(item)")
         return f"{source}.map({function if '(' not in function else f'(item) => {item}'})"
 
-    def _expression_of_one(self, field: Field, value: Value, source: str) -> str:
+    def _expression_of_one(self, field: Field, value: Entry, source: str) -> str:
         if field.type_name == TIMESTAMP:
             self.imports("../times.js", "timeText")
             return f"timeText({source})"
@@ -324,13 +306,13 @@ class _Values(Writer):
                 stub = self.stub(self.model.messages[field.type_name], at_run_time=True)
                 source = f"{source} ?? create({stub}Schema)"
             return f"{self.nested_function(field.type_name)}({source})"
-        if field.name in value.any_json:
+        if self._is_parsed(field, value) and field.name in JSON_TYPES:
             self.imports("../json.js", "parseJson")
-            return f"{source} ? parseJson({source}) : {value.any_json[field.name][1]}"
+            return f"{source} ? parseJson({source}) : {JSON_TYPES[field.name][1]}"
         if self._is_parsed(field, value):
             self.imports("../json.js", "parseObject")
             return f"parseObject({source})"
-        if field.scalar in INTS64 and field.name not in value.exact:
+        if field.scalar in INTS64 and field.name not in value.exact.split():
             return f"Number({source})"
         return source
 
@@ -341,18 +323,14 @@ def enum_texts(enum: Enum) -> list[str]:
     return [name.removeprefix(prefix).lower() for name, (number, _) in enum.values.items() if number]
 
 
-def _name(full_name: str, value: Value) -> str:
-    return value.name or full_name.rpartition(".")[2]
-
-
 def _function(name: str) -> str:
     """Return the name of the function that makes a value: `WMRecord` comes of `wmRecordOf`."""
     return re.sub(r"^[A-Z]+(?=[A-Z][a-z])|^[A-Z]", lambda found: found[0].lower(), name) + "Of"
 
 
 def short(full_name: str) -> str:
-    """Return the name of a message in the table: those of the Entity Service begin with "entity."."""
-    return full_name.removeprefix("contextkeep.").replace(".v1.", ".").removeprefix("context.")
+    """Return the name of a message in the tables."""
+    return full_name.rpartition(".")[2]
 
 
 def _stem(proto: str) -> str:

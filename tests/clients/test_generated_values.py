@@ -20,8 +20,11 @@ from hypothesis import strategies as st
 from contextkeep import values
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "proto/generator"))
-from python_table import BY_HAND, JSON_TYPES, UNKNOWN, VALUES, Entry
+import model
+from python_table import BY_HAND, JSON_TYPES, UNKNOWN, Entry
+from python_values import is_input, values_of
 
+VALUES = values_of(model.load())
 GENERATOR = Path(__file__).resolve().parents[2] / "proto/generator"
 
 _SCALARS = {
@@ -91,7 +94,7 @@ def required(name):
     if entry is None:
         return {field.name for field in fields}
     paths = {path.partition("{")[0].partition(".")[0] for path in entry.fields.values()}
-    return {*entry.always.split(), *paths, *enums}
+    return {*entry.always, *paths, *enums}
 
 
 def prune(message):
@@ -200,7 +203,7 @@ def test_a_value_has_every_field_of_its_message(name: str, random: Random):
     assert write(value, message_class(name)(), message) == message
     assert pickle.loads(pickle.dumps(value)) == value
     assert hash(value) == hash(value_class.from_proto(message))
-    if entry.is_input:
+    if is_input(name):
         assert value.to_proto() == message
 
 
