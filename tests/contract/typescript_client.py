@@ -21,6 +21,7 @@ from tests.contract.calls import Call, add
 from tests.contract.methods import ALIASES, NotTaken, content_of, lacking, parsed, short, unlike
 from tests.contract.python_client import check_whole
 from tests.contract.running import Stack
+from tests.rpcs import Rpc
 
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 # The methods that have other names than Python's.
@@ -39,12 +40,18 @@ def camel(name: str) -> str:
     return first + "".join(other.title() for other in others)
 
 
-def said(message: Message, at: str) -> dict[str, Any]:
-    """Return what a request says by all names that an argument or an option may have."""
+def said(message: Message, at: str, *, is_element: bool = False) -> dict[str, Any]:
+    """Return what a request says by all names that an argument or an option may have.
+
+    Args:
+        message: The request, or one in it.
+        at: Where, such as "PutAgent.agent".
+        is_element: It is one of a list: what it holds has no names further out.
+    """
     found: dict[str, Any] = {}
     for of, value in message.ListFields():
         path = f"{at}.{of.name}"
-        values = [_said(of, one, path) for one in value] if of.is_repeated else _said(of, value, path)
+        values = [_said(of, one, path, True) for one in value] if of.is_repeated else _said(of, value, path, is_element)
         names = [
             camel(of.name),
             *(camel(alias) for known, alias in ALIASES.items() if f".{path}".endswith(f".{known}")),
@@ -54,7 +61,9 @@ def said(message: Message, at: str) -> dict[str, Any]:
             with contextlib.suppress(NotTaken):
                 value_names = (of.name.removesuffix("_json"), _NAMES.get(of.name, of.name.removesuffix("_json")))
                 found |= dict.fromkeys(map(camel, value_names), parsed(value))
-        if of.message_type is not None and not of.is_repeated and isinstance(values, dict):
+                if path.endswith("record.content_json"):
+                    del found["contentJson"]  # it is given once
+        if of.message_type is not None and not of.is_repeated and isinstance(values, dict) and not is_element:
             found = values | found
         if path == "ReportResponse.pack_id":
             found["pack"] = {"packId": value}
@@ -81,13 +90,13 @@ def _changes(of: Any, message: Any, found: dict[str, Any]) -> dict[str, Any]:
     return {**nothing, camel(of.name): nothing | found.get(camel(of.name), {})} if paths else {}
 
 
-def _said(of: Any, value: Any, path: str) -> Any:
+def _said(of: Any, value: Any, path: str, is_element: bool) -> Any:
     if of.message_type is not None and of.message_type.full_name == "google.protobuf.Timestamp":
         return value.ToJsonString()
     if of.message_type is not None and of.message_type.GetOptions().map_entry:
         return dict(value)
     if of.message_type is not None:
-        return said(value, path)
+        return said(value, path, is_element=is_element)
     if of.enum_type is not None:
         return short(of.enum_type, value)
     return {"$bytes": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
@@ -134,19 +143,23 @@ class TypeScriptClient(Stack):
         self._process.stdin.write(json.dumps(request, allow_nan=False).encode() + b"\n")
         return await self._waiting[number]
 
+    async def sent(self, rpc: Rpc, messages: list[Any]) -> Any:
+        """Return the first message that a method would send to its RPC, or its error instead of one."""
+        probed = await self._ask(self._request(rpc, messages, "") | {"probe": True})
+        sent = [base64.b64decode(text) for name, text in probed["sent"] if name == rpc.request.DESCRIPTOR.name]
+        return rpc.request.FromString(sent[0]) if sent else probed.get("error") or probed.get("failed")
+
     async def whole(self, call: Call, messages: list[Any], key: str) -> Any:
         if call.size_field == "limit":  # of a method it is that of the whole list
             messages[0].ClearField("limit")
         try:
             check_whole(call)
-            request = self._request(call, messages, key)
-            probed = await self._ask(request | {"probe": True})
+            request = self._request(call.rpc, messages, key)
+            first = await self.sent(call.rpc, messages)
         except (NotTaken, ValueError) as error:
             return await self._otherwise(call, messages, key, str(error))
-        sent = [base64.b64decode(text) for name, text in probed["sent"] if name == call.rpc.request.DESCRIPTOR.name]
-        if not sent:
-            return await self._otherwise(call, messages, key, f"nothing sent: {probed}")
-        first = call.rpc.request.FromString(sent[0])
+        if not isinstance(first, call.rpc.request):
+            return await self._otherwise(call, messages, key, f"nothing sent: {first}")
         if wrong := lacking(first, messages[0]):
             return await self._otherwise(call, messages, key, f"without {wrong}")
         if call.error and any(
@@ -179,13 +192,13 @@ class TypeScriptClient(Stack):
             whole.next_page_token = ""
         return whole
 
-    def _request(self, call: Call, messages: list[Any], key: str) -> dict[str, Any]:
-        noun, verb = _METHODS.get(call.rpc.name, call.rpc.client).split(".")
-        request = {"service": call.rpc.process, "noun": camel(noun), "verb": camel(verb), "key": key}
-        if call.rpc.client_streaming:
+    def _request(self, rpc: Rpc, messages: list[Any], key: str) -> dict[str, Any]:
+        noun, verb = _METHODS.get(rpc.name, rpc.client).split(".")
+        request = {"service": rpc.process, "noun": camel(noun), "verb": camel(verb), "key": key}
+        if rpc.client_streaming:
             request["content"] = base64.b64encode(content_of(messages)).decode()
-            return request | {"fields": said(messages[0].header, call.rpc.name)}
-        return request | {"fields": said(messages[0], call.rpc.name)}
+            return request | {"fields": said(messages[0].header, rpc.name)}
+        return request | {"fields": said(messages[0], rpc.name)}
 
     async def _otherwise(self, call: Call, messages: list[Any], key: str, why: str) -> Any:
         self.untaken.append(f"{call.rpc}{' refusal' if call.error else ''}: {why}")

@@ -134,19 +134,6 @@ test("a history tells where it is from, and why others are missing", async () =>
   assert.ok(second?.skipped.some((skipped) => skipped.reason === "role_unknown"));
 });
 
-test("rules are tried before they are registered", async () => {
-  const rules = { roleField: "role", contentField: "content", filter: "entity.data.n > 1" };
-
-  const [one, two] = await context.mappings.test(rules, {
-    nodes: [{ data: { role: "user", content: "a", n: 1 } }, { data: { role: "user", content: "b", n: 2n } }],
-  });
-
-  assert.equal(one?.included, false);
-  assert.equal(one?.decidedBy, "rules.filter");
-  assert.equal(two?.messages[0]?.message.content, "b");
-  assert.deepEqual(two?.evaluations[0]?.value, true);
-});
-
 test("a history comes as a model's vendor takes it", async () => {
   const id = await conversation([{ role: "system", content: "Be brief." }, { user_input: "one", assistant_output: "two" }]);
 
@@ -160,18 +147,4 @@ test("a history comes as a model's vendor takes it", async () => {
   assert.match(JSON.stringify(anthropic.body.system), /Be brief/);
   assert.equal(anthropic.toolCallsUnanswered, 0);
   await assert.rejects(context.history.formatted(id, "other" as never), InvalidArgument);
-});
-
-test("all that happened to an entity is told, page by page, in both orders", async () => {
-  const { id } = await entities.graph.createNode({ generalTypeName: "Task", name: "search" });
-  await entities.graph.updateNodeStatus(id, "Running", { message: "go" });
-  const record = await context.records.insert({ entityNodeId: id, name: "a", memoryType: "file" });
-
-  const events = await context.history.listEvents(id, { pageSize: 1 });
-
-  const kinds: string[] = events.map((event) => event.kind);
-  assert.ok(["node_created", "status", "record_created"].every((kind) => kinds.includes(kind)), String(kinds));
-  assert.equal(events.find((event) => event.kind === "record_created")?.workingMemoryId, record.workingMemoryId);
-  assert.equal(events.find((event) => event.kind === "status")?.document.message, "go");
-  assert.deepEqual(await context.history.listEvents(id, { descending: true }), [...events].reverse());
 });

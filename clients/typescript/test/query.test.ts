@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { InvalidArgument, newId } from "contextkeep";
+import { InvalidArgument } from "contextkeep";
 
 import { context } from "./stack.js";
 
@@ -46,36 +46,4 @@ test("each source is told as it answers, and then the whole", async () => {
     break;
   }
   await assert.rejects(context.query.stream("").next(), InvalidArgument);
-});
-
-test("sources are listed, and what is unknown is refused by name", async () => {
-  const providers = await context.query.listProviders();
-  assert.deepEqual(
-    providers.map(({ providerId, isDefault, scopes }) => [providerId, isDefault, scopes]),
-    [
-      ["brain", true, ["team"]],
-      ["context", false, ["personal", "team"]],
-      ["knowledge-base", true, ["team"]],
-      ["memory", true, ["personal"]],
-      ["wiki", true, ["personal"]],
-      ["workspace", true, ["personal", "team"]],
-    ],
-  );
-  for (const options of [{ providers: {} }, { providers: { ids: [newId()] } }, { scope: "mine" as "team" }, { limit: 51 }]) {
-    await assert.rejects(context.query.ask("x", options), InvalidArgument);
-  }
-  assert.equal((await context.query.ask("nothing", { providers: { families: ["workspace"] }, nodeIds: [newId()] })).answer, undefined);
-});
-
-test("what is said of a source is kept, and taken back by name", async () => {
-  const said = await context.query.updateProvider("context", { deadlineMs: 60_000, isDefault: false });
-  assert.deepEqual([said.enabled, said.isDefault, said.deadlineMs, said.nodeIds], [undefined, false, 60_000, undefined]);
-  const { providers, target } = await context.query.getPolicy();
-  const own = providers.find(({ providerId }) => providerId === "context")!;
-  assert.deepEqual([own.isEnabled, own.deadlineMs, own.setting, target], [true, 60_000, said, undefined]);
-  const reset = await context.query.updateProvider("context", { reset: ["deadline_ms", "is_default"] });
-  assert.deepEqual([reset.deadlineMs, reset.isDefault], [undefined, undefined]);
-  await assert.rejects(context.query.updateProvider("context", { nodeIds: [] }), InvalidArgument);
-  assert.equal((await context.query.updateProvider("memory", { memoryMode: "recall" })).memoryMode, "recall");
-  assert.equal((await context.query.updateProvider("memory", { reset: ["memory"] })).memoryMode, undefined);
 });

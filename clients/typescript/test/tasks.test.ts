@@ -1,41 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ArtifactComplete, ArtifactNotFound, InvalidArgument, TaskEnded, TaskNotFound, VersionConflict, newId } from "contextkeep";
+import { ArtifactComplete, ArtifactNotFound } from "contextkeep";
 
 import { context } from "./stack.js";
-
-test("a task is begun, talked about, asked back, and ended", async () => {
-  const { contextId } = await context.contexts.send("Hello");
-
-  const task = await context.tasks.create(contextId, { metadata: { n: 2n ** 60n } });
-  const sent = await context.contexts.send({ content: "About it", taskId: task.taskId });
-  const asked = await context.tasks.update(task.taskId, { state: "input_required", statusMessage: "Which?" });
-  const { task: read, messages } = await context.tasks.get(task.taskId);
-
-  assert.deepEqual([task.contextId, task.state, task.version, task.metadata], [contextId, "submitted", 1, { n: 2n ** 60n }]);
-  assert.deepEqual([sent.contextId, sent.seq], [contextId, 2]);
-  assert.deepEqual([asked.state, asked.statusMessage?.role, asked.statusMessage?.content], ["input_required", "assistant", "Which?"]);
-  assert.deepEqual(read, asked);
-  assert.deepEqual(messages.map(({ content, taskId }) => [content, taskId]), [["About it", task.taskId]]);
-
-  const ended = await context.tasks.cancel(task.taskId);
-  assert.deepEqual([ended.state, ended.statusMessage, await context.tasks.cancel(task.taskId)], ["canceled", undefined, ended]);
-  await assert.rejects(context.contexts.send({ content: "More", taskId: task.taskId }), TaskEnded);
-});
-
-test("what goes on with a task refers to it, and tasks are listed", async () => {
-  const { contextId } = await context.contexts.send("Hello");
-  const first = await context.tasks.create(contextId, { state: "completed" });
-
-  const second = await context.tasks.create(contextId, { referenceTaskIds: [first.taskId] });
-  const { messageId } = await context.contexts.send({ content: "x", taskId: second.taskId, referenceTaskIds: [first.taskId] });
-
-  assert.deepEqual(second.referenceTaskIds, [first.taskId]);
-  assert.deepEqual((await context.contexts.getMessage(contextId, messageId)).referenceTaskIds, [first.taskId]);
-  assert.deepEqual(await context.tasks.list(contextId, { pageSize: 1 }), [second, first]);
-  assert.deepEqual(await context.tasks.list(contextId, { states: ["completed"] }), [first]);
-});
 
 test("what a task makes is put in chunks, found, and read", async () => {
   const { contextId } = await context.contexts.send("Hello");
@@ -77,15 +45,4 @@ test("what happens in a context is watched", async () => {
 
   assert.deepEqual(told, ["one", "submitted", "plan", "without 1", "closed"]);
   assert.deepEqual(later.map(({ seqFrom, changeAfter }) => [seqFrom, changeAfter]), [[2, 2], [2, 3], [2, 4]]);
-});
-
-test("what cannot be is refused", async () => {
-  const { contextId } = await context.contexts.send("Hello");
-  const task = await context.tasks.create(contextId);
-
-  await assert.rejects(context.tasks.get(newId()), TaskNotFound);
-  await assert.rejects(context.tasks.update(task.taskId, { state: "working", expectedVersion: 7 }), VersionConflict);
-  await assert.rejects(context.tasks.update(task.taskId, {}), InvalidArgument);
-  await assert.rejects(context.tasks.update(task.taskId, { statusMessage: "alone" }), InvalidArgument);
-  await assert.rejects(context.tasks.create(contextId, { state: "paused" as "working" }), InvalidArgument);
 });
