@@ -33,25 +33,29 @@ JOB_STATES: dict[int, JobState] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Caller(Value):
-    """Whom your key or token stands for."""
+    """The identity and rights of your key or token."""
 
     tenant_id: str = ""
-    # Its name.
+    # The name of the tenant.
     tenant: str = ""
-    # What rows keep as `created_by`.
+    # The value that rows store as `created_by`.
     subject: str = ""
-    # How the key begins: 12 characters. Empty: it is not stored, such as a token of an issuer.
+    # The first 12 characters of the key. Empty: the key is not stored, such as a token of an issuer.
     key_prefix: str = ""
     scopes: tuple[str, ...] = ()
-    # The user whose own things the key sees; empty: it has no user.
+    # The user whose own data the key sees. Empty: the key has no user.
     user_id: str = ""
+    # The agent that the key is for. Empty: none.
     agent_id: str = ""
-    # The apps that the key is bound to; empty: it is bound to no app. The same holds for the next three.
+    # The apps that the key is bound to. Empty: it is not bound to apps.
     app_ids: tuple[str, ...] = ()
+    # The agent bundle that the key is bound to. Empty: it is not bound to one.
     agent_bundle_id: str = ""
+    # The graphs that the key is bound to. Empty: it is not bound to graphs.
     graph_names: tuple[str, ...] = ()
+    # The context that the key is bound to. Empty: it is not bound to one.
     context_id: str = ""
-    # Unset: it does not end.
+    # Unset: it does not expire.
     expires_at: datetime | None = None
 
     @classmethod
@@ -75,30 +79,34 @@ class Caller(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ApiKey(Value):
-    """A key, without what it is."""
+    """A key, without its secret."""
 
-    # How it begins: 12 characters, by which it is revoked.
+    # The first 12 characters. RevokeKey takes them.
     prefix: str = ""
-    # Whom it stands for.
+    # The subject that the key stands for.
     subject: str = ""
     scopes: tuple[str, ...] = ()
-    # Whose own it sees, of what belongs to users; empty: nobody's.
+    # The user whose own data the key sees. Empty: the key has no user.
     user_id: str = ""
+    # The agent that the key is for. Empty: none.
     agent_id: str = ""
-    # What it is bound to, as the next two; empty: to none of these.
+    # The apps that the key is bound to. Empty: it is not bound to apps.
     app_ids: tuple[str, ...] = ()
+    # The agent bundle that the key is bound to. Empty: it is not bound to one.
     agent_bundle_id: str = ""
+    # The graphs that the key is bound to. Empty: it is not bound to graphs.
     graph_names: tuple[str, ...] = ()
-    # Of a key of IssueContextKey: which one it reaches.
+    # For a key of IssueContextKey: the context that it reaches.
     context_id: str = ""
-    # How the key begins that it was made with; empty: it was none, such as an operator's command.
+    # The first 12 characters of the key that created it. Empty: no key did, such as for a command of an operator.
     made_by: str = ""
     created_at: datetime | None = None
-    # Unset: it does not end.
+    # Unset: it does not expire.
     expires_at: datetime | None = None
     # Unset: it is not revoked.
     revoked_at: datetime | None = None
-    # To the minute. Unset: never, or it is a context's, of which it is not noted.
+    # When the key was last used, to the minute. Unset: never, or it is a key of a context, for which the service does
+    # not record it.
     last_used_at: datetime | None = None
 
     @classmethod
@@ -124,28 +132,28 @@ class ApiKey(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AdministrativeCall(Value):
-    """A call that needed the scope `admin`, or `operator`."""
+    """A call that needed the scope `admin` or `operator`."""
 
-    # As logs and errors have it.
+    # The id of the call, as in logs and errors.
     call_id: str = ""
     called_at: datetime
-    # "contextkeep.context.v1.Knowledge/PutAgent".
+    # Such as "contextkeep.context.v1.Knowledge/PutAgent".
     method: str = ""
     scope: str = ""
-    # Name of its status code: "OK", "PERMISSION_DENIED".
+    # Name of the status code, such as "OK" or "PERMISSION_DENIED".
     status: str = ""
-    # Of its error; empty: there was none.
+    # Reason of the error. Empty: there was no error.
     reason: str = ""
-    # Who called.
+    # The subject of the caller's key or token.
     subject: str = ""
     user_id: str = ""
     agent_id: str = ""
-    # From where: "ipv4:127.0.0.1:50000".
+    # The address of the caller, such as "ipv4:127.0.0.1:50000".
     peer: str = ""
-    # The ids in its request and answer, by the paths of their fields: an object of lists of texts, 40 at most.
+    # The ids in the request and the answer, by the paths of their fields: an object of lists of texts, at most 40.
     ids_json: str = "{}"
-    # How many calls it stands for. Of refused calls that are alike (caller, method, reason) the first in a minute has a
-    # row, and those that follow in that minute are added to its count when the minute is over. Of any other call 1.
+    # Number of calls that this row stands for. Refused calls with the same caller, method and reason share a row for
+    # each minute: the first call writes it, and the others are added when the minute is over. For any other call: 1.
     count: int = 0
     _ids: Any = kept()
 
@@ -175,11 +183,11 @@ class AdministrativeCall(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CreatedKey(Value):
-    """A key that was made. It is never shown again."""
+    """A new key. No call shows it again."""
 
-    # Shown once.
+    # The key itself, shown only here.
     key: str = field(default="", repr=False)
-    # How it begins.
+    # The first 12 characters of the key.
     prefix: str = ""
 
     def __str__(self) -> str:
@@ -196,15 +204,15 @@ class CreatedKey(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TenantLimits(Value):
-    """What a tenant may store. Unset: of a tenant, what the settings say; of GetUsage, any number."""
+    """The storage limits of a tenant. Unset: for a tenant, the settings apply; in GetUsage, there is no limit."""
 
-    # Archived ones count, too.
+    # Number of records, archived ones included.
     records_max: int | None = None
-    # Of all contents and unfinished uploads.
+    # Total size of all contents and unfinished uploads, in bytes.
     bytes_max: int | None = None
-    # Of one blob; at least 1, as the next one.
+    # Size of one blob, in bytes; at least 1.
     blob_bytes_max: int | None = None
-    # Of one inline content; no more than the setting counts.
+    # Size of one inline content, in bytes; at least 1. If it is above the setting, the setting applies.
     content_bytes_max: int | None = None
 
     @classmethod
@@ -220,9 +228,11 @@ class TenantLimits(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Usage(Value):
-    """What your tenant stores, and the limits that hold for it."""
+    """The data that your tenant stores, and the limits in effect."""
 
+    # Number of records.
     records: int = 0
+    # Total size of the contents.
     size_bytes: int = 0
     limits: TenantLimits
 
@@ -238,17 +248,20 @@ class Usage(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BackgroundWork(Value):
-    """What is owed of a kind, in a database."""
+    """Waiting work of one kind, in one database."""
 
-    # "index" (vectors of records), "text" (texts of files), "records of messages", "erasures", ... New kinds may come.
+    # "index" (embeddings of records), "text" (texts of files), "records of messages", "erasures", and others. Later
+    # versions may add kinds.
     kind: str = ""
+    # Number of items that wait, failed ones included.
     owed: int = 0
-    # Of it: what was tried, and is tried again.
+    # Number of items that failed and will be retried.
     failed: int = 0
+    # When the oldest of them began to wait.
     oldest_at: datetime
-    # Of one of those that failed.
+    # Error of one of the failed items.
     last_error: str = ""
-    # As DATABASE_URLS names it; empty: the home database.
+    # The database, by its name in DATABASE_URLS. Empty: the home database.
     database: str = ""
 
     @classmethod
@@ -266,11 +279,11 @@ class BackgroundWork(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class OwedWork(Value):
-    """Work that calls left to the background, by kind and database."""
+    """Background work that waits, by kind and database."""
 
-    # A kind of which nothing is owed is not there.
+    # Kinds without waiting work are left out.
     work: tuple[BackgroundWork, ...] = ()
-    # Databases that do not answer: what is owed there is not known.
+    # Databases that do not answer; their work is unknown.
     databases_away: tuple[str, ...] = ()
 
     @classmethod
@@ -284,10 +297,11 @@ class OwedWork(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RetriedWork(Value):
-    """How much failed work is tried again now."""
+    """The result of a retry."""
 
+    # Number of items that are retried now.
     retried: int = 0
-    # Databases that do not answer: nothing is tried again there.
+    # Databases that do not answer; nothing is retried there.
     databases_away: tuple[str, ...] = ()
 
     @classmethod
@@ -301,21 +315,24 @@ class RetriedWork(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Job(Value):
-    """Work that an operator started, and how far it is."""
+    """Work that an operator started, and its progress."""
 
     job_id: str = ""
     kind: JobKind | Literal[""] = ""
     state: JobState | Literal[""] = ""
     started_at: datetime
     updated_at: datetime
-    # Unset: it is not over.
+    # Unset: it is not finished.
     finished_at: datetime | None = None
+    # The subject of the credential that started it.
     started_by: str = ""
+    # Why it failed. Empty: it did not.
     error: str = ""
-    # As of StartJobRequest.
+    # As in StartJobRequest.
     quick: bool = False
+    # As in StartJobRequest.
     repair: bool = False
-    # How far it is: an object of numbers; of a check that is over also the first 50 `problems`.
+    # The progress: an object of numbers. A finished check adds the first 50 `problems`.
     progress_json: str = "{}"
     _progress: Any = kept()
 

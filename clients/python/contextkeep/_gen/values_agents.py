@@ -13,9 +13,11 @@ from contextkeep.values.base import Value, time_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ProviderNames(Value):
-    """All that are in either list; up to 64 names each. What no provider is called allows nothing."""
+    """All providers that are in either list; up to 64 names each. A name that no provider has allows nothing."""
 
+    # Ids of providers.
     ids: tuple[str, ...] = ()
+    # Families of providers: all providers of the family.
     families: tuple[str, ...] = ()
 
     @classmethod
@@ -36,13 +38,13 @@ class ProviderNames(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AgentCallers(Value):
-    """All that are in any list; up to 1,000 names each, of up to 512 characters."""
+    """All callers that are in any of the lists; up to 1,000 names each, of up to 512 characters."""
 
-    # Users: of the key, or named by `subject_user_id`.
+    # Users: of the key, or named in `subject_user_id`.
     user_ids: tuple[str, ...] = ()
-    # Agents of credentials. The credential of an agent may name another one only where that one lists it.
+    # Agents of credentials. The credential of an agent may name another agent only if that agent lists it here.
     agent_ids: tuple[str, ...] = ()
-    # Whom keys and tokens stand for.
+    # Subjects of keys and tokens.
     subjects: tuple[str, ...] = ()
 
     @classmethod
@@ -65,7 +67,7 @@ class AgentCallers(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Agent(Value):
-    """An agent that can be asked for. Where it says nothing, its template does, and then the tenant."""
+    """An agent. Its template supplies the fields that it leaves empty, and after it the tenant's settings."""
 
     agent_id: str = ""
     display_name: str = ""
@@ -73,19 +75,19 @@ class Agent(Value):
     # Nodes of the graph: the agent's files are the records of these nodes and of all nodes below them.
     node_ids: tuple[str, ...] = ()
     knowledge_bases: tuple[str, ...] = ()
-    # Unset: whom the others let it ask. Given and empty: nobody.
+    # The allowed providers. Unset: no restriction by this policy. Given but empty: none is allowed.
     allowed: ProviderNames | None = None
-    # Who of them is asked where a question selects none. Unset: as the template has it, else the tenant.
+    # The allowed providers to query if a question selects none. Unset: those of the template, else those of the tenant.
     defaults: ProviderNames | None = None
-    # Shown to administrators only.
+    # Only administrators see it.
     callers: AgentCallers | None = None
-    # Counts how often it was put, from 1.
+    # Counts the puts of the agent, from 1.
     version: int = 0
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    # Who put it last.
+    # The subject of the credential that put it last.
     updated_by: str = ""
-    # Unset: no import wrote it, or it was put since.
+    # Where an import took it from. Unset: no import wrote it, or it was put since.
     imported: Imported | None = None
 
     @classmethod
@@ -110,22 +112,24 @@ class Agent(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AgentTemplate(Value):
-    """What many agents have in common."""
+    """Settings that several agents share."""
 
     template_id: str = ""
     display_name: str = ""
-    # Below which nodes files are.
+    # Nodes of the graph: the files of the agents are the records of these nodes and of all nodes below them.
     node_ids: tuple[str, ...] = ()
     knowledge_bases: tuple[str, ...] = ()
-    # Unset: whom the others let it ask. Given and empty: nobody.
+    # The allowed providers. Unset: no restriction by this policy. Given but empty: none is allowed.
     allowed: ProviderNames | None = None
-    # Who of them is asked where a question selects none. Unset: as the template has it, else the tenant.
+    # The allowed providers to query if a question selects none. Unset: those of the template, else those of the tenant.
     defaults: ProviderNames | None = None
+    # Counts the puts of the template, from 1.
     version: int = 0
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    # The subject of the credential that put it last.
     updated_by: str = ""
-    # Unset: no import wrote it, or it was put since.
+    # Where an import took it from. Unset: no import wrote it, or it was put since.
     imported: Imported | None = None
 
     @classmethod

@@ -11,7 +11,7 @@ from contextkeep.context.v1 import definitions_pb2 as pb
 from contextkeep.values.base import Value, kept, time_of
 from contextkeep.values.conversions import definition_rules_json
 
-# What a facet is, and so how far it is trusted where texts are equal: 5 the most.
+# The kind of a facet. It determines the trust, from 1 to 5 (the most trusted), which decides if texts are equal.
 FacetKind = Literal[
     "operational",
     "relationship",
@@ -51,12 +51,12 @@ class Definition(Value):
     rules_json: str = "{}"
     created_by: str = ""
     created_at: datetime | None = None
-    # Who approved it last; empty: nobody did.
+    # The subject of the credential that last approved it. Empty: it was never approved.
     approved_by: str = ""
     approved_at: datetime | None = None
-    # Absent unless it is retired.
+    # Absent unless the version is retired.
     retired_at: datetime | None = None
-    # Unset: no import wrote it.
+    # Where an import took it from. Unset: no import wrote it.
     imported: Imported | None = None
     _rules: Any = kept()
 
@@ -84,15 +84,16 @@ class Definition(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FacetSource(Value):
-    """What a facet is from: a node and the edge by which the walk came to it, or something else that has a name."""
+    """The source of a facet: a node and the edge by which the walk reached it, or a named source of an added facet."""
 
     node_id: str = ""
     node_version: int = 0
     # Empty: the node is the page's own.
     edge_id: str = ""
     edge_version: int = 0
-    # Of a facet that was put: up to 500 and 2,000 characters.
+    # Only for an added facet; up to 500 characters.
     label: str = ""
+    # Only for an added facet; up to 2,000 characters.
     uri: str = ""
 
     @classmethod
@@ -117,27 +118,28 @@ class Facet(Value):
     kind: FacetKind | Literal[""] = ""
     # From 1 to 5, the most trusted.
     trust: int = 0
-    # Lines, the oldest node's first.
+    # The lines, that of the oldest node first.
     text: str = ""
-    # There is more of it than 64 KiB, which is left out.
+    # The text is longer than 64 KiB; the rest is left out.
     is_cut: bool = False
     confidence: float = 0.0
     as_of: datetime | None = None
-    # Absent: it is good until its nodes change.
+    # When the facet becomes out of date. Absent: when its nodes change.
     fresh_until: datetime | None = None
-    # As of CompiledPage.
+    # Why the facet is out of date. Empty: the service knows of no reason.
     stale: tuple[str, ...] = ()
-    # What it says is from: the nodes that have a line in it; or what was said of one that was put.
+    # The nodes that have a line in it. For an added facet: the source that its writer named.
     sources: tuple[FacetSource, ...] = ()
-    # The agent bundles of all nodes that were read for it, all of which are in the page's graph. A key that is bound to
-    # one sees it if all of them are that one, unless it is declassified.
+    # The agent bundles of all nodes that were read for it; all these nodes are in the page's graph. A key that is bound
+    # to a bundle sees the facet only if all of them are this bundle, unless the facet is declassified.
     agent_bundle_ids: tuple[str, ...] = ()
+    # Every caller that may see the page's own node sees the facet.
     is_declassified: bool = False
-    # Of what was compiled.
+    # The version of the definition that compiled it. 0: it was added by PutFacet.
     definition_version: int = 0
-    # Of the compile that wrote it; empty: it was put.
+    # The compile that wrote it. Empty: it was added by PutFacet.
     compile_id: str = ""
-    # Who put it; empty: it was compiled.
+    # The subject of the credential that added it. Empty: it was compiled.
     put_by: str = ""
     written_at: datetime | None = None
 
@@ -167,28 +169,32 @@ class Facet(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CompiledPage(Value):
-    """A page that was compiled of a node."""
+    """A page compiled from a node."""
 
     # Empty: the page is not stored.
     page_id: str = ""
     definition_name: str = ""
     definition_version: int = 0
-    # Its own node, and that node's specific type.
+    # The page's own node.
     node_id: str = ""
+    # The specific type name of the node.
     node_type: str = ""
     title: str = ""
     aliases: tuple[str, ...] = ()
-    # Those that the caller may see; none in lists. First those of the definition in its order, then those that were
-    # put, by slug.
+    # The facets that the caller may see; empty in lists. First those of the definition in its order, then the added
+    # ones by slug.
     facets: tuple[Facet, ...] = ()
-    # Why the page is out of date; empty: it is not, as far as is known.
+    # Why the page is out of date. Empty: the service knows of no reason.
     stale: tuple[str, ...] = ()
-    # The walls of the page: those of its node, and the app of its definition.
+    # The graph of its node. Keys that are bound to other graphs do not see the page.
     graph_name: str = ""
+    # The agent bundle of its node. Keys that are bound to another bundle do not see the page.
     agent_bundle_id: str = ""
+    # The app of its definition. Keys that are bound to other apps do not see the page.
     app_id: str = ""
-    # Of the compile that read its node last, and when it did.
+    # The compile that last read the node.
     compile_id: str = ""
+    # When that compile read the node.
     compiled_at: datetime | None = None
     created_at: datetime | None = None
 
@@ -216,9 +222,9 @@ class CompiledPage(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RuleProblem(Value):
-    """A rule that failed on a node, or a walk that came too far."""
+    """An expression that failed on a node, or a walk that exceeded a limit."""
 
-    # "definition.facets[0].text".
+    # The path of the rule, such as "definition.facets[0].text".
     rule: str = ""
     node_id: str = ""
     error: str = ""
@@ -235,12 +241,14 @@ class RuleProblem(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TriedDefinition(Value):
-    """What rules make of a node."""
+    """The page that the rules make of a node."""
 
-    # Absent: the node would have none, because of its type, its graph, `when`, its title, or because it is archived.
+    # Absent: the node has no page by these rules, because of its type, its graph, `when` or its title, or because it is
+    # archived.
     page: CompiledPage | None = None
-    # The first 20, and how many more there are.
+    # The first 20 problems.
     problems: tuple[RuleProblem, ...] = ()
+    # Number of further problems.
     problems_left_out: int = 0
 
     @classmethod
@@ -255,22 +263,26 @@ class TriedDefinition(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CompileProgress(Value):
-    """How far a compile is. What it counts is stored."""
+    """The progress of a compile. Everything that it counts is stored."""
 
     compile_id: str = ""
-    # Nodes that were read, and changes of the graph that were listed, so far.
+    # Nodes read so far.
     nodes_read: int = 0
+    # Changes of the graph read so far.
     changes_read: int = 0
-    # Pages that are new or another by now, that are as they were, that went, and on which a rule failed, so far.
+    # New and changed pages so far.
     pages_written: int = 0
+    # Unchanged pages so far.
     pages_unchanged: int = 0
+    # Deleted pages so far.
     pages_removed: int = 0
+    # Pages on which a rule failed, so far.
     pages_failed: int = 0
-    # What is compiled now; empty: what changed.
+    # The definition that is compiled now. Empty: the changes are compiled.
     definition_name: str = ""
-    # Since the message before: the first 20 of each batch of nodes.
+    # Problems since the message before: the first 20 of each batch of nodes.
     problems: tuple[RuleProblem, ...] = ()
-    # The last message.
+    # This is the last message.
     is_done: bool = False
 
     @classmethod

@@ -10,7 +10,7 @@ from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.values.base import Value, kept, time_of
 from contextkeep.values.bases import EnvelopeBase, NodeBase
 
-# Which way edges are followed, seen from the node.
+# The direction in which to follow edges, seen from the node.
 Direction = Literal[
     "out",
     "in",
@@ -39,7 +39,7 @@ DATA_UPDATES: dict[int, DataUpdate] = {
     1: "merge_patch",
     2: "replace",
 }
-# What an envelope tells.
+# The content of an envelope.
 EnvelopeType = Literal[
     "status",
     "message",
@@ -56,7 +56,7 @@ ENVELOPE_TYPES: dict[int, EnvelopeType] = {
     5: "value",
     6: "waiting",
 }
-# How far the work is that an envelope speaks of.
+# The state of the work that an envelope is about.
 EnvelopeStatus = Literal[
     "started",
     "running",
@@ -71,7 +71,7 @@ ENVELOPE_STATUSS: dict[int, EnvelopeStatus] = {
     4: "failed",
     5: "cancelled",
 }
-# What a row of a walk can hold.
+# A column of a row of a walk.
 TraverseColumn = Literal[
     "id",
     "external_id",
@@ -122,35 +122,37 @@ TRAVERSE_COLUMNS: dict[int, TraverseColumn] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Node(NodeBase):
-    """A vertex."""
+    """A node of the graph."""
 
     id: str = ""
-    # The caller's own id; unique in tenant and graph.
+    # The caller's own id, unique within tenant and graph.
     external_id: str = ""
-    # The partition. Edges never leave it.
+    # The graph that the node belongs to. Edges never leave it.
     graph_name: str = ""
     agent_bundle_id: str = ""
     general_type_name: str = ""
     specific_type_name: str = ""
     name: str = ""
-    # "Created", "Running", "Completed", "Failed", "Cancelled", or an app's own.
+    # "Created", "Running", "Completed", "Failed", "Cancelled", or a status of the app.
     status: str = ""
-    # A JSON object, equal to what was written; not the same text: members are in Postgres's order, of repeated ones the
-    # last counts, and numbers are written out without exponent (all their digits are kept).
+    # A JSON object, equal to the written one but not the same text: members are in Postgres's order, the last of
+    # repeated members counts, and numbers are written without exponent, with all their digits.
     data_json: str = "{}"
     is_archived: bool = False
-    # The server's order of writing.
+    # The order in which the server wrote.
     seq: int = 0
     created_at: datetime
-    # The time of the last change; `created_at` before the first.
+    # When the node last changed. Before the first change: `created_at`.
     modified_at: datetime
     # Counts the changes, from 1.
     version: int = 0
-    # The subject whose key or token wrote the node.
+    # The subject of the key or token that wrote the node.
     created_by: str = ""
+    # The user who owns the node. Empty: none.
     owner_user_id: str = ""
+    # The agent of the credential that wrote the node. Empty: none.
     agent_id: str = ""
-    # The isolated context that the node belongs to; set by later capabilities.
+    # The isolated context that the node belongs to. Empty: none.
     context_id: str = ""
     _data: Any = kept()
 
@@ -186,16 +188,17 @@ class Node(NodeBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Edge(Value):
-    """A directed relation."""
+    """A directed edge between two nodes."""
 
     id: str = ""
     graph_name: str = ""
     from_node_id: str = ""
     to_node_id: str = ""
-    # "Contains", "Calls", "InResponseTo", ...: any name is allowed.
+    # "Contains", "Calls", "InResponseTo", or any other name.
     edge_type: str = ""
     data_json: str = "{}"
     created_at: datetime
+    # Counts the changes, from 1.
     version: int = 0
     context_id: str = ""
     _data: Any = kept()
@@ -226,16 +229,17 @@ class Edge(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class OwnedNodes(Value):
-    """What there is of what a user owns, or what an erasure has removed of it."""
+    """The data of a user, or the part of it that an erasure has deleted."""
 
+    # Number of nodes.
     nodes: int = 0
-    # Of these nodes, in both directions.
+    # Number of edges of these nodes, in both directions.
     edges: int = 0
-    # Of repeated calls.
+    # Number of stored answers of repeated calls.
     answers: int = 0
-    # In the place of which there is a pseudonym.
+    # Number of rows of others in which a pseudonym replaces the user's name.
     names: int = 0
-    # Of an erasure: unset while it runs.
+    # Only for an erasure: when it finished. Unset while it runs.
     finished_at: datetime | None = None
 
     @classmethod
@@ -254,10 +258,11 @@ class OwnedNodes(Value):
 class NodeIO(Value):
     """The input and the output of a node."""
 
-    # As `Node.data_json`: equal to what was set, not the same text. Empty: it was never set, or the node was reset.
+    # The input: as `Node.data_json`, equal to the written value but not the same text. Empty: it was never set.
     input_json: str = ""
+    # The output, in the same form. Empty: it was never set, or the node was reset.
     output_json: str = ""
-    # The time of the last SetNodeIO, or of the ResetNode that cleared the output. Absent: there was none.
+    # The time of the last SetNodeIO, or of the ResetNode that deleted the output. Absent: there was none.
     modified_at: datetime | None = None
     _input: Any = kept()
     _output: Any = kept()
@@ -284,23 +289,23 @@ class NodeIO(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Envelope(EnvelopeBase):
-    """One entry of a timeline; never changed."""
+    """One entry of a timeline. It never changes."""
 
-    # The node; in the list of a caller, the node that was called.
+    # The node of the envelope. In the list of a calling node, this is the node that it called.
     node_id: str = ""
-    # The server's order of writing; unique.
+    # The order in which the server wrote; unique.
     seq: int = 0
     type: EnvelopeType | Literal["unknown"] = "unknown"
     status: EnvelopeStatus | Literal[""] = ""
-    # "return" marks the result; others are the app's own.
+    # "return" marks the result; the app defines all others.
     sub_type: str = ""
     message: str = ""
-    # As `Node.data_json`, but any JSON. Empty: there is none. Of a STATUS envelope that UpdateNodeStatus wrote:
-    # {"from": the status before, "to": the status after}.
+    # Any JSON, in the form of `Node.data_json`. Empty: none. A STATUS envelope of UpdateNodeStatus has {"from": the old
+    # status, "to": the new status}.
     value_json: str = ""
     error_json: str = ""
     created_at: datetime
-    # The subject whose key or token wrote it.
+    # The subject of the key or token that wrote it.
     created_by: str = ""
     _value: Any = kept()
     _error: Any = kept()

@@ -14,22 +14,22 @@ from contextkeep.values.bases import SubjectErasureBase
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SubjectErasure(SubjectErasureBase):
-    """The receipt of a subject that is erased."""
+    """The receipt of an erasure of a subject."""
 
     erasure_id: str = ""
     # FINISHED: in both services.
     state: ErasureState = "running"
     created_at: datetime
-    # Unset while it runs.
+    # Unset while the erasure runs.
     finished_at: datetime | None = None
-    # The subject of the credential that asked for it, unless that is who was erased.
+    # The subject of the credential that started it; a pseudonym if that is the erased subject.
     requested_by: str = ""
-    # What is removed so far, of both services. Of contexts, those of their receipts.
+    # Rows deleted so far, in both services. For contexts, the counts of their own receipts.
     removed: dict[str, int] = field(default_factory=dict, hash=False)
-    # It is begun in the Entity Service, too. If not, call Erase again.
+    # The erasure has started in the Entity Service too. If not, call Erase again.
     is_begun_in_graph: bool = False
-    # Databases that the tenant was moved away from and that still have its rows from before the move, which no erasure
-    # reaches: `context-service tenants clean --after-hours 0` removes them. Those that do not answer are left out.
+    # Databases that the tenant was moved away from and that still have its old rows. No erasure reaches these;
+    # `context-service tenants clean --after-hours 0` deletes them. Databases that do not answer are left out.
     old_copies: tuple[str, ...] = ()
 
     @classmethod
@@ -49,11 +49,12 @@ class SubjectErasure(SubjectErasureBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Hold(Value):
-    """What may not be erased, and why."""
+    """A subject or a context that must not be erased, and why."""
 
     hold_id: str = ""
-    # One of these two.
+    # The user. Empty: the hold is for a context.
     subject: str = ""
+    # The context. Empty: the hold is for a user.
     context_id: str = ""
     reason: str = ""
     created_at: datetime
@@ -75,13 +76,13 @@ class Hold(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ErasurePlan(Value):
-    """What there is of a subject, which holds forbid to erase it, and what no erasure finds."""
+    """The data of a subject, the holds that forbid its erasure, and the data that no erasure finds."""
 
-    # Without kinds of which there is nothing.
+    # Kinds without rows are left out.
     counts: dict[str, int] = field(default_factory=dict, hash=False)
-    # Those that forbid it: 100 at most.
+    # The holds that forbid the erasure; at most 100.
     holds: tuple[Hold, ...] = ()
-    # What is not found: sentences for people.
+    # The data that no erasure finds: sentences for people.
     not_found: tuple[str, ...] = ()
 
     @classmethod

@@ -26,34 +26,35 @@ DOCUMENT_STATES: dict[int, DocumentState] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class KnowledgeBase(Value):
-    """Documents that are found together."""
+    """A set of documents to search together."""
 
     knowledge_base_id: str = ""
-    # What agents name it by.
+    # The name by which agents refer to it.
     name: str = ""
     description: str = ""
-    # It is asked for every agent; otherwise only for those that name it.
+    # The base is searched for every caller of the tenant; otherwise only for the agents that name it, or whose template
+    # does.
     is_of_tenant: bool = False
     app_id: str = ""
     agent_bundle_id: str = ""
     graph_name: str = ""
-    # Of all its documents, and the bytes that came with them.
+    # Number of its documents.
     document_count: int = 0
-    # Bytes that came with the documents.
+    # Total size of the bytes that were added with the documents.
     size_bytes: int = 0
-    # How many are in which state; in answers of GetKnowledgeBase only.
+    # Number of documents in each state; only in answers of GetKnowledgeBase.
     documents: dict[DocumentState | Literal[""], int] = field(default_factory=dict, hash=False)
-    # Counts how often it was put, from 1.
+    # Counts the puts of the base, from 1.
     version: int = 0
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    # Who put it last.
+    # The subject of the credential that put it last.
     updated_by: str = ""
-    # Bedrock's own id of it: 10 letters and digits.
+    # Bedrock's id of it: 10 letters and digits.
     bedrock_id: str = ""
-    # Such as "eu-central-1".
+    # The AWS region, such as "eu-central-1".
     bedrock_region: str = ""
-    # Unset: no import wrote it, or it was put since.
+    # Where an import took it from. Unset: no import wrote it, or it was put since.
     imported: Imported | None = None
 
     @classmethod
@@ -90,23 +91,23 @@ class Document(Value):
     name: str = ""
     uri: str = ""
     content_type: str = ""
-    # Of what came with it; of a record 0.
+    # Size of the bytes that were added with it. For a record: 0.
     size_bytes: int = 0
-    # The record that it follows.
+    # The record that it follows. Empty: none.
     working_memory_id: str = ""
     state: DocumentState | Literal[""] = ""
-    # Of FAILED: a word, and what happened: "password: it wants a password". Of QUEUED: what happened the last time, if
-    # it is tried again.
+    # FAILED: a word and an explanation, such as "password: it wants a password". QUEUED after a failed attempt: the
+    # error of that attempt.
     error: str = ""
-    # What is found of it: pieces of a few sentences.
+    # Number of its passages: chunks of a few sentences that searches find.
     passage_count: int = 0
-    # There is more of it than is read: the first 2,000,000 characters are.
+    # The document is longer than 2,000,000 characters; only these are read.
     is_cut: bool = False
     created_by: str = ""
     created_at: datetime | None = None
-    # When it got into its state.
+    # When it entered its state.
     updated_at: datetime | None = None
-    # Unset: no import wrote it.
+    # Where an import took it from. Unset: no import wrote it.
     imported: Imported | None = None
 
     @classmethod

@@ -33,17 +33,17 @@ class McpServer(Value):
     url: str = ""
     # None of its tools runs.
     disabled: bool = False
-    # Whether a bearer secret is kept. Nothing gives it out.
+    # Whether the service stores a bearer secret for the server. No call returns the secret.
     has_secret: bool = False
-    # Counts how often it was put, from 1.
+    # Counts the puts of the server, from 1.
     version: int = 0
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    # Who put it last.
+    # The subject of the credential that put it last.
     updated_by: str = ""
-    # When its tools were discovered last. Unset: never.
+    # When its tools were last discovered. Unset: never.
     discovered_at: datetime | None = None
-    # Unset: no import wrote it, or it was put since.
+    # Where an import took it from. Unset: no import wrote it, or it was put since.
     imported: Imported | None = None
 
     @classmethod
@@ -66,39 +66,39 @@ class McpServer(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class McpTool(Value):
-    """A tool of a server, as it was discovered last.
+    """A tool of a server, as the last discovery found it.
 
-    Title, description and schema are the server's own words: not to be trusted.
+    Title, description and schema come from the server: do not trust them.
     """
 
     server_id: str = ""
     tool_name: str = ""
-    # Of context query, family `mcp`.
+    # Its provider id in context query, of the family `mcp`.
     provider_id: str = ""
     title: str = ""
     description: str = ""
     input_schema_json: str = "{}"
-    # Whether it says by the standard hint that it changes nothing.
+    # Whether the tool declares by MCP's read-only hint that it changes nothing.
     declares_read_only: bool = False
-    # Whether it says in its `_meta` that searching with it does no harm: {"contextkeep/searchSafe": true}, or
+    # Whether the tool declares in its `_meta` that a search with it does no harm: {"contextkeep/searchSafe": true}, or
     # {"contextEngine": {"searchSafe": true}}.
     declares_search_safe: bool = False
-    # The administrator who recorded that it is search-safe, where it does not say so.
+    # The administrator who recorded that the tool is search-safe, if the tool does not declare it.
     search_safe_recorded_by: str = ""
     state: McpToolState | Literal[""] = ""
-    # Why it does not run. Empty: it does, when it is asked.
+    # Why the tool does not run. Empty: it runs when it is called.
     reason: str = ""
-    # Whether it is asked where a question selects no provider.
+    # Context query calls it if a question selects no provider.
     is_default: bool = False
-    # With which arguments it is called.
+    # The arguments of its calls, as ApproveMcpTool has them.
     arguments_json: str = ""
-    # What was discovered: name, texts, schemas and declarations. Another definition has another hash.
+    # Hash of the definition: name, texts, schemas and declarations. It changes with the definition.
     definition_sha256: str = ""
     approved_by: str = ""
-    # Unset: it is not approved.
+    # Unset: the tool is not approved.
     approved_at: datetime | None = None
     discovered_at: datetime | None = None
-    # Unset: no import wrote it.
+    # Where an import took it from. Unset: no import wrote it.
     imported: Imported | None = None
     _input_schema: Any = kept()
     _arguments: Any = kept()

@@ -12,17 +12,19 @@ from contextkeep.values.base import Value, time_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RecentMinute(Value):
-    """The calls that ended in a minute."""
+    """The calls that ended in one minute."""
 
     begins_at: datetime
+    # Number of calls, including refused and failed ones.
     calls: int = 0
-    # Of them: that ended with a status that is the caller's to mend, such as NOT_FOUND or PERMISSION_DENIED.
+    # Calls that ended with a status that the caller can fix, such as NOT_FOUND or PERMISSION_DENIED.
     refused: int = 0
-    # That ended with one that is not, such as UNAVAILABLE or INTERNAL.
+    # Calls that ended with a status that the caller cannot fix, such as UNAVAILABLE or INTERNAL.
     failed: int = 0
-    # How long unary calls took, in milliseconds: a half, and 95 of 100, took no longer; near enough, since lengths are
-    # counted in classes. Streams last as long as their callers want.
+    # Median duration of the unary calls, in milliseconds. It is approximate, because durations are counted in buckets.
+    # Streams are not included: they last as long as their callers want.
     p50_ms: float = 0.0
+    # Like `p50_ms`, the 95th percentile.
     p95_ms: float = 0.0
 
     @classmethod
@@ -40,14 +42,14 @@ class RecentMinute(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RecentCalls(Value):
-    """The calls of your tenant to a process, of the last hour."""
+    """Statistics of your tenant's calls to one process in the last hour."""
 
     # "context-service" or "entity-service".
     service: str = ""
-    # Tells processes of a service apart: made when it starts.
+    # An id that the process makes when it starts; it distinguishes the processes of a service.
     process_id: str = ""
     started_at: datetime
-    # Up to 60, the oldest first; one without a call is not there. The last one is not over.
+    # Up to 60 minutes, oldest first. Minutes without calls are left out. The last minute may still be running.
     minutes: tuple[RecentMinute, ...] = ()
 
     @classmethod

@@ -18,20 +18,20 @@ class Specialist(Value):
     specialist_id: str = ""
     display_name: str = ""
     instructions: str = ""
-    # Its folder. Empty: it has none.
+    # The folder. Empty: the specialist has none.
     node_ids: tuple[str, ...] = ()
     steps_max: int = 0
-    # It is asked where a question selects no provider.
+    # Context query queries it if a question selects no provider.
     is_default: bool = False
-    # Of context query, family `sub-agent`.
+    # Its provider id in context query, of the family `sub-agent`.
     provider_id: str = ""
-    # Counts how often it was put, from 1.
+    # Counts the puts of the specialist, from 1.
     version: int = 0
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    # Who put it last.
+    # The subject of the credential that put it last.
     updated_by: str = ""
-    # Unset: no import wrote it, or it was put since.
+    # Where an import took it from. Unset: no import wrote it, or it was put since.
     imported: Imported | None = None
 
     @classmethod

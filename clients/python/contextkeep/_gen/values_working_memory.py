@@ -20,8 +20,8 @@ RECORD_STATUSS: dict[int, RecordStatus] = {
     1: "active",
     2: "archived",
 }
-# Where a record's text (name, description, inline content) is on its way to an embedding. Its words are found at once,
-# in any state.
+# The progress of the embedding of a record's text (name, description, inline content). In any state, searches by words
+# find the record.
 IndexState = Literal[
     "none",
     "pending",
@@ -34,7 +34,7 @@ INDEX_STATES: dict[int, IndexState] = {
     3: "indexed",
     4: "failed",
 }
-# What records are found by.
+# How to search for records.
 SearchMode = Literal[
     "text",
     "vector",
@@ -45,7 +45,7 @@ SEARCH_MODES: dict[int, SearchMode] = {
     2: "vector",
     3: "fused",
 }
-# What happened to a record.
+# An action on a record.
 RecordActionKind = Literal[
     "created",
     "updated",
@@ -70,7 +70,7 @@ class Record(RecordBase):
 
     working_memory_id: str = ""
     entity_node_id: str = ""
-    # "file", "data/json", "image/png", "code/python", ...: any text up to 100 characters.
+    # "file", "data/json", "image/png", "code/python", or any other text of up to 100 characters.
     memory_type: str = ""
     subtype: str = ""
     semantic_purpose: str = ""
@@ -79,43 +79,45 @@ class Record(RecordBase):
     reasoning: str = ""
     content_type: str = ""
     metadata_json: str = "{}"
-    # Inline JSON, byte for byte as it was given. Lists leave it out unless `with_content`.
+    # Inline JSON, byte for byte as it was written. Lists leave it out unless `with_content`.
     content_json: str = ""
-    # "postgres" for inline content, else the blob's provider: "azure", "gcs", "s3" or "local"; empty without content.
+    # "postgres" for inline content, else the provider of the blob: "azure", "gcs", "s3" or "local". Empty without
+    # content.
     provider: str = ""
-    # Names the record's blob; unique to this record, also where records share their bytes. Empty without a blob.
+    # Key of the record's blob, unique to this record even if records share their bytes. Empty without a blob.
     blob_key: str = ""
     size_bytes: int = 0
-    # Of the content, in hexadecimal; empty without content.
+    # SHA-256 of the content, in hexadecimal. Empty without content.
     sha256: str = ""
     status: RecordStatus = "active"
     tags: tuple[str, ...] = ()
     graph_name: str = ""
     agent_bundle_id: str = ""
     app_id: str = ""
-    # The isolated context that the record belongs to; set by later capabilities.
+    # The isolated context that the record belongs to. Empty: none.
     context_id: str = ""
     created_by: str = ""
     owner_user_id: str = ""
     agent_id: str = ""
-    # Unset: never.
+    # When the record expires. Unset: never.
     expires_at: datetime | None = None
     created_at: datetime
     updated_at: datetime
     # Counts the changes, from 1.
     version: int = 0
     index_state: IndexState = "none"
-    # What went wrong last, of a record that is PENDING or FAILED.
+    # The last error, for a record that is PENDING or FAILED.
     index_error: str = ""
-    # Inline text, as it was given; a record has this, `content_json`, a blob, or none of them. Lists leave it out
+    # Inline text, as it was written. A record has at most one of this, `content_json` and a blob. Lists leave it out
     # unless `with_content`.
     content_text: str = ""
-    # How far that is which SearchWMRecords finds behind the write: the text of PDF, Office files and HTML; and all of
-    # what is longer than 50,000 characters. NONE of others: a text is found at once, a picture has none.
+    # The progress of the text that the service extracts in the background for SearchWMRecords: the text of PDF, Office
+    # and HTML files, and any text longer than 50,000 characters. NONE for other records: a shorter text is found at
+    # once, and a picture has no text.
     text_state: IndexState = "none"
-    # Why there is no text, of a record whose `text_state` is FAILED; what went wrong last, while it is PENDING.
+    # Why there is no text, if `text_state` is FAILED; the last error, while it is PENDING.
     text_error: str = ""
-    # Unset: no import wrote it.
+    # Where an import took it from. Unset: no import wrote it.
     imported: Imported | None = None
     _metadata: Any = kept()
     _content: Any = kept()
@@ -171,10 +173,11 @@ class ManifestGroup(Value):
     """The records of an entity that have one memory type."""
 
     memory_type: str = ""
-    # Of all of them.
+    # Number of all records of the group.
     record_count: int = 0
+    # Total size of their contents.
     size_bytes: int = 0
-    # Newest first, without their content; see `records_max`.
+    # Newest first, without content; at most `records_max`.
     records: tuple[Record, ...] = ()
 
     @classmethod
@@ -193,17 +196,18 @@ class ManifestEntity(ManifestEntityBase):
     """An entity that has records."""
 
     entity_node_id: str = ""
-    # Of the node; empty, as its type, if the root is no node.
+    # Name of the node. Empty, like its type, if the root is not a node that the caller sees.
     name: str = ""
     specific_type_name: str = ""
-    # The node that it hangs below, and the edge by which; empty for the root.
+    # The node above it on the path. Empty for the root.
     parent_node_id: str = ""
+    # Type of the edge from the node above. Empty for the root.
     edge_type: str = ""
     # 0: the root.
     depth: int = 0
     # Node ids from the root to this one, both included.
     path: tuple[str, ...] = ()
-    # By memory type.
+    # The records, by memory type.
     groups: tuple[ManifestGroup, ...] = ()
 
     @classmethod
@@ -223,19 +227,20 @@ class ManifestEntity(ManifestEntityBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SearchHit(Value):
-    """A record that was found, and why."""
+    """A record that a search found, and why."""
 
     record: Record
-    # What the hits are ordered by; see SearchWMRecords.
+    # The hits are sorted by it; see SearchWMRecords.
     score: float = 0.0
-    # Its place among what was found by text, from 1, and its rank there; 0: not found by it.
+    # Its rank in the search by text, from 1. 0: that search did not find it.
     text_place: int = 0
+    # Its score in the search by text.
     text_score: float = 0.0
-    # Its place by vector, from 1, and the cosine.
+    # Its rank in the search by vector, from 1. 0: that search did not find it.
     vector_place: int = 0
-    # Cosine, -1 to 1.
+    # The cosine, -1 to 1.
     similarity: float = 0.0
-    # Its place by vector comes from the operator's index, which may have missed nearer ones.
+    # The search by vector used the operator's index, which may have missed nearer records.
     approximate: bool = False
 
     def __str__(self) -> str:
@@ -261,13 +266,13 @@ class RecordAction(RecordActionBase):
 
     kind: RecordActionKind | Literal["unknown"] = "unknown"
     created_at: datetime
-    # Whom the key of the call stood for; "sweeper" for what the service did when a retention ended.
+    # The subject of the caller's key; "sweeper" for actions of the service itself at the end of a retention.
     principal: str = ""
-    # Of the call, where it had one.
+    # The request id of the call, if it had one.
     request_id: str = ""
-    # A JSON object. Of an entry that an import wrote, `imported`: `import_id`, `imported_by`, `imported_at`, and the
-    # `principal` that the archive claims; `principal` above is whoever imported it. UPDATED: `fields` and the new
-    # `version`. PURGED: `why` ("deleted", "retention" or "context deleted"), `memory_type`, `size_bytes`.
+    # A JSON object. An entry that an import wrote has `imported`: `import_id`, `imported_by`, `imported_at`, and the
+    # `principal` that the archive claims; `principal` above is the importer. UPDATED has `fields` and the new
+    # `version`. PURGED has `why` ("deleted", "retention" or "context deleted"), `memory_type` and `size_bytes`.
     details_json: str = "{}"
     _details: Any = kept()
 
@@ -290,18 +295,18 @@ class RecordAction(RecordActionBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Upload(UploadBase):
-    """How far a resumable upload is."""
+    """The progress of a resumable upload."""
 
     id: str = ""
-    # Bytes that are durable; the next part begins here.
+    # Number of durable bytes; the next part begins here.
     offset_bytes: int = 0
-    # As StartUpload declared it.
+    # The size that StartUpload declared.
     size_bytes: int | None = None
-    # It is given up then, unless a part comes.
+    # When it expires, unless a part arrives before.
     expires_at: datetime | None = None
-    # The size of a part.
+    # Maximum size of a part.
     part_bytes_max: int = 0
-    # Once it is finished: the record as FinishUpload answered it.
+    # After FinishUpload: the record as that call answered it.
     record: Record | None = None
 
     @classmethod
@@ -319,7 +324,7 @@ class Upload(UploadBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DownloadUrl(Value):
-    """A URL of a blob. It needs no key."""
+    """A URL of a blob. It works without a key."""
 
     # The record, with the sha256 that the bytes must have.
     record: Record

@@ -6,25 +6,29 @@ import { enumText } from "../messages.js";
 import { timeText } from "../times.js";
 import { create } from "@bufbuild/protobuf";
 
-/** Whom your key or token stands for. */
+/** The identity and rights of your key or token. */
 export interface Caller {
   tenantId: string;
-  /** Its name. */
+  /** The name of the tenant. */
   tenant: string;
-  /** What rows keep as `createdBy`. */
+  /** The value that rows store as `createdBy`. */
   subject: string;
-  /** How the key begins: 12 characters. Empty: it is not stored, such as a token of an issuer. */
+  /** The first 12 characters of the key. Empty: the key is not stored, such as a token of an issuer. */
   keyPrefix: string;
   scopes: string[];
-  /** The user whose own things the key sees; empty: it has no user. */
+  /** The user whose own data the key sees. Empty: the key has no user. */
   userId: string;
+  /** The agent that the key is for. Empty: none. */
   agentId: string;
-  /** The apps that the key is bound to; empty: it is bound to no app. The same holds for the next three. */
+  /** The apps that the key is bound to. Empty: it is not bound to apps. */
   appIds: string[];
+  /** The agent bundle that the key is bound to. Empty: it is not bound to one. */
   agentBundleId: string;
+  /** The graphs that the key is bound to. Empty: it is not bound to graphs. */
   graphNames: string[];
+  /** The context that the key is bound to. Empty: it is not bound to one. */
   contextId: string;
-  /** Empty: it does not end. */
+  /** Empty: it does not expire. */
   expiresAt: string;
 }
 
@@ -45,30 +49,36 @@ export function callerOf(message: pb.GetCallerResponse): Caller {
   };
 }
 
-/** A key, without what it is. */
+/** A key, without its secret. */
 export interface ApiKey {
-  /** How it begins: 12 characters, by which it is revoked. */
+  /** The first 12 characters. keys.revoke takes them. */
   prefix: string;
-  /** Whom it stands for. */
+  /** The subject that the key stands for. */
   subject: string;
   scopes: string[];
-  /** Whose own it sees, of what belongs to users; empty: nobody's. */
+  /** The user whose own data the key sees. Empty: the key has no user. */
   userId: string;
+  /** The agent that the key is for. Empty: none. */
   agentId: string;
-  /** What it is bound to, as the next two; empty: to none of these. */
+  /** The apps that the key is bound to. Empty: it is not bound to apps. */
   appIds: string[];
+  /** The agent bundle that the key is bound to. Empty: it is not bound to one. */
   agentBundleId: string;
+  /** The graphs that the key is bound to. Empty: it is not bound to graphs. */
   graphNames: string[];
-  /** Of a key of contexts.issueKey: which one it reaches. */
+  /** For a key of contexts.issueKey: the context that it reaches. */
   contextId: string;
-  /** How the key begins that it was made with; empty: it was none, such as an operator's command. */
+  /** The first 12 characters of the key that created it. Empty: no key did, such as for a command of an operator. */
   madeBy: string;
   createdAt: string;
-  /** Empty: it does not end. */
+  /** Empty: it does not expire. */
   expiresAt: string;
   /** Empty: it is not revoked. */
   revokedAt: string;
-  /** To the minute. Empty: never, or it is a context's, of which it is not noted. */
+  /**
+   * When the key was last used, to the minute. Empty: never, or it is a key of a context, for which the service does
+   * not record it.
+   */
   lastUsedAt: string;
 }
 
@@ -91,29 +101,29 @@ export function apiKeyOf(message: pb.ApiKey): ApiKey {
   };
 }
 
-/** A call that needed the scope `admin`, or `operator`. */
+/** A call that needed the scope `admin` or `operator`. */
 export interface AdministrativeCall {
-  /** As logs and errors have it. */
+  /** The id of the call, as in logs and errors. */
   callId: string;
   calledAt: string;
-  /** "contextkeep.context.v1.Knowledge/agents.put". */
+  /** Such as "contextkeep.context.v1.Knowledge/agents.put". */
   method: string;
   scope: string;
-  /** Name of its status code: "OK", "PermissionDenied". */
+  /** Name of the status code, such as "OK" or "PermissionDenied". */
   status: string;
-  /** Of its error; empty: there was none. */
+  /** Reason of the error. Empty: there was no error. */
   reason: string;
-  /** Who called. */
+  /** The subject of the caller's key or token. */
   subject: string;
   userId: string;
   agentId: string;
-  /** From where: "ipv4:127.0.0.1:50000". */
+  /** The address of the caller, such as "ipv4:127.0.0.1:50000". */
   peer: string;
-  /** The ids in its request and answer, by the paths of their fields: an object of lists of texts, 40 at most. */
+  /** The ids in the request and the answer, by the paths of their fields: an object of lists of texts, at most 40. */
   ids: JsonObject;
   /**
-   * How many calls it stands for. Of refused calls that are alike (caller, method, reason) the first in a minute has a row,
-   * and those that follow in that minute are added to its count when the minute is over. Of any other call 1.
+   * Number of calls that this row stands for. Refused calls with the same caller, method and reason share a row for
+   * each minute: the first call writes it, and the others are added when the minute is over. For any other call: 1.
    */
   count: number;
 }
@@ -135,11 +145,11 @@ export function administrativeCallOf(message: pb.AdministrativeCall): Administra
   };
 }
 
-/** A key that was made. It is never shown again. */
+/** A new key. No call shows it again. */
 export interface CreatedKey {
-  /** Shown once. */
+  /** The key itself, shown only here. */
   key: string;
-  /** How it begins. */
+  /** The first 12 characters of the key. */
   prefix: string;
 }
 
@@ -150,15 +160,15 @@ export function createdKeyOf(message: pb.CreateKeyResponse): CreatedKey {
   };
 }
 
-/** What a tenant may store. Unset: of a tenant, what the settings say; of operations.getUsage, any number. */
+/** The storage limits of a tenant. Unset: for a tenant, the settings apply; in operations.getUsage, there is no limit. */
 export interface TenantLimits {
-  /** Archived ones count, too. */
+  /** Number of records, archived ones included. */
   recordsMax?: number;
-  /** Of all contents and unfinished uploads. */
+  /** Total size of all contents and unfinished uploads, in bytes. */
   bytesMax?: number;
-  /** Of one blob; at least 1, as the next one. */
+  /** Size of one blob, in bytes; at least 1. */
   blobBytesMax?: number;
-  /** Of one inline content; no more than the setting counts. */
+  /** Size of one inline content, in bytes; at least 1. If it is above the setting, the setting applies. */
   contentBytesMax?: number;
 }
 
@@ -172,9 +182,11 @@ export function tenantLimitsOf(message: pb.TenantLimits): TenantLimits {
   return value;
 }
 
-/** What your tenant stores, and the limits that hold for it. */
+/** The data that your tenant stores, and the limits in effect. */
 export interface Usage {
+  /** Number of records. */
   records: number;
+  /** Total size of the contents. */
   sizeBytes: number;
   limits: TenantLimits;
 }
@@ -187,14 +199,14 @@ export function usageOf(message: pb.GetUsageResponse): Usage {
   };
 }
 
-/** A tenant, what it stores, and its own limits. */
+/** A tenant, its usage and its own limits. */
 export interface Tenant {
   tenantId: string;
   name: string;
   createdAt: string;
   records: number;
   sizeBytes: number;
-  /** Its own. */
+  /** The tenant's own limits, without those of the settings. */
   limits: TenantLimits;
 }
 
@@ -209,17 +221,22 @@ export function tenantOf(message: pb.Tenant): Tenant {
   };
 }
 
-/** What is owed of a kind, in a database. */
+/** Waiting work of one kind, in one database. */
 export interface BackgroundWork {
-  /** "index" (vectors of records), "text" (texts of files), "records of messages", "erasures", ... New kinds may come. */
+  /**
+   * "index" (embeddings of records), "text" (texts of files), "records of messages", "erasures", and others. Later
+   * versions may add kinds.
+   */
   kind: string;
+  /** Number of items that wait, failed ones included. */
   owed: number;
-  /** Of it: what was tried, and is tried again. */
+  /** Number of items that failed and will be retried. */
   failed: number;
+  /** When the oldest of them began to wait. */
   oldestAt: string;
-  /** Of one of those that failed. */
+  /** Error of one of the failed items. */
   lastError: string;
-  /** As DATABASE_URLS names it; empty: the home database. */
+  /** The database, by its name in DATABASE_URLS. Empty: the home database. */
   database: string;
 }
 
@@ -234,21 +251,24 @@ export function backgroundWorkOf(message: pb.BackgroundWork): BackgroundWork {
   };
 }
 
-/** Work that an operator started, and how far it is. */
+/** Work that an operator started, and its progress. */
 export interface Job {
   jobId: string;
   kind: "sweep" | "fsck" | "unknown";
   state: "running" | "done" | "failed" | "lost" | "unknown";
   startedAt: string;
   updatedAt: string;
-  /** Empty: it is not over. */
+  /** Empty: it is not finished. */
   finishedAt: string;
+  /** The subject of the credential that started it. */
   startedBy: string;
+  /** Why it failed. Empty: it did not. */
   error: string;
-  /** As of StartJobRequest. */
+  /** As in StartJobRequest. */
   quick: boolean;
+  /** As in StartJobRequest. */
   repair: boolean;
-  /** How far it is: an object of numbers; of a check that is over also the first 50 `problems`. */
+  /** The progress: an object of numbers. A finished check adds the first 50 `problems`. */
   progress: JsonObject;
 }
 

@@ -4,9 +4,11 @@ import type * as pb from "../gen/contextkeep/context/v1/agents_pb.js";
 import { timeText } from "../times.js";
 import { type Imported, importedOf } from "./message.js";
 
-/** All that are in either list; up to 64 names each. What no provider is called allows nothing. */
+/** All providers that are in either list; up to 64 names each. A name that no provider has allows nothing. */
 export interface ProviderNames {
+  /** Ids of providers. */
   ids: string[];
+  /** Families of providers: all providers of the family. */
   families: string[];
 }
 
@@ -17,13 +19,13 @@ export function providerNamesOf(message: pb.ProviderNames): ProviderNames {
   };
 }
 
-/** All that are in any list; up to 1,000 names each, of up to 512 characters. */
+/** All callers that are in any of the lists; up to 1,000 names each, of up to 512 characters. */
 export interface AgentCallers {
-  /** Users: of the key, or named by `subjectUserId`. */
+  /** Users: of the key, or named in `subjectUserId`. */
   userIds: string[];
-  /** Agents of credentials. The credential of an agent may name another one only where that one lists it. */
+  /** Agents of credentials. The credential of an agent may name another agent only if that agent lists it here. */
   agentIds: string[];
-  /** Whom keys and tokens stand for. */
+  /** Subjects of keys and tokens. */
   subjects: string[];
 }
 
@@ -35,7 +37,7 @@ export function agentCallersOf(message: pb.AgentCallers): AgentCallers {
   };
 }
 
-/** An agent that can be asked for. Where it says nothing, its template does, and then the tenant. */
+/** An agent. Its template supplies the fields that it leaves empty, and after it the tenant's settings. */
 export interface Agent {
   agentId: string;
   displayName: string;
@@ -43,19 +45,19 @@ export interface Agent {
   /** Nodes of the graph: the agent's files are the records of these nodes and of all nodes below them. */
   nodeIds: string[];
   knowledgeBases: string[];
-  /** Unset: whom the others let it ask. Given and empty: nobody. */
+  /** The allowed providers. Unset: no restriction by this policy. Given but empty: none is allowed. */
   allowed?: ProviderNames;
-  /** Who of them is asked where a question selects none. Unset: as the template has it, else the tenant. */
+  /** The allowed providers to query if a question selects none. Unset: those of the template, else those of the tenant. */
   defaults?: ProviderNames;
-  /** Shown to administrators only. */
+  /** Only administrators see it. */
   callers?: AgentCallers;
-  /** Counts how often it was put, from 1. */
+  /** Counts the puts of the agent, from 1. */
   version: number;
   createdAt: string;
   updatedAt: string;
-  /** Who put it last. */
+  /** The subject of the credential that put it last. */
   updatedBy: string;
-  /** Unset: no import wrote it, or it was put since. */
+  /** Where an import took it from. Unset: no import wrote it, or it was put since. */
   imported?: Imported;
 }
 
@@ -78,22 +80,24 @@ export function agentOf(message: pb.Agent): Agent {
   return value;
 }
 
-/** What many agents have in common. */
+/** Settings that several agents share. */
 export interface AgentTemplate {
   templateId: string;
   displayName: string;
-  /** Below which nodes files are. */
+  /** Nodes of the graph: the files of the agents are the records of these nodes and of all nodes below them. */
   nodeIds: string[];
   knowledgeBases: string[];
-  /** Unset: whom the others let it ask. Given and empty: nobody. */
+  /** The allowed providers. Unset: no restriction by this policy. Given but empty: none is allowed. */
   allowed?: ProviderNames;
-  /** Who of them is asked where a question selects none. Unset: as the template has it, else the tenant. */
+  /** The allowed providers to query if a question selects none. Unset: those of the template, else those of the tenant. */
   defaults?: ProviderNames;
+  /** Counts the puts of the template, from 1. */
   version: number;
   createdAt: string;
   updatedAt: string;
+  /** The subject of the credential that put it last. */
   updatedBy: string;
-  /** Unset: no import wrote it, or it was put since. */
+  /** Where an import took it from. Unset: no import wrote it, or it was put since. */
   imported?: Imported;
 }
 

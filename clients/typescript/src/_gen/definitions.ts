@@ -16,12 +16,12 @@ export interface Definition {
   rules: DefinitionRules;
   createdBy: string;
   createdAt: string;
-  /** Who approved it last; empty: nobody did. */
+  /** The subject of the credential that last approved it. Empty: it was never approved. */
   approvedBy: string;
   approvedAt: string;
-  /** Absent unless it is retired. */
+  /** Absent unless the version is retired. */
   retiredAt: string;
-  /** Unset: no import wrote it. */
+  /** Where an import took it from. Unset: no import wrote it. */
   imported?: Imported;
 }
 
@@ -41,27 +41,34 @@ export function definitionOf(message: pb.Definition): Definition {
   return value;
 }
 
-/** A page that was compiled of a node. */
+/** A page compiled from a node. */
 export interface CompiledPage {
   /** Empty: the page is not stored. */
   pageId: string;
   definitionName: string;
   definitionVersion: number;
-  /** Its own node, and that node's specific type. */
+  /** The page's own node. */
   nodeId: string;
+  /** The specific type name of the node. */
   nodeType: string;
   title: string;
   aliases: string[];
-  /** Those that the caller may see; none in lists. First those of the definition in its order, then those that were put, by slug. */
+  /**
+   * The facets that the caller may see; empty in lists. First those of the definition in its order, then the added ones
+   * by slug.
+   */
   facets: Facet[];
-  /** Why the page is out of date; empty: it is not, as far as is known. */
+  /** Why the page is out of date. Empty: the service knows of no reason. */
   stale: string[];
-  /** The walls of the page: those of its node, and the app of its definition. */
+  /** The graph of its node. Keys that are bound to other graphs do not see the page. */
   graphName: string;
+  /** The agent bundle of its node. Keys that are bound to another bundle do not see the page. */
   agentBundleId: string;
+  /** The app of its definition. Keys that are bound to other apps do not see the page. */
   appId: string;
-  /** Of the compile that read its node last, and when it did. */
+  /** The compile that last read the node. */
   compileId: string;
+  /** When that compile read the node. */
   compiledAt: string;
   createdAt: string;
 }
@@ -93,29 +100,30 @@ export interface Facet {
   kind: "operational" | "relationship" | "compiled" | "activity" | "kb" | "external" | "unknown";
   /** From 1 to 5, the most trusted. */
   trust: number;
-  /** Lines, the oldest node's first. */
+  /** The lines, that of the oldest node first. */
   text: string;
-  /** There is more of it than 64 KiB, which is left out. */
+  /** The text is longer than 64 KiB; the rest is left out. */
   isCut: boolean;
   confidence: number;
   asOf: string;
-  /** Absent: it is good until its nodes change. */
+  /** When the facet becomes out of date. Absent: when its nodes change. */
   freshUntil: string;
-  /** As of CompiledPage. */
+  /** Why the facet is out of date. Empty: the service knows of no reason. */
   stale: string[];
-  /** What it says is from: the nodes that have a line in it; or what was said of one that was put. */
+  /** The nodes that have a line in it. For an added facet: the source that its writer named. */
   sources: FacetSource[];
   /**
-   * The agent bundles of all nodes that were read for it, all of which are in the page's graph. A key that is bound to one sees it if all of
-   * them are that one, unless it is declassified.
+   * The agent bundles of all nodes that were read for it; all these nodes are in the page's graph. A key that is bound
+   * to a bundle sees the facet only if all of them are this bundle, unless the facet is declassified.
    */
   agentBundleIds: string[];
+  /** Every caller that may see the page's own node sees the facet. */
   isDeclassified: boolean;
-  /** Of what was compiled. */
+  /** The version of the definition that compiled it. 0: it was added by compiledPages.putFacet. */
   definitionVersion: number;
-  /** Of the compile that wrote it; empty: it was put. */
+  /** The compile that wrote it. Empty: it was added by compiledPages.putFacet. */
   compileId: string;
-  /** Who put it; empty: it was compiled. */
+  /** The subject of the credential that added it. Empty: it was compiled. */
   putBy: string;
   writtenAt: string;
 }
@@ -142,15 +150,16 @@ export function facetOf(message: pb.Facet): Facet {
   };
 }
 
-/** What a facet is from: a node and the edge by which the walk came to it, or something else that has a name. */
+/** The source of a facet: a node and the edge by which the walk reached it, or a named source of an added facet. */
 export interface FacetSource {
   nodeId: string;
   nodeVersion: number;
   /** Empty: the node is the page's own. */
   edgeId: string;
   edgeVersion: number;
-  /** Of a facet that was put: up to 500 and 2,000 characters. */
+  /** Only for an added facet; up to 500 characters. */
   label: string;
+  /** Only for an added facet; up to 2,000 characters. */
   uri: string;
 }
 
@@ -165,9 +174,9 @@ export function facetSourceOf(message: pb.FacetSource): FacetSource {
   };
 }
 
-/** A rule that failed on a node, or a walk that came too far. */
+/** An expression that failed on a node, or a walk that exceeded a limit. */
 export interface RuleProblem {
-  /** "definition.facets[0].text". */
+  /** The path of the rule, such as "definition.facets[0].text". */
   rule: string;
   nodeId: string;
   error: string;
@@ -181,12 +190,16 @@ export function ruleProblemOf(message: pb.RuleProblem): RuleProblem {
   };
 }
 
-/** What rules make of a node. */
+/** The page that the rules make of a node. */
 export interface TriedDefinition {
-  /** Absent: the node would have none, because of its type, its graph, `when`, its title, or because it is archived. */
+  /**
+   * Absent: the node has no page by these rules, because of its type, its graph, `when` or its title, or because it is
+   * archived.
+   */
   page?: CompiledPage;
-  /** The first 20, and how many more there are. */
+  /** The first 20 problems. */
   problems: RuleProblem[];
+  /** Number of further problems. */
   problemsLeftOut: number;
 }
 
@@ -199,22 +212,26 @@ export function triedDefinitionOf(message: pb.TestDefinitionResponse): TriedDefi
   return value;
 }
 
-/** How far a compile is. What it counts is stored. */
+/** The progress of a compile. Everything that it counts is stored. */
 export interface CompileProgress {
   compileId: string;
-  /** Nodes that were read, and changes of the graph that were listed, so far. */
+  /** Nodes read so far. */
   nodesRead: number;
+  /** Changes of the graph read so far. */
   changesRead: number;
-  /** Pages that are new or another by now, that are as they were, that went, and on which a rule failed, so far. */
+  /** New and changed pages so far. */
   pagesWritten: number;
+  /** Unchanged pages so far. */
   pagesUnchanged: number;
+  /** Deleted pages so far. */
   pagesRemoved: number;
+  /** Pages on which a rule failed, so far. */
   pagesFailed: number;
-  /** What is compiled now; empty: what changed. */
+  /** The definition that is compiled now. Empty: the changes are compiled. */
   definitionName: string;
-  /** Since the message before: the first 20 of each batch of nodes. */
+  /** Problems since the message before: the first 20 of each batch of nodes. */
   problems: RuleProblem[];
-  /** The last message. */
+  /** This is the last message. */
   isDone: boolean;
 }
 

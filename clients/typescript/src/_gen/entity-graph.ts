@@ -7,37 +7,39 @@ import { envelopeStatusOf } from "../progress.js";
 import { timeText } from "../times.js";
 import { create } from "@bufbuild/protobuf";
 
-/** A vertex. */
+/** A node of the graph. */
 export interface Node {
   id: string;
-  /** The caller's own id; unique in tenant and graph. */
+  /** The caller's own id, unique within tenant and graph. */
   externalId: string;
-  /** The partition. Edges never leave it. */
+  /** The graph that the node belongs to. Edges never leave it. */
   graphName: string;
   agentBundleId: string;
   generalTypeName: string;
   specificTypeName: string;
   name: string;
-  /** "Created", "Running", "Completed", "Failed", "Cancelled", or an app's own. */
+  /** "Created", "Running", "Completed", "Failed", "Cancelled", or a status of the app. */
   status: string;
   /**
-   * A JSON object, equal to what was written; not the same text: members are in Postgres's order, of repeated ones the
-   * last counts, and numbers are written out without exponent (all their digits are kept).
+   * A JSON object, equal to the written one but not the same text: members are in Postgres's order, the last of
+   * repeated members counts, and numbers are written without exponent, with all their digits.
    */
   data: JsonObject;
   isArchived: boolean;
-  /** The server's order of writing. */
+  /** The order in which the server wrote. */
   seq: number;
   createdAt: string;
-  /** The time of the last change; `createdAt` before the first. */
+  /** When the node last changed. Before the first change: `createdAt`. */
   modifiedAt: string;
   /** Counts the changes, from 1. */
   version: number;
-  /** The subject whose key or token wrote the node. */
+  /** The subject of the key or token that wrote the node. */
   createdBy: string;
+  /** The user who owns the node. Empty: none. */
   ownerUserId: string;
+  /** The agent of the credential that wrote the node. Empty: none. */
   agentId: string;
-  /** The isolated context that the node belongs to; set by later capabilities. */
+  /** The isolated context that the node belongs to. Empty: none. */
   contextId: string;
 }
 
@@ -64,16 +66,17 @@ export function nodeOf(message: pb.Node): Node {
   };
 }
 
-/** A directed relation. */
+/** A directed edge between two nodes. */
 export interface Edge {
   id: string;
   graphName: string;
   fromNodeId: string;
   toNodeId: string;
-  /** "Contains", "Calls", "InResponseTo", ...: any name is allowed. */
+  /** "Contains", "Calls", "InResponseTo", or any other name. */
   edgeType: string;
   data: JsonObject;
   createdAt: string;
+  /** Counts the changes, from 1. */
   version: number;
   contextId: string;
 }
@@ -105,13 +108,13 @@ export function writtenGraphOf(message: pb.WriteGraphResponse): WrittenGraph {
   };
 }
 
-/** What became of one row of graph.write. */
+/** The result for one row of graph.write. */
 export interface WrittenRow {
   id: string;
   createdAt: string;
-  /** Of a node; 0 for an edge. */
+  /** Only for a node; 0 for an edge. */
   seq: number;
-  /** It was there before; `id` is its id. */
+  /** The row existed before; `id` is its id. */
   existed: boolean;
 }
 
@@ -138,7 +141,7 @@ export function foundNodesOf(message: pb.BatchGetNodesResponse): FoundNodes {
 
 export interface NamedNode {
   node: Node;
-  /** Nodes of that name which are not archived, this one included. */
+  /** Number of nodes with that name that are not archived, this one included. */
   matches: number;
 }
 
@@ -149,16 +152,17 @@ export function namedNodeOf(message: pb.GetNodeByNameResponse): NamedNode {
   };
 }
 
-/** What there is of what a user owns, or what an erasure has removed of it. */
+/** The data of a user, or the part of it that an erasure has deleted. */
 export interface OwnedNodes {
+  /** Number of nodes. */
   nodes: number;
-  /** Of these nodes, in both directions. */
+  /** Number of edges of these nodes, in both directions. */
   edges: number;
-  /** Of repeated calls. */
+  /** Number of stored answers of repeated calls. */
   answers: number;
-  /** In the place of which there is a pseudonym. */
+  /** Number of rows of others in which a pseudonym replaces the user's name. */
   names: number;
-  /** Of an erasure: unset while it runs. */
+  /** Only for an erasure: when it finished. Empty while it runs. */
   finishedAt: string;
 }
 
@@ -174,10 +178,11 @@ export function ownedNodesOf(message: pb.Owned): OwnedNodes {
 
 /** The input and the output of a node. */
 export interface StoredIO {
-  /** As `Node.data_json`: equal to what was set, not the same text. Empty: it was never set, or the node was reset. */
+  /** The input: as `Node.data_json`, equal to the written value but not the same text. Empty: it was never set. */
   input: unknown;
+  /** The output, in the same form. Empty: it was never set, or the node was reset. */
   output: unknown;
-  /** The time of the last SetNodeIO, or of the graph.resetNode that cleared the output. Absent: there was none. */
+  /** The time of the last SetNodeIO, or of the graph.resetNode that deleted the output. Absent: there was none. */
   modifiedAt: string;
 }
 
@@ -189,25 +194,25 @@ export function storedIOOf(message: pb.GetNodeIOResponse): StoredIO {
   };
 }
 
-/** One entry of a timeline; never changed. */
+/** One entry of a timeline. It never changes. */
 export interface Envelope {
-  /** The node; in the list of a caller, the node that was called. */
+  /** The node of the envelope. In the list of a calling node, this is the node that it called. */
   nodeId: string;
-  /** The server's order of writing; unique. */
+  /** The order in which the server wrote; unique. */
   seq: number;
   type: "status" | "message" | "error" | "bot_progress" | "value" | "waiting" | "unknown";
   status: string;
-  /** "return" marks the result; others are the app's own. */
+  /** "return" marks the result; the app defines all others. */
   subType: string;
   message: string;
   /**
-   * As `Node.data_json`, but any JSON. Empty: there is none. Of a STATUS envelope that graph.updateNodeStatus wrote: {"from": the
-   * status before, "to": the status after}.
+   * Any JSON, in the form of `Node.data_json`. Empty: none. A STATUS envelope of graph.updateNodeStatus has {"from": the old
+   * status, "to": the new status}.
    */
   value: unknown;
   error: unknown;
   createdAt: string;
-  /** The subject whose key or token wrote it. */
+  /** The subject of the key or token that wrote it. */
   createdBy: string;
 }
 
@@ -243,15 +248,18 @@ export interface Embedding {
   nodeId: string;
   name: string;
   dimension: number;
-  /** The model that made it. */
+  /** The model that made the vector. */
   model: string;
-  /** Of the text that it was made of, in hexadecimal: tells whether it is out of date. Empty: unknown. */
+  /**
+   * SHA-256 of the text that the vector was made from, in hexadecimal. It shows whether the vector is out of date.
+   * Empty: unknown.
+   */
   textSha256: string;
-  /** As `Node.data_json`. */
+  /** A JSON object, in the form of `Node.data_json`. */
   metadata: JsonObject;
-  /** When it was written; a vector in the place of another is new. */
+  /** When the vector was written. A vector that replaces another one has a new time. */
   createdAt: string;
-  /** As stored: rounded to half precision. Empty unless asked for. */
+  /** The stored values, rounded to half precision. Empty unless the request asks for them. */
   vector: number[];
 }
 
@@ -268,10 +276,10 @@ export function embeddingOf(message: pb.Embedding): Embedding {
   };
 }
 
-/** A node and how similar it is. */
+/** A node and its similarity. */
 export interface SimilarNode {
   node: Node;
-  /** The cosine: 1 for the same direction, 0 for none in common, -1 for the opposite. */
+  /** The cosine: 1 for the same direction, 0 for orthogonal vectors, -1 for the opposite direction. */
   similarity: number;
 }
 
@@ -282,7 +290,7 @@ export function similarNodeOf(message: pb.SimilarNode): SimilarNode {
   };
 }
 
-/** How much is in a graph. */
+/** The size of a graph. */
 export interface GraphCount {
   graphName: string;
   nodes: number;
@@ -297,7 +305,7 @@ export function graphCountOf(message: pb.GraphCount): GraphCount {
   };
 }
 
-/** How many edges there are of a type. */
+/** Number of edges of one type. */
 export interface EdgeTypeCount {
   edgeType: string;
   edges: number;
@@ -310,10 +318,10 @@ export function edgeTypeCountOf(message: pb.EdgeTypeCount): EdgeTypeCount {
   };
 }
 
-/** What became of the rows of a kind. */
+/** The results for rows of one kind. */
 export interface RowCount {
   written: number;
-  /** Were there before and are as they were. */
+  /** Rows that existed before and are unchanged. */
   existed: number;
 }
 
@@ -324,11 +332,11 @@ export function rowCountOf(message: pb.RowCount): RowCount {
   };
 }
 
-/** Rows of one kind. */
+/** Lines with rows of one kind. */
 export interface ExportPage {
   lines: Uint8Array;
   resumeToken: string;
-  /** How many rows of that kind are in this message. */
+  /** Number of nodes in this message; the next three count the other kinds. */
   nodes: number;
   edges: number;
   embeddings: number;
@@ -358,17 +366,17 @@ export function foundEdgesOf(message: pb.BatchGetEdgesResponse): FoundEdges {
   };
 }
 
-/** A node and how it was reached. */
+/** A node and how the walk reached it. */
 export interface TraversedNode {
   node: Node;
   /** 0 for a start node. */
   depth: number;
   /**
-   * The edge that reached it at that depth; of several, the one with the least `createdAt`, then `id`.
+   * The edge that reached the node at that depth. If there are several, the one with the least `createdAt`, then `id`.
    * Absent for a start node.
    */
   reachedBy?: ReachedBy;
-  /** With `includeIo`. Absent where neither side was ever set. */
+  /** With `includeIo`. Absent if neither side was ever set. */
   io?: NodeIO;
 }
 
@@ -382,7 +390,7 @@ export function traversedNodeOf(message: pb.TraversedNode): TraversedNode {
   return value;
 }
 
-/** What went into a node and what came out of it, as GetNodeIO answers it. */
+/** The input and the output of a node, as GetNodeIO answers them. */
 export interface NodeIO {
   /** Empty: it was never set. */
   input: unknown;
@@ -399,7 +407,7 @@ export function nodeIOOf(message: pb.NodeIO): NodeIO {
 export interface ReachedBy {
   edgeId: string;
   edgeType: string;
-  /** The node at the near end, from which the walk came. */
+  /** The node at the near end of the edge, from which the walk came. */
   nodeId: string;
   data: JsonObject;
 }
@@ -415,9 +423,9 @@ export function reachedByOf(message: pb.ReachedBy): ReachedBy {
 
 export interface ChangePage {
   changes: Change[];
-  /** Where to go on, now or later; never empty. It is kept once what was listed is dealt with. */
+  /** The place to continue from, now or later; never empty. Store it after you have processed the listed changes. */
   nextPlace: string;
-  /** There is more already. */
+  /** More changes are available now. */
   hasMore: boolean;
 }
 
@@ -429,19 +437,23 @@ export function changePageOf(message: pb.ListChangesResponse): ChangePage {
   };
 }
 
-/** What became of a node or an edge. */
+/** A change of a node or an edge. */
 export interface Change {
   kind: "changed" | "removed" | "unknown";
-  /** Either a node or an edge. */
+  /** The node. Empty: the change is of an edge. */
   nodeId: string;
+  /** The edge. Empty: the change is of a node. */
   edgeId: string;
   graphName: string;
-  /** Of a node. */
+  /** Only for a node. */
   generalTypeName: string;
+  /** Only for a node. */
   specificTypeName: string;
-  /** Of an edge. */
+  /** Only for an edge. */
   edgeType: string;
+  /** Only for an edge. */
   fromNodeId: string;
+  /** Only for an edge. */
   toNodeId: string;
   changedAt: string;
 }

@@ -5,23 +5,23 @@ import type * as pb from "../gen/contextkeep/context/v1/erasures_pb.js";
 import { enumText } from "../messages.js";
 import { timeText } from "../times.js";
 
-/** The receipt of a subject that is erased. */
+/** The receipt of an erasure of a subject. */
 export interface SubjectErasure {
   erasureId: string;
   /** FINISHED: in both services. */
   state: "running" | "finished" | "unknown";
   createdAt: string;
-  /** Empty while it runs. */
+  /** Empty while the erasure runs. */
   finishedAt: string;
-  /** The subject of the credential that asked for it, unless that is who was erased. */
+  /** The subject of the credential that started it; a pseudonym if that is the erased subject. */
   requestedBy: string;
-  /** What is removed so far, of both services. Of contexts, those of their receipts. */
+  /** Rows deleted so far, in both services. For contexts, the counts of their own receipts. */
   removed: Record<string, number>;
-  /** It is begun in the Entity Service, too. If not, call Erase again. */
+  /** The erasure has started in the Entity Service too. If not, call Erase again. */
   isBegunInGraph: boolean;
   /**
-   * Databases that the tenant was moved away from and that still have its rows from before the move, which no erasure reaches:
-   * `context-service tenants clean --after-hours 0` removes them. Those that do not answer are left out.
+   * Databases that the tenant was moved away from and that still have its old rows. No erasure reaches these;
+   * `context-service tenants clean --after-hours 0` deletes them. Databases that do not answer are left out.
    */
   oldCopies: string[];
 }
@@ -39,11 +39,12 @@ export function subjectErasureOf(message: pb.SubjectErasure): SubjectErasure {
   };
 }
 
-/** What may not be erased, and why. */
+/** A subject or a context that must not be erased, and why. */
 export interface Hold {
   holdId: string;
-  /** One of these two. */
+  /** The user. Empty: the hold is for a context. */
   subject: string;
+  /** The context. Empty: the hold is for a user. */
   contextId: string;
   reason: string;
   createdAt: string;
@@ -62,13 +63,13 @@ export function holdOf(message: pb.Hold): Hold {
   };
 }
 
-/** What there is of a subject, which holds forbid to erase it, and what no erasure finds. */
+/** The data of a subject, the holds that forbid its erasure, and the data that no erasure finds. */
 export interface ErasurePlan {
-  /** Without kinds of which there is nothing. */
+  /** Kinds without rows are left out. */
   counts: Record<string, number>;
-  /** Those that forbid it: 100 at most. */
+  /** The holds that forbid the erasure; at most 100. */
   holds: Hold[];
-  /** What is not found: sentences for people. */
+  /** The data that no erasure finds: sentences for people. */
   notFound: string[];
 }
 

@@ -75,17 +75,21 @@ export function contextInput(
 }
 
 export interface NewDocument {
-  /** Its title, such as the name of a file, whose ending tells what it is where no type does: up to 500 characters. Empty: as the record has it. */
+  /**
+   * The title, such as a file name; up to 500 characters. The extension determines the type if no content type does.
+   * Empty: the name of the record.
+   */
   name?: string;
-  /** Where it is from, for who follows a hit: up to 2,000 characters. Nothing is read from there. */
+  /** The address of the original, shown with hits; up to 2,000 characters. The service reads nothing from there. */
   uri?: string;
-  /** Such as "application/pdf". Of a record: as the record has it. */
+  /** The media type, such as "application/pdf". For a record: the record's own. */
   contentType?: string;
-  /** Up to 3,000,000 bytes. What is larger is uploaded to working memory first. */
+  /** The content, up to 3,000,000 bytes. Upload larger files to working memory first. */
   data?: Uint8Array;
   /**
-   * A record of working memory that has no owner and belongs to no context, with the walls of the base. The document follows it: changed, it
-   * is read again; archived, expired, purged or moved behind other walls, nothing of it is found any more.
+   * A record of working memory that has no owner, belongs to no context, and has the app, agent bundle and graph of
+   * the base. The document follows the record: if the record changes, the service parses it again. If the record is
+   * archived, expired, purged, or moved to another app, bundle or graph, searches find none of it.
    */
   workingMemoryId?: string;
 }
@@ -107,22 +111,25 @@ export function newDocument(
   };
 }
 
-/** A facet that somebody puts. */
+/** A facet to add to a page by hand. */
 export interface FacetFields {
-  /** As of FacetRules; no matter what the definition's are called. */
+  /** The id of the facet, as in FacetRules. Facets of the definition may have the same slug. */
   slug: string;
+  /** Heading of the facet. Required, up to 200 characters. */
   heading?: string;
+  /** The kind, which determines how far the facet is trusted. */
   kind?: "operational" | "relationship" | "compiled" | "activity" | "kb" | "external";
-  /** Up to 64 KiB. Empty: the facet goes. */
+  /** The text, up to 64 KiB. Empty: delete the facet. */
   text?: string;
-  /** 0 to 1. Absent: 1. */
+  /** Confidence in the text, from 0 to 1. Absent: 1. */
   confidence?: number;
-  /** Absent: now. */
+  /** When the text was true. Absent: now. */
   asOf?: Date | string;
-  /** Absent: it is good until it is put again. */
+  /** When the facet becomes out of date. Absent: when it is put again. */
   freshUntil?: Date | string;
-  /** What it is from: a label of up to 500 characters, and an address of up to 2,000; one of them at least, unless the facet goes. */
+  /** A label of the source, up to 500 characters. Required, unless `sourceUri` is set or `text` is empty. */
   sourceLabel?: string;
+  /** The address of the source, up to 2,000 characters. Required, unless `sourceLabel` is set or `text` is empty. */
   sourceUri?: string;
 }
 
@@ -192,8 +199,9 @@ export interface ProviderSelection {
 }
 
 export interface QueryOrder {
+  /** The column to sort by. */
   column: string;
-  /** The largest first. */
+  /** Largest first. */
   descending?: boolean;
 }
 
@@ -343,17 +351,21 @@ export interface StateEntryName {
   text?: string;
 }
 
-/** What a caller says of a new edge. */
+/** An edge to write. */
 export interface EdgeInput {
+  /** A UUID. Empty: the server makes one (UUID version 7). */
   id?: string;
-  /** Empty: "default". Both ends must be in it. */
+  /** The graph of both ends. Empty: "default". */
   graphName?: string;
+  /** The node that the edge starts at. */
   fromNodeId: string;
+  /** The node that the edge points to. */
   toNodeId: string;
-  /** Required. */
+  /** "Contains", "Calls", "InResponseTo", or any other name. Required. */
   edgeType: string;
   /** A JSON object. Empty: {}. */
   data?: object;
+  /** When the edge was created, to the microsecond; for imports and replays. Empty: the server's time. */
   createdAt?: Date | string;
 }
 
@@ -369,25 +381,30 @@ export function edgeInput(value: EdgeInput, path: string): MessageInitShape<type
   };
 }
 
-/** What a caller says of a new node. */
+/** A node to write. */
 export interface NodeInput {
-  /** Empty: the server makes one (UUID version 7). */
+  /** A UUID. Empty: the server makes one (UUID version 7). */
   id?: string;
-  /** Up to 512 bytes. */
+  /** The caller's own id, unique within tenant and graph. Up to 512 bytes. */
   externalId?: string;
-  /** Empty: "default". */
+  /** The graph to write to. Empty: "default". */
   graphName?: string;
+  /** The agent bundle that the node belongs to. Empty: none. */
   agentBundleId?: string;
-  /** Required. */
+  /** The general type, such as "Task". Required. */
   generalTypeName: string;
-  /** Empty: the general type name. */
+  /** The specific type. Empty: the general type name. */
   specificTypeName?: string;
+  /** A name for people, which need not be unique. */
   name?: string;
-  /** Empty: "Created". */
+  /** The status. Empty: "Created". */
   status?: string;
   /** A JSON object. Empty: {}. */
   data?: object;
-  /** For imports and replays, to the microsecond. Empty: the server's time. It never changes afterwards. */
+  /**
+   * When the node was created, to the microsecond; for imports and replays. It never changes later. Empty: the server's
+   * time.
+   */
   createdAt?: Date | string;
 }
 

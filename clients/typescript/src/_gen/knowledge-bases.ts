@@ -7,9 +7,9 @@ import { type Imported, importedOf } from "./message.js";
 
 /** A knowledge base of Amazon Bedrock. */
 export interface BedrockBase {
-  /** Bedrock's own id of it: 10 letters and digits. */
+  /** Bedrock's id of it: 10 letters and digits. */
   knowledgeBaseId: string;
-  /** Such as "eu-central-1". */
+  /** The AWS region, such as "eu-central-1". */
   region: string;
 }
 
@@ -20,32 +20,35 @@ export function bedrockBaseOf(message: pb.BedrockKnowledgeBase): BedrockBase {
   };
 }
 
-/** Documents that are found together. */
+/** A set of documents to search together. */
 export interface KnowledgeBase {
   knowledgeBaseId: string;
-  /** What agents name it by. */
+  /** The name by which agents refer to it. */
   name: string;
   description: string;
-  /** It is asked for every agent; otherwise only for those that name it. */
+  /**
+   * The base is searched for every caller of the tenant; otherwise only for the agents that name it, or whose template
+   * does.
+   */
   isOfTenant: boolean;
   appId: string;
   agentBundleId: string;
   graphName: string;
-  /** Of all its documents, and the bytes that came with them. */
+  /** Number of its documents. */
   documentCount: number;
-  /** Bytes that came with the documents. */
+  /** Total size of the bytes that were added with the documents. */
   sizeBytes: number;
-  /** How many are in which state; in answers of knowledgeBases.get only. */
+  /** Number of documents in each state; only in answers of knowledgeBases.get. */
   documents: Record<string, number>;
-  /** Counts how often it was put, from 1. */
+  /** Counts the puts of the base, from 1. */
   version: number;
   createdAt: string;
   updatedAt: string;
-  /** Who put it last. */
+  /** The subject of the credential that put it last. */
   updatedBy: string;
-  /** Unset: its documents are here. */
+  /** The knowledge base of Amazon Bedrock that it stands for. Unset: its documents are stored here. */
   bedrock?: BedrockBase;
-  /** Unset: no import wrote it, or it was put since. */
+  /** Where an import took it from. Unset: no import wrote it, or it was put since. */
   imported?: Imported;
 }
 
@@ -79,22 +82,25 @@ export interface Document {
   name: string;
   uri: string;
   contentType: string;
-  /** Of what came with it; of a record 0. */
+  /** Size of the bytes that were added with it. For a record: 0. */
   sizeBytes: number;
-  /** The record that it follows. */
+  /** The record that it follows. Empty: none. */
   workingMemoryId: string;
   state: "queued" | "parsing" | "indexed" | "failed" | "unknown";
-  /** Of FAILED: a word, and what happened: "password: it wants a password". Of QUEUED: what happened the last time, if it is tried again. */
+  /**
+   * FAILED: a word and an explanation, such as "password: it wants a password". QUEUED after a failed attempt: the
+   * error of that attempt.
+   */
   error: string;
-  /** What is found of it: pieces of a few sentences. */
+  /** Number of its passages: chunks of a few sentences that searches find. */
   passageCount: number;
-  /** There is more of it than is read: the first 2,000,000 characters are. */
+  /** The document is longer than 2,000,000 characters; only these are read. */
   isCut: boolean;
   createdBy: string;
   createdAt: string;
-  /** When it got into its state. */
+  /** When it entered its state. */
   updatedAt: string;
-  /** Unset: no import wrote it. */
+  /** Where an import took it from. Unset: no import wrote it. */
   imported?: Imported;
 }
 

@@ -12,17 +12,17 @@ export interface McpServer {
   url: string;
   /** None of its tools runs. */
   disabled: boolean;
-  /** Whether a bearer secret is kept. Nothing gives it out. */
+  /** Whether the service stores a bearer secret for the server. No call returns the secret. */
   hasSecret: boolean;
-  /** Counts how often it was put, from 1. */
+  /** Counts the puts of the server, from 1. */
   version: number;
   createdAt: string;
   updatedAt: string;
-  /** Who put it last. */
+  /** The subject of the credential that put it last. */
   updatedBy: string;
-  /** When its tools were discovered last. Empty: never. */
+  /** When its tools were last discovered. Empty: never. */
   discoveredAt: string;
-  /** Unset: no import wrote it, or it was put since. */
+  /** Where an import took it from. Unset: no import wrote it, or it was put since. */
   imported?: Imported;
 }
 
@@ -43,38 +43,41 @@ export function mcpServerOf(message: pb.McpServer): McpServer {
   return value;
 }
 
-/** A tool of a server, as it was discovered last. Title, description and schema are the server's own words: not to be trusted. */
+/**
+ * A tool of a server, as the last discovery found it. Title, description and schema come from the server: do not trust
+ * them.
+ */
 export interface McpTool {
   serverId: string;
   toolName: string;
-  /** Of context query, family `mcp`. */
+  /** Its provider id in context query, of the family `mcp`. */
   providerId: string;
   title: string;
   description: string;
   inputSchemaJson: string;
-  /** Whether it says by the standard hint that it changes nothing. */
+  /** Whether the tool declares by MCP's read-only hint that it changes nothing. */
   declaresReadOnly: boolean;
   /**
-   * Whether it says in its `_meta` that searching with it does no harm: {"contextkeep/searchSafe": true}, or
+   * Whether the tool declares in its `_meta` that a search with it does no harm: {"contextkeep/searchSafe": true}, or
    * {"contextEngine": {"searchSafe": true}}.
    */
   declaresSearchSafe: boolean;
-  /** The administrator who recorded that it is search-safe, where it does not say so. */
+  /** The administrator who recorded that the tool is search-safe, if the tool does not declare it. */
   searchSafeRecordedBy: string;
   state: "found" | "approved" | "changed" | "gone" | "unknown";
-  /** Why it does not run. Empty: it does, when it is asked. */
+  /** Why the tool does not run. Empty: it runs when it is called. */
   reason: string;
-  /** Whether it is asked where a question selects no provider. */
+  /** Context query calls it if a question selects no provider. */
   isDefault: boolean;
-  /** With which arguments it is called. */
+  /** The arguments of its calls, as mcpServers.approveTool has them. */
   argumentsJson: string;
-  /** What was discovered: name, texts, schemas and declarations. Another definition has another hash. */
+  /** Hash of the definition: name, texts, schemas and declarations. It changes with the definition. */
   definitionSha256: string;
   approvedBy: string;
-  /** Empty: it is not approved. */
+  /** Empty: the tool is not approved. */
   approvedAt: string;
   discoveredAt: string;
-  /** Unset: no import wrote it. */
+  /** Where an import took it from. Unset: no import wrote it. */
   imported?: Imported;
 }
 

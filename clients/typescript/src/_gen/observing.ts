@@ -3,14 +3,14 @@
 import type * as pb from "../gen/contextkeep/context/v1/observing_pb.js";
 import { timeText } from "../times.js";
 
-/** The calls of your tenant to a process, of the last hour. */
+/** Statistics of your tenant's calls to one process in the last hour. */
 export interface RecentCalls {
   /** "context-service" or "entity-service". */
   service: string;
-  /** Tells processes of a service apart: made when it starts. */
+  /** An id that the process makes when it starts; it distinguishes the processes of a service. */
   processId: string;
   startedAt: string;
-  /** Up to 60, the oldest first; one without a call is not there. The last one is not over. */
+  /** Up to 60 minutes, oldest first. Minutes without calls are left out. The last minute may still be running. */
   minutes: RecentMinute[];
 }
 
@@ -23,19 +23,21 @@ export function recentCallsOf(message: pb.GetRecentCallsResponse): RecentCalls {
   };
 }
 
-/** The calls that ended in a minute. */
+/** The calls that ended in one minute. */
 export interface RecentMinute {
   beginsAt: string;
+  /** Number of calls, including refused and failed ones. */
   calls: number;
-  /** Of them: that ended with a status that is the caller's to mend, such as NotFound or PermissionDenied. */
+  /** Calls that ended with a status that the caller can fix, such as NotFound or PermissionDenied. */
   refused: number;
-  /** That ended with one that is not, such as Unavailable or Internal. */
+  /** Calls that ended with a status that the caller cannot fix, such as Unavailable or Internal. */
   failed: number;
   /**
-   * How long unary calls took, in milliseconds: a half, and 95 of 100, took no longer; near enough, since lengths are counted in classes. Streams last as
-   * long as their callers want.
+   * Median duration of the unary calls, in milliseconds. It is approximate, because durations are counted in buckets.
+   * Streams are not included: they last as long as their callers want.
    */
   p50Ms: number;
+  /** Like `p50_ms`, the 95th percentile. */
   p95Ms: number;
 }
 

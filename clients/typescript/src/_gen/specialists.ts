@@ -9,20 +9,20 @@ export interface Specialist {
   specialistId: string;
   displayName: string;
   instructions: string;
-  /** Its folder. Empty: it has none. */
+  /** The folder. Empty: the specialist has none. */
   nodeIds: string[];
   stepsMax: number;
-  /** It is asked where a question selects no provider. */
+  /** Context query queries it if a question selects no provider. */
   isDefault: boolean;
-  /** Of context query, family `sub-agent`. */
+  /** Its provider id in context query, of the family `sub-agent`. */
   providerId: string;
-  /** Counts how often it was put, from 1. */
+  /** Counts the puts of the specialist, from 1. */
   version: number;
   createdAt: string;
   updatedAt: string;
-  /** Who put it last. */
+  /** The subject of the credential that put it last. */
   updatedBy: string;
-  /** Unset: no import wrote it, or it was put since. */
+  /** Where an import took it from. Unset: no import wrote it, or it was put since. */
   imported?: Imported;
 }
 

@@ -12,7 +12,7 @@ import { create } from "@bufbuild/protobuf";
 export interface WMRecord {
   workingMemoryId: string;
   entityNodeId: string;
-  /** "file", "data/json", "image/png", "code/python", ...: any text up to 100 characters. */
+  /** "file", "data/json", "image/png", "code/python", or any other text of up to 100 characters. */
   memoryType: string;
   subtype: string;
   semanticPurpose: string;
@@ -21,44 +21,51 @@ export interface WMRecord {
   reasoning: string;
   contentType: string;
   metadata: JsonObject;
-  /** Inline JSON, byte for byte as it was given. Lists leave it out unless `withContent`. */
+  /** Inline JSON, byte for byte as it was written. Lists leave it out unless `withContent`. */
   contentJson: string;
-  /** "postgres" for inline content, else the blob's provider: "azure", "gcs", "s3" or "local"; empty without content. */
+  /**
+   * "postgres" for inline content, else the provider of the blob: "azure", "gcs", "s3" or "local". Empty without
+   * content.
+   */
   provider: string;
-  /** Names the record's blob; unique to this record, also where records share their bytes. Empty without a blob. */
+  /** Key of the record's blob, unique to this record even if records share their bytes. Empty without a blob. */
   blobKey: string;
   sizeBytes: number;
-  /** Of the content, in hexadecimal; empty without content. */
+  /** SHA-256 of the content, in hexadecimal. Empty without content. */
   sha256: string;
   status: "active" | "archived" | "unknown";
   tags: string[];
   graphName: string;
   agentBundleId: string;
   appId: string;
-  /** The isolated context that the record belongs to; set by later capabilities. */
+  /** The isolated context that the record belongs to. Empty: none. */
   contextId: string;
   createdBy: string;
   ownerUserId: string;
   agentId: string;
-  /** Empty: never. */
+  /** When the record expires. Empty: never. */
   expiresAt: string;
   createdAt: string;
   updatedAt: string;
   /** Counts the changes, from 1. */
   version: number;
   indexState: "none" | "pending" | "indexed" | "failed" | "unknown";
-  /** What went wrong last, of a record that is PENDING or FAILED. */
+  /** The last error, for a record that is PENDING or FAILED. */
   indexError: string;
-  /** Inline text, as it was given; a record has this, `contentJson`, a blob, or none of them. Lists leave it out unless `withContent`. */
+  /**
+   * Inline text, as it was written. A record has at most one of this, `contentJson` and a blob. Lists leave it out
+   * unless `withContent`.
+   */
   contentText: string;
   /**
-   * How far that is which SearchWMRecords finds behind the write: the text of PDF, Office files and HTML; and all of what is longer than
-   * 50,000 characters. NONE of others: a text is found at once, a picture has none.
+   * The progress of the text that the service extracts in the background for SearchWMRecords: the text of PDF, Office
+   * and HTML files, and any text longer than 50,000 characters. NONE for other records: a shorter text is found at
+   * once, and a picture has no text.
    */
   textState: "none" | "pending" | "indexed" | "failed" | "unknown";
-  /** Why there is no text, of a record whose `textState` is FAILED; what went wrong last, while it is PENDING. */
+  /** Why there is no text, if `textState` is FAILED; the last error, while it is PENDING. */
   textError: string;
-  /** Unset: no import wrote it. */
+  /** Where an import took it from. Unset: no import wrote it. */
   imported?: Imported;
   /** Inline content: JSON parsed, text as it is; undefined: there is none, or a list left it out. */
   content: unknown;
@@ -108,17 +115,18 @@ export function wmRecordOf(message: pb.WMRecord): WMRecord {
 /** An entity that has records. */
 export interface ManifestEntity {
   entityNodeId: string;
-  /** Of the node; empty, as its type, if the root is no node. */
+  /** Name of the node. Empty, like its type, if the root is not a node that the caller sees. */
   name: string;
   specificTypeName: string;
-  /** The node that it hangs below, and the edge by which; empty for the root. */
+  /** The node above it on the path. Empty for the root. */
   parentNodeId: string;
+  /** Type of the edge from the node above. Empty for the root. */
   edgeType: string;
   /** 0: the root. */
   depth: number;
   /** Node ids from the root to this one, both included. */
   path: string[];
-  /** By memory type. */
+  /** The records, by memory type. */
   groups: ManifestGroup[];
 }
 
@@ -138,10 +146,11 @@ export function manifestEntityOf(message: pb.ManifestEntity): ManifestEntity {
 /** The records of an entity that have one memory type. */
 export interface ManifestGroup {
   memoryType: string;
-  /** Of all of them. */
+  /** Number of all records of the group. */
   recordCount: number;
+  /** Total size of their contents. */
   sizeBytes: number;
-  /** Newest first, without their content; see `recordsMax`. */
+  /** Newest first, without content; at most `recordsMax`. */
   records: WMRecord[];
 }
 
@@ -154,19 +163,20 @@ export function manifestGroupOf(message: pb.ManifestGroup): ManifestGroup {
   };
 }
 
-/** A record that was found, and why. */
+/** A record that a search found, and why. */
 export interface SearchHit {
   record: WMRecord;
-  /** What the hits are ordered by; see SearchWMRecords. */
+  /** The hits are sorted by it; see SearchWMRecords. */
   score: number;
-  /** Its place among what was found by text, from 1, and its rank there; 0: not found by it. */
+  /** Its rank in the search by text, from 1. 0: that search did not find it. */
   textPlace: number;
+  /** Its score in the search by text. */
   textScore: number;
-  /** Its place by vector, from 1, and the cosine. */
+  /** Its rank in the search by vector, from 1. 0: that search did not find it. */
   vectorPlace: number;
-  /** Cosine, -1 to 1. */
+  /** The cosine, -1 to 1. */
   similarity: number;
-  /** Its place by vector comes from the operator's index, which may have missed nearer ones. */
+  /** The search by vector used the operator's index, which may have missed nearer records. */
   approximate: boolean;
 }
 
@@ -183,9 +193,9 @@ export function searchHitOf(message: pb.SearchHit): SearchHit {
 }
 
 export interface QueriedRows {
-  /** A JSON object each: the columns under the names that they have in `select`, in that order; null where nothing is. */
+  /** One JSON object per row: the columns under their names and in their order in `select`; null for a missing value. */
   rows: JsonObject[];
-  /** There are rows behind the limit. */
+  /** There are more rows than the limit. */
   hasMore: boolean;
 }
 
@@ -200,13 +210,14 @@ export function queriedRowsOf(message: pb.QueryWMRecordsResponse): QueriedRows {
 export interface RecordAction {
   kind: "created" | "updated" | "archived" | "restored" | "moved" | "purged" | "unknown";
   createdAt: string;
-  /** Whom the key of the call stood for; "sweeper" for what the service did when a retention ended. */
+  /** The subject of the caller's key; "sweeper" for actions of the service itself at the end of a retention. */
   principal: string;
-  /** Of the call, where it had one. */
+  /** The request id of the call, if it had one. */
   requestId: string;
   /**
-   * A JSON object. Of an entry that an import wrote, `imported`: `importId`, `importedBy`, `importedAt`, and the `principal` that
-   * the archive claims; `principal` above is whoever imported it. UPDATED: `fields` and the new `version`. PURGED: `why` ("deleted", "retention" or "context deleted"), `memoryType`, `sizeBytes`.
+   * A JSON object. An entry that an import wrote has `imported`: `importId`, `importedBy`, `importedAt`, and the
+   * `principal` that the archive claims; `principal` above is the importer. UPDATED has `fields` and the new `version`.
+   * PURGED has `why` ("deleted", "retention" or "context deleted"), `memoryType` and `sizeBytes`.
    */
   details: JsonObject;
 }
@@ -221,18 +232,18 @@ export function recordActionOf(message: pb.WMRecordAction): RecordAction {
   };
 }
 
-/** How far a resumable upload is. */
+/** The progress of a resumable upload. */
 export interface Upload {
   uploadId: string;
-  /** Bytes that are durable; the next part begins here. */
+  /** Number of durable bytes; the next part begins here. */
   offsetBytes: number;
-  /** As uploads.start declared it. */
+  /** The size that uploads.start declared. */
   sizeBytes?: number;
-  /** It is given up then, unless a part comes. */
+  /** When it expires, unless a part arrives before. */
   expiresAt: string;
-  /** The size of a part. */
+  /** Maximum size of a part. */
   partBytesMax: number;
-  /** Once it is finished: the record as uploads.finish answered it. */
+  /** After uploads.finish: the record as that call answered it. */
   record?: WMRecord;
 }
 
@@ -248,7 +259,7 @@ export function uploadOf(message: pb.Upload): Upload {
   return value;
 }
 
-/** A URL of a blob. It needs no key. */
+/** A URL of a blob. It works without a key. */
 export interface DownloadUrl {
   /** The record, with the sha256 that the bytes must have. */
   record: WMRecord;

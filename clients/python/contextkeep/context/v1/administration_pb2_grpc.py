@@ -26,11 +26,14 @@ if _version_not_supported:
 
 
 class AdministrationStub:
-    """What administrators of a tenant and operators of an installation do, so that nothing that they look with needs a database.
+    """Calls for the administrators of a tenant and the operators of an installation, so that they need no access to a
+    database.
 
-    GetCaller needs a valid key and no scope. The next five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is
-    outside of them is answered as what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
-    on; they are about all tenants, and answer a caller without it, or whose key is not stored, with PERMISSION_DENIED.
+    GetCaller needs a valid key and no scope. The next five need the scope `admin`. They are about the caller's tenant,
+    within the bounds of its key: anything outside the bounds looks as if it did not exist. The other calls need the
+    scope `operator`. Only the command line grants it (`context-service keys create --scope operator`); no key can pass
+    it on. These calls are about all tenants. They answer PERMISSION_DENIED to a caller without this scope, or whose key
+    is not stored.
     """
 
     def __init__(self, channel):
@@ -107,23 +110,27 @@ class AdministrationStub:
 
 
 class AdministrationServicer:
-    """What administrators of a tenant and operators of an installation do, so that nothing that they look with needs a database.
+    """Calls for the administrators of a tenant and the operators of an installation, so that they need no access to a
+    database.
 
-    GetCaller needs a valid key and no scope. The next five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is
-    outside of them is answered as what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
-    on; they are about all tenants, and answer a caller without it, or whose key is not stored, with PERMISSION_DENIED.
+    GetCaller needs a valid key and no scope. The next five need the scope `admin`. They are about the caller's tenant,
+    within the bounds of its key: anything outside the bounds looks as if it did not exist. The other calls need the
+    scope `operator`. Only the command line grants it (`context-service keys create --scope operator`); no key can pass
+    it on. These calls are about all tenants. They answer PERMISSION_DENIED to a caller without this scope, or whose key
+    is not stored.
     """
 
     def GetCaller(self, request, context):
-        """Answers whom the caller's key or token stands for: its tenant, scopes, user, bounds and end. Every valid key may call it, also one of a context.
+        """Describes the caller's key or token: its tenant, scopes, user, bounds and expiry. Any valid key may call it, even a
+        key of a context.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListKeys(self, request, context):
-        """Lists keys, the newest first, revoked and expired ones too; never what a key is, but how it begins. Of a context: the short-lived ones of
-        IssueContextKey, which no other list has.
+        """Lists keys, newest first, including revoked and expired ones. It shows only the first 12 characters of a key. With
+        a context, it lists the short-lived keys of IssueContextKey instead, which no other list contains.
 
         Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
@@ -132,10 +139,11 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateKey(self, request, context):
-        """Makes a key, and shows it once: only its hash is kept. A key cannot give what it does not have: the new one has no scope, app, graph,
-        agent bundle or user that the caller's lacks, and ends no later; it lives on if that one is revoked. Only a key that is stored makes others: a
-        token of an issuer, the key of the environment and an anonymous caller in development are PERMISSION_DENIED. Repeated, it makes another one,
-        since nobody can be shown the first again; ListKeys says if there is one that nobody has seen.
+        """Creates a key, and shows it once: the service stores only its hash. A key cannot grant what it does not have: the
+        new key has only scopes, apps, graphs, agent bundle and user of the caller's key, and expires no later. It stays
+        valid if the caller's key is revoked. Only a stored key can create keys: a token of an issuer, the key of the
+        environment and an anonymous caller in development get PERMISSION_DENIED. A repeat creates another key, because the
+        service cannot show the first one again. To find a key whose answer was lost, use ListKeys.
 
         Reasons: PERMISSION_DENIED, INVALID_ARGUMENT, LIMIT_EXCEEDED.
         """
@@ -144,20 +152,20 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RevokeKey(self, request, context):
-        """Takes a key back, of a context too, if it is a part of the caller's; again is harmless. The services follow within seconds. The caller's own
-        can be taken back as well.
+        """Revokes a key within the caller's bounds, also a key of a context. A repeat is harmless. The services stop
+        accepting the key within seconds. A caller may revoke its own key.
 
-        Reasons: KEY_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED (as of CreateKey), INVALID_ARGUMENT.
+        Reasons: KEY_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED (as for CreateKey), INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListAdministrativeCalls(self, request, context):
-        """Lists the calls of administrators, the newest first: who, what, from where, and what came of it. These are the calls of both services
-        that need the scope `admin` and changed something, or tried to. They are kept for 400 days. No content and no key is in them. A
-        caller that is bound sees those of callers that are bound to the same. The log has a line for each, too, and for every other call
-        that writes.
+        """Lists the calls of administrators, newest first: the caller, the method, the address and the result. These are the
+        calls of both services that need the scope `admin` and that changed something, or tried to. The service keeps them
+        for 400 days. They contain no content and no keys. A bound caller sees the calls of callers with the same bounds.
+        The log also has a line for each of them, and for every other call that writes.
 
         Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
@@ -166,16 +174,16 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetUsage(self, request, context):
-        """Answers how much the tenant stores, and how much it may store. Of the limits it answers those that hold, whether they are the
-        tenant's own or the settings'.
+        """Returns how much the tenant stores, and its limits. The limits are those in effect: the tenant's own, or else those
+        of the settings.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListTenants(self, request, context):
-        """Lists all tenants by id, of all databases, with where each lives, what it stores and the limits of its own. Tenants of a database that does not answer
-        are in the list, and said to be away.
+        """Lists all tenants of all databases by id, with their database, usage and own limits. If a database does not answer,
+        its tenants are still in the list, marked with `is_away`.
 
         Reasons: PERMISSION_DENIED, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
@@ -184,26 +192,28 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetTenantLimits(self, request, context):
-        """Says what a tenant may store: the limits that `update_mask` names, and no others. The services follow within seconds; what it stores already stays.
+        """Sets the limits of a tenant that `update_mask` names. The services apply them within seconds. Data that is already
+        stored stays.
 
-        Reasons: TENANT_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED, INVALID_ARGUMENT; UNAVAILABLE: the database where it lives does not answer; TENANT_MOVING
-        (UNAVAILABLE).
+        Reasons: TENANT_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED, INVALID_ARGUMENT, UNAVAILABLE (the tenant's database does
+        not answer), TENANT_MOVING (UNAVAILABLE).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListBackgroundWork(self, request, context):
-        """Lists the work that waits in the background, by kind and database, of all tenants together. It makes vectors, reads files, and
-        removes bytes and contexts. What failed for good is said where it belongs, such as `text_error` of a record.
+        """Lists the background work that waits, by kind and database, for all tenants together. Background work makes
+        embeddings, parses files, and deletes bytes and contexts. Work that failed for good is shown at its object, such as
+        in `text_error` of a record.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetryBackgroundWork(self, request, context):
-        """Retries the failed work of a kind now, up to 10,000 of each database. Otherwise each retry waits longer than the one before. Again is
-        harmless.
+        """Retries the failed work of a kind now, up to 10,000 items per database. Without this call, each retry waits longer
+        than the one before. A repeat is harmless.
 
         Reasons: PERMISSION_DENIED, INVALID_ARGUMENT.
         """
@@ -212,8 +222,9 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StartJob(self, request, context):
-        """Starts a job, and answers at once. The process that took the call does it, one of a kind at a time, and reports once a second how far
-        it is. A job whose process ends is LOST, and started again by hand: what is done is done.
+        """Starts a job, and answers at once. The process that took the call runs it, one job of a kind at a time, and reports
+        the progress once a second. If the process dies, the job is LOST. Start it again by hand: the finished part stays
+        finished.
 
         Reasons: JOB_RUNNING (FAILED_PRECONDITION, with its `job_id`), PERMISSION_DENIED, INVALID_ARGUMENT.
         """
@@ -222,14 +233,16 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetJob(self, request, context):
-        """Reads a job that an operator of the caller's tenant started, whichever process does it. Reasons: JOB_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED.
+        """Reads a job that an operator of the caller's tenant started, whichever process runs it. Reasons: JOB_NOT_FOUND
+        (NOT_FOUND), PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListJobs(self, request, context):
-        """Lists them, the newest first; the last 1,000 are kept. Reasons: PERMISSION_DENIED, INVALID_PAGE_TOKEN.
+        """Lists the jobs that operators of the caller's tenant started, newest first. The service keeps the last 1,000.
+        Reasons: PERMISSION_DENIED, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -312,11 +325,14 @@ def add_AdministrationServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Administration:
-    """What administrators of a tenant and operators of an installation do, so that nothing that they look with needs a database.
+    """Calls for the administrators of a tenant and the operators of an installation, so that they need no access to a
+    database.
 
-    GetCaller needs a valid key and no scope. The next five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is
-    outside of them is answered as what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
-    on; they are about all tenants, and answer a caller without it, or whose key is not stored, with PERMISSION_DENIED.
+    GetCaller needs a valid key and no scope. The next five need the scope `admin`. They are about the caller's tenant,
+    within the bounds of its key: anything outside the bounds looks as if it did not exist. The other calls need the
+    scope `operator`. Only the command line grants it (`context-service keys create --scope operator`); no key can pass
+    it on. These calls are about all tenants. They answer PERMISSION_DENIED to a caller without this scope, or whose key
+    is not stored.
     """
 
     @staticmethod

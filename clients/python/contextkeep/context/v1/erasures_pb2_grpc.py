@@ -26,8 +26,9 @@ if _version_not_supported:
 
 
 class ErasuresStub:
-    """Forgetting a subject: everything whose owner a user is, in both services. All RPCs need the scope `admin`, of a key without bounds: a subject
-    is erased within the whole tenant. A context alone is erased by Contexts/DeleteContext, which has receipts of its own.
+    """Erases subjects: deletes everything that a user owns, in both services. All RPCs need the scope `admin` and a key
+    without bounds, because an erasure covers the whole tenant. To erase a single context, use Contexts/DeleteContext,
+    which has its own receipts.
     """
 
     def __init__(self, channel):
@@ -69,13 +70,15 @@ class ErasuresStub:
 
 
 class ErasuresServicer:
-    """Forgetting a subject: everything whose owner a user is, in both services. All RPCs need the scope `admin`, of a key without bounds: a subject
-    is erased within the whole tenant. A context alone is erased by Contexts/DeleteContext, which has receipts of its own.
+    """Erases subjects: deletes everything that a user owns, in both services. All RPCs need the scope `admin` and a key
+    without bounds, because an erasure covers the whole tenant. To erase a single context, use Contexts/DeleteContext,
+    which has its own receipts.
     """
 
     def PlanErasure(self, request, context):
-        """Says what there is of a subject, by kind, and which holds forbid to erase it. It also says what no erasure finds, since nothing says
-        whose it is. It changes nothing. It counts what is there, which takes a second for some million rows.
+        """Counts the data of a subject by kind, and lists the holds that forbid its erasure. It also lists data that no
+        erasure finds, because nothing in it says whose it is. It changes nothing. It counts existing rows, which takes
+        about a second for several million rows.
 
         Reasons: INVALID_ARGUMENT, PERMISSION_DENIED, UNAVAILABLE (the Entity Service does not answer).
         """
@@ -84,25 +87,30 @@ class ErasuresServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Erase(self, request, context):
-        """Begins to erase a subject, and answers a receipt at once. The services go on by themselves, whichever process is killed, in steps
-        that hold up nobody. What goes: the subject's keys; contexts with all below them; memories, wiki pages, tests of sources; records
-        with their bytes, which have no grace; unfinished uploads; nodes with all that hangs on them; what compiled pages say of those; all
-        that any of these is found by; the answers of repeated calls. Where something of others' says who wrote it, a pseudonym takes the
-        place of the subject, in the kept calls of administrators too. While an erasure of the subject runs, another call answers the same
-        receipt. Stop before whoever writes for the subject: what comes behind a step stays.
+        """Starts the erasure of a subject, and answers a receipt at once. The services then continue by themselves in small
+        steps that do not block other work; they also continue if a process is killed.
 
-        If the Entity Service does not answer, the erasure is begun all the same, and the call is UNAVAILABLE: call again, and it is begun
-        there, too.
+        They delete: the subject's keys; contexts with all child contexts; memories, wiki pages and tests of sources;
+        records with their bytes, without a grace period; unfinished uploads; nodes with everything attached to them; the
+        content of compiled pages about these nodes; all search indexes of these; the stored answers of repeated calls. If
+        data of other users names the subject as the author, a pseudonym replaces the name, also in the log of
+        administrative calls. While an erasure of the subject runs, another call answers the same receipt. First stop the
+        programs that write for the subject: rows that they write after a step stay.
 
-        Reasons: LEGAL_HOLD (FAILED_PRECONDITION, with `hold_ids`), INVALID_ARGUMENT, PERMISSION_DENIED, REQUEST_ID_REUSED, UNAVAILABLE.
+        If the Entity Service does not answer, the erasure starts in the Context Service only, and the call fails with
+        UNAVAILABLE. Repeat the call to start it in the Entity Service too.
+
+        Reasons: LEGAL_HOLD (FAILED_PRECONDITION, with `hold_ids`), INVALID_ARGUMENT, PERMISSION_DENIED, REQUEST_ID_REUSED,
+        UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSubjectErasure(self, request, context):
-        """Reads a receipt as it is now. Who was erased is on none: numbers, times and ids of our own are. They are kept for good, so that erasures can be done again on a
-        database that was restored from before them.
+        """Reads the current state of a receipt. A receipt does not name the erased subject; it has only numbers, times and
+        ids that the service made. The service keeps receipts for good, so that erasures can be repeated on a database that
+        was restored from an older backup.
 
         Reasons: ERASURE_NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE (the Entity Service does not answer).
         """
@@ -111,26 +119,28 @@ class ErasuresServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PutHold(self, request, context):
-        """Forbids to erase a subject, or a context and those below it. Erase and DeleteContext are refused with LEGAL_HOLD, what is past its
-        `expires_at` stays, and an erasure that is under way stops where it is. It forbids nothing else: RetractMessages, records that are
-        purged, memories that are deleted. Holds of one thing add up: each is released by itself. 1,000 a tenant.
+        """Forbids the erasure of a subject, or of a context and its child contexts. While the hold exists, Erase and
+        DeleteContext fail with LEGAL_HOLD, expired data (`expires_at`) stays, and a running erasure pauses. The hold
+        forbids nothing else: RetractMessages, purges of records and deletions of memories still work. Several holds of the
+        same subject or context all count, and each must be released. A tenant has up to 1,000.
 
-        Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT (neither or both are named; no reason), LIMIT_EXCEEDED, PERMISSION_DENIED,
-        REQUEST_ID_REUSED.
+        Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT (both or neither of subject and context; no reason), LIMIT_EXCEEDED,
+        PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReleaseHold(self, request, context):
-        """Releases a hold. Who did so, and when, is in ListAdministrativeCalls. Reasons: HOLD_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """Releases a hold. ListAdministrativeCalls shows who released it, and when. Reasons: HOLD_NOT_FOUND,
+        PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListHolds(self, request, context):
-        """Lists holds, the newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+        """Lists holds, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -178,8 +188,9 @@ def add_ErasuresServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Erasures:
-    """Forgetting a subject: everything whose owner a user is, in both services. All RPCs need the scope `admin`, of a key without bounds: a subject
-    is erased within the whole tenant. A context alone is erased by Contexts/DeleteContext, which has receipts of its own.
+    """Erases subjects: deletes everything that a user owns, in both services. All RPCs need the scope `admin` and a key
+    without bounds, because an erasure covers the whole tenant. To erase a single context, use Contexts/DeleteContext,
+    which has its own receipts.
     """
 
     @staticmethod

@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class ObservingStub:
-    """How the process that answers does, for whoever looks without a Prometheus. Both services serve it, each of its own calls; of several replicas,
-    the one that took the call answers.
+    """Statistics of the process that answers the call, for setups without Prometheus. Both services serve this service,
+    each for its own calls. If there are several replicas, the answer is about the one that took the call.
     """
 
     def __init__(self, channel):
@@ -44,14 +44,14 @@ class ObservingStub:
 
 
 class ObservingServicer:
-    """How the process that answers does, for whoever looks without a Prometheus. Both services serve it, each of its own calls; of several replicas,
-    the one that took the call answers.
+    """Statistics of the process that answers the call, for setups without Prometheus. Both services serve this service,
+    each for its own calls. If there are several replicas, the answer is about the one that took the call.
     """
 
     def GetRecentCalls(self, request, context):
-        """Answers the calls of the caller's tenant to this process in the last hour, minute by minute. It says how many there were, how they
-        ended, and how long they took. It is kept in memory of a fixed size, for the hundred tenants that called last, and begins anew with
-        the process. Nothing of another tenant is in it, and no name.
+        """Returns statistics of the tenant's calls to this process in the last hour. For each minute, they have the number of
+        calls, their results and their durations. The process keeps them in memory of a fixed size, for the 100 tenants
+        that called last, and loses them on a restart. The answer contains nothing of other tenants, and no names.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -74,8 +74,8 @@ def add_ObservingServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Observing:
-    """How the process that answers does, for whoever looks without a Prometheus. Both services serve it, each of its own calls; of several replicas,
-    the one that took the call answers.
+    """Statistics of the process that answers the call, for setups without Prometheus. Both services serve this service,
+    each for its own calls. If there are several replicas, the answer is about the one that took the call.
     """
 
     @staticmethod

@@ -28,12 +28,14 @@ if _version_not_supported:
 class WorkingMemoryStub:
     """Files and JSON of an entity: metadata in Postgres, bytes in object storage.
 
-    Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
-    NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (apps, an agent bundle, graphs). A write
-    outside of that is PERMISSION_DENIED; a request that names no app, bundle or graph means the key's, where it has one. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
-    without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
-    time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
-    `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.
+    This holds for every RPC: ids are UUID text; a malformed id is INVALID_ARGUMENT with the name of the field. A record
+    of another tenant is NOT_FOUND, like one that does not exist. So is one outside the bounds of the key (apps, an agent
+    bundle, graphs). A write outside the bounds is PERMISSION_DENIED. A request that names no app, bundle or graph means
+    those of the key, if it has them. Reads of an archived record without `include_archived` fail with RECORD_ARCHIVED
+    (FAILED_PRECONDITION), and lists leave it out. The same holds for a record past its `expires_at`, until an update
+    extends it. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) carries
+    `limit`, `limit_max` and the `value` of the request in its metadata. For a write, the limit may be `tenant_records`
+    or `tenant_bytes`, the limits of all that the tenant may store: purge something first.
     """
 
     def __init__(self, channel):
@@ -147,16 +149,18 @@ class WorkingMemoryStub:
 class WorkingMemoryServicer:
     """Files and JSON of an entity: metadata in Postgres, bytes in object storage.
 
-    Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
-    NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (apps, an agent bundle, graphs). A write
-    outside of that is PERMISSION_DENIED; a request that names no app, bundle or graph means the key's, where it has one. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
-    without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
-    time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
-    `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.
+    This holds for every RPC: ids are UUID text; a malformed id is INVALID_ARGUMENT with the name of the field. A record
+    of another tenant is NOT_FOUND, like one that does not exist. So is one outside the bounds of the key (apps, an agent
+    bundle, graphs). A write outside the bounds is PERMISSION_DENIED. A request that names no app, bundle or graph means
+    those of the key, if it has them. Reads of an archived record without `include_archived` fail with RECORD_ARCHIVED
+    (FAILED_PRECONDITION), and lists leave it out. The same holds for a record past its `expires_at`, until an update
+    extends it. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) carries
+    `limit`, `limit_max` and the `value` of the request in its metadata. For a write, the limit may be `tenant_records`
+    or `tenant_bytes`, the limits of all that the tenant may store: purge something first.
     """
 
     def InsertWMRecord(self, request, context):
-        """Writes a record with inline content, JSON or text, or with none.
+        """Writes a record with inline content, JSON or text, or without content.
 
         Reasons: INVALID_ARGUMENT, RECORD_EXISTS (the id is taken), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
         """
@@ -172,12 +176,14 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateWMRecord(self, request, context):
-        """Changes the fields that `update_mask` names: any field of WMRecordInput but `working_memory_id`, as a whole (`metadata_json` is
-        replaced, not merged). A named field that is empty is emptied, or gets its default. `content_json` and `content_text` are one content:
-        naming either replaces it. The answer carries inline content only if the mask names it.
+        """Changes the fields that `update_mask` names. It may name any field of WMRecordInput except `working_memory_id`.
+        Each field is replaced as a whole; `metadata_json` is not merged. A named field that is empty is cleared, or gets
+        its default. `content_json` and `content_text` are one content: naming either replaces it. The answer has inline
+        content only if the mask names it.
 
-        Reasons: RECORD_NOT_FOUND, RECORD_ARCHIVED, VERSION_CONFLICT (stale `expected_version`), RECORD_HAS_BLOB (inline content for a record
-        whose content is a blob), REQUEST_ID_REUSED, LIMIT_EXCEEDED, INVALID_ARGUMENT (a mask names a field that cannot change).
+        Reasons: RECORD_NOT_FOUND, RECORD_ARCHIVED, VERSION_CONFLICT (stale `expected_version`), RECORD_HAS_BLOB (inline
+        content for a record whose content is a blob), REQUEST_ID_REUSED, LIMIT_EXCEEDED, INVALID_ARGUMENT (the mask names
+        a field that cannot change).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -186,86 +192,96 @@ class WorkingMemoryServicer:
     def FetchWMRecordsByEntity(self, request, context):
         """Lists the records of an entity, newest first.
 
-        Reasons: INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and UNAVAILABLE.
+        Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (of an `external_id`), UNAVAILABLE (with an `external_id`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def FetchWMManifest(self, request, context):
-        """Lists the entities below a root node that have records, with these records by memory type. The root comes first, the others in the
-        order of the walk (`created_at`, then the order of writing), each with its place in the graph. Records are counted and added up. An
-        entity that is reached in several ways is there once, with the shortest. A root that is no node of the caller's gives its own
-        records: records may be written before their node.
+        """Lists the entities below a root node that have records, with their records by memory type. The root comes first,
+        then the others in the order of the walk (`created_at`, then the order of writing), each with its path in the
+        graph. The groups have the number of records and their total size. An entity that the walk reaches in several ways
+        appears once, with the shortest path. If the root is not a node that the caller sees, the answer has the records of
+        the root only, because records may be written before their node.
 
-        One walk and one query a page, whatever the number of entities. Entities without records that pass the filters are left out, and so
-        are archived ones unless `include_archived`; what hangs below them is not. A page ends at `page_size` entities or 2 MiB; if the
-        records of its first entity do not fit, there are fewer of them than `record_count` says: FetchWMRecordsByEntity lists them all.
+        Each page costs one walk and one query, whatever the number of entities. Entities without matching records are left
+        out, and so are archived entities unless `include_archived`; the entities below them are not. A page ends at
+        `page_size` entities or 2 MiB. If the records of its first entity do not fit, the page has fewer records than
+        `record_count`: FetchWMRecordsByEntity lists all of them.
 
-        Reasons: NODE_NOT_FOUND (of an `external_id`), INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (more entities than one walk
-        visits: 100,000), ANSWER_TOO_LARGE (an entity has records of more than 1,000 memory types), UNAVAILABLE.
+        Reasons: NODE_NOT_FOUND (of an `external_id`), INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (the walk
+        would visit more than 100,000 entities), ANSWER_TOO_LARGE (an entity has records of more than 1,000 memory types),
+        UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SearchWMRecords(self, request, context):
-        """Finds records of the tenant, of all entities: by their words, by a vector, or by both. The best come first.
+        """Finds records of the tenant, of all entities: by words, by a vector, or by both. The best come first.
 
-        TEXT looks into name, description and content: inline text, the texts and numbers of inline JSON, and uploaded files that are text by their
-        content type, name or memory type and are valid UTF-8; of each the first 50,000 characters. A record must have all words of `text`, as
-        they are or in any form that the service's language (a setting, English) has of them; "or" between words, "quotes" around a phrase
-        and -minus before a word mean what they mean in a web search. Chinese, Japanese and Korean are found by pairs of characters. Names are
-        also found by the beginnings of their words. The score is Postgres's rank, and 1 more for a name. Of more than 5,000 records that match,
-        the newest 5,000 are ranked. What was written is found at once.
+        TEXT searches name, description and content. Content means inline text, the texts and numbers of inline JSON, and
+        uploaded files that are text by content type, name or memory type and are valid UTF-8; of each, the first 50,000
+        characters. A record must have all words of `text`, in any form that they have in the service's language (a
+        setting; default: English). "or" between words, "quotes" around a phrase and -minus before a word work as in a web
+        search. Chinese, Japanese and Korean are found by pairs of characters. Names are also found by the beginnings of
+        their words. The score is Postgres's rank, plus 1 for a match in the name. If more than 5,000 records match, only
+        the newest 5,000 are ranked. A search finds a record as soon as it is written.
 
-        VECTOR compares the embeddings of all records that pass the filters: it is exact, and the score is the cosine, -1 to 1. More than
-        50,000 are SLICE_TOO_LARGE, and metadata `filters` names the filters that help; unless the operator has made an index of vectors: then
-        the answer is approximate, the hits say so, and SLICE_TOO_LARGE is what the filters leave too little of.
+        VECTOR compares the embeddings of all records that pass the filters. It is exact, and the score is the cosine, -1
+        to 1. If more than 50,000 records pass, the call fails with SLICE_TOO_LARGE; the metadata `filters` names filters
+        that help. If the operator has created a vector index, the answer is approximate and its hits are marked with
+        `approximate`; SLICE_TOO_LARGE then means that the filters keep too few of the index's hits.
 
-        Where the service has an embedder, VECTOR and FUSED without an `embedding` take that of `text`, and compare with those of its model.
+        If the service has an embedder, VECTOR and FUSED without an `embedding` use the embedding of `text`, and compare it
+        with the embeddings of the same model.
 
-        FUSED takes the best 100 of each and adds their reciprocal ranks, 1 / (60 + place): the score.
+        FUSED takes the best 100 of each search and adds their reciprocal ranks, 1 / (60 + rank): this is the score.
 
         An answer ends at `limit` records or 2 MiB.
 
-        Reasons: INVALID_ARGUMENT (a wrong dimension, a value that is not finite or does not fit half precision, a zero vector; in `where_json`
-        the field violation names the place), LIMIT_EXCEEDED, SLICE_TOO_LARGE, UNAVAILABLE (metadata `dependency`: also "embedder").
+        Reasons: INVALID_ARGUMENT (a wrong dimension; a value that is not finite or does not fit half precision; a zero
+        vector; for `where_json`, the violation names the path), LIMIT_EXCEEDED, SLICE_TOO_LARGE, UNAVAILABLE (metadata
+        `dependency`: also "embedder").
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def QueryWMRecords(self, request, context):
-        """Answers a question about the tenant's records, of all entities: columns, a condition, groups, an order, a limit; no SQL. One
-        statement that can only read, within the call's deadline.
+        """Answers a structured query over the tenant's records, of all entities. A query has columns, a condition, groups, an
+        order and a limit; it is not SQL. The service runs it as one read-only statement, within the deadline of the call.
 
-        A column is a field of WMRecord by its name in this proto (all but `content_json` and `content_text`; `status` is "active" or "archived",
-        `index_state` "none", "pending", "indexed" or "failed"), `metadata` or a path into it (`metadata.a.b`; a number names an
-        element of a list), `count(*)`, or `count`, `sum`, `avg`, `min` or `max` of one of those: `max(created_at)`. `sum` and `avg` take
-        numbers, `min` and `max` also texts and times; of a path they look at what has the type (numbers before texts). `count` of a column counts the
-        rows in which it is there; an empty text or list is not.
+        A column is one of these. A field of WMRecord by its name in this proto, except `content_json` and `content_text`;
+        `status` is "active" or "archived", `index_state` "none", "pending", "indexed" or "failed". `metadata`, or a path
+        into it (`metadata.a.b`; a number selects an element of a list). `count(*)`, or `count`, `sum`, `avg`, `min` or
+        `max` of one of those: `max(created_at)`. `sum` and `avg` take numbers; `min` and `max` also take texts and times.
+        For a path, they use the values of the type that fits (numbers before texts). `count` of a column counts the rows
+        that have a value; an empty text or list is none.
 
-        `where_json` is a condition tree: {"memory_type": "file", "metadata.score": {"$gte": 0.5}, "$or": [{...}, {...}]}. Operators: $eq
-        (also a bare value), $ne, $gt, $gte, $lt, $lte, $in, $nin, $like, $ilike (% and _, backslash escapes), $exists, $not; $and and $or
-        join conditions, several fields in one object are a conjunction. What is not there equals nothing, so $ne, $nin and $not are true
-        of it; null is "not there" of a field, JSON's null in the metadata. A value of another type than the field's is an error; in
-        the metadata it is different, and neither less nor greater. Times are RFC 3339 texts. `tags` matches if one of them does. Up to 64
-        KiB, 200 comparisons, 16 levels.
+        `where_json` is a condition tree: {"memory_type": "file", "metadata.score": {"$gte": 0.5}, "$or": [{...}, {...}]}.
+        Operators: $eq (also a bare value), $ne, $gt, $gte, $lt, $lte, $in, $nin, $like, $ilike (% and _, backslash
+        escapes), $exists, $not; $and and $or join conditions; several fields in one object must all match. A missing value
+        equals nothing, so $ne, $nin and $not are true for it. null means "missing" for a field, and JSON's null in the
+        metadata. A value whose type differs from that of a field is an error; in the metadata it is unequal, and neither
+        less nor greater. Times are RFC 3339 texts. `tags` matches if one of the tags does. A condition has at most 64 KiB,
+        200 comparisons and 16 levels.
 
-        Reasons: INVALID_ARGUMENT (the field violation names the place, such as `where_json.$and[1].name.$in`), LIMIT_EXCEEDED, ANSWER_TOO_LARGE
-        (3 MiB: select less, or set a lower limit).
+        Reasons: INVALID_ARGUMENT (the violation names the path, such as `where_json.$and[1].name.$in`), LIMIT_EXCEEDED,
+        ANSWER_TOO_LARGE (over 3 MiB: select fewer columns, or set a lower limit).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteWMRecord(self, request, context):
-        """Archives a record: lists leave it out, and readers without `include_archived` get RECORD_ARCHIVED. RestoreWMRecord brings it back
-        until its retention ends (a setting, 30 days from when it was archived or expired). Then, or at once with `purge`, it is gone for
-        good, and its bytes follow after the grace time of the service (7 days) if no other record shares them. Its log stays.
+        """Archives a record: lists leave it out, and reads without `include_archived` fail with RECORD_ARCHIVED.
+        RestoreWMRecord restores it until its retention ends (a setting; default: 30 days after it was archived or
+        expired). Then, or at once with `purge`, the service deletes it for good. It deletes the bytes after its grace
+        period (7 days), if no other record shares them. The log of the record stays.
 
-        Again is harmless: an archived record stays as it is, and to purge one that was purged is no error.
+        A repeat is harmless: an archived record stays as it is, and the purge of a purged record is no error.
 
         Reasons: RECORD_NOT_FOUND.
         """
@@ -274,47 +290,48 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RestoreWMRecord(self, request, context):
-        """Brings an archived record back, and one past its `expires_at`, which is then taken away. Again is harmless.
+        """Restores an archived record, or one past its `expires_at`, which the call removes. A repeat is harmless.
 
-        Reasons: RECORD_NOT_FOUND (it never was, or it was purged).
+        Reasons: RECORD_NOT_FOUND (it never existed, or it was purged).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListWMRecordActions(self, request, context):
-        """Lists what happened to a record, oldest first. Every change of a record is an entry, written in the transaction of the change;
-        entries are never changed nor removed, and can be read when the record is purged.
+        """Lists the log of a record, oldest first. Every change of a record writes an entry in the same transaction. Entries
+        are never changed or deleted, and stay readable after a purge of the record.
 
-        Reasons: RECORD_NOT_FOUND (it never was), INVALID_PAGE_TOKEN.
+        Reasons: RECORD_NOT_FOUND (it never existed), INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UploadBlob(self, request_iterator, context):
-        """Stores a file: first the header, then its bytes in chunks of up to 1 MiB.
+        """Stores a file: first the header, then the bytes in chunks of up to 1 MiB.
 
-        The answer means that the bytes are durable and the record is visible; until then nothing is. A wrong size or checksum, an early
-        end and a cancelled call store nothing. Where the size is known, declare it: of an upload that declares none, the end of the
-        stream is the end of the file. A message without a part is refused: Node's HTTP/2 ends the stream of a call that it cancels as
-        if it were complete, so there it goes ahead of the cancel.
+        After the answer, the bytes are durable and the record is visible; before that, nothing is. A wrong size or
+        checksum, an early end and a cancelled call store nothing. If you know the size, declare it: without a declared
+        size, the end of the stream is the end of the file. The service refuses a message without a part. Reason: when Node
+        cancels a call, its HTTP/2 ends the stream as if it were complete, so the Node client sends such a message before
+        it cancels.
 
-        Reasons: INVALID_ARGUMENT, SIZE_MISMATCH, CHECKSUM_MISMATCH (both INVALID_ARGUMENT), BLOB_TOO_LARGE, LIMIT_EXCEEDED,
-        RECORD_EXISTS, REQUEST_ID_REUSED, UPLOAD_EXPIRED (ABORTED: no byte came for an hour), ABORTED (other uploads of
-        the same content were faster each time; again), UNAVAILABLE (metadata
-        `dependency`), STORAGE_FULL.
+        Reasons: INVALID_ARGUMENT, SIZE_MISMATCH, CHECKSUM_MISMATCH (both INVALID_ARGUMENT), BLOB_TOO_LARGE,
+        LIMIT_EXCEEDED, RECORD_EXISTS, REQUEST_ID_REUSED, UPLOAD_EXPIRED (ABORTED: no byte came for an hour), ABORTED
+        (other uploads of the same content won each time: retry), UNAVAILABLE (metadata `dependency`), STORAGE_FULL.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StartUpload(self, request, context):
-        """Begins an upload that survives broken connections and restarts, for files that take long to send: StartUpload, AppendUpload for
-        each part in its order, FinishUpload. After an error, in this process or another, GetUpload says where to go on.
+        """Starts a resumable upload, which survives broken connections and restarts. Use it for files that take long to send:
+        StartUpload, AppendUpload for each part in order, FinishUpload. After an error, in this process or another,
+        GetUpload says where to continue.
 
-        The record is checked now and written by FinishUpload; until then nothing is visible. An upload without a new part for a day (a
-        setting) is given up, and its parts go.
+        The service checks the record now and writes it in FinishUpload; until then nothing is visible. An upload without a
+        new part for a day (a setting) expires, and the service deletes its parts.
 
         Reasons: INVALID_ARGUMENT, BLOB_TOO_LARGE, RECORD_EXISTS, REQUEST_ID_REUSED, LIMIT_EXCEEDED.
         """
@@ -323,37 +340,38 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AppendUpload(self, request_iterator, context):
-        """Adds one part: first the header, then its bytes in chunks of up to 1 MiB.
+        """Adds one part to an upload: first the header, then the bytes in chunks of up to 1 MiB.
 
-        The answer means that the part is durable; a call that ends otherwise has added nothing, or all of it: ask GetUpload. Parts have
-        from 1 byte to `part_bytes_max` (64 MiB), and an upload up to 10,000 of them. Each begins where the one before it ended; of two that
-        are sent at once one wins.
+        After the answer, the part is durable. A call that fails has added nothing or the whole part: ask GetUpload. A part
+        has from 1 byte to `part_bytes_max` (64 MiB), and an upload has up to 10,000 parts. Each part begins where the one
+        before it ended. If two calls send the same part at once, one of them wins.
 
-        Reasons: UPLOAD_NOT_FOUND, UPLOAD_PART_EXISTS (ALREADY_EXISTS: the upload is past this offset; metadata `offset_bytes` is where the next
-        part begins), UPLOAD_GAP (OUT_OF_RANGE: it is not there yet; the same metadata), LIMIT_EXCEEDED (also size or number of parts), SIZE_MISMATCH
-        (more than StartUpload declared), BLOB_TOO_LARGE, UPLOAD_EXPIRED, UNAVAILABLE, STORAGE_FULL. None of them ends the upload.
+        Reasons: UPLOAD_NOT_FOUND, UPLOAD_PART_EXISTS (ALREADY_EXISTS: the upload is past this offset; metadata
+        `offset_bytes` is where the next part begins), UPLOAD_GAP (OUT_OF_RANGE: the upload has not reached this offset;
+        the same metadata), LIMIT_EXCEEDED (also size or number of parts), SIZE_MISMATCH (more than StartUpload declared),
+        BLOB_TOO_LARGE, UPLOAD_EXPIRED, UNAVAILABLE, STORAGE_FULL. None of them ends the upload.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetUpload(self, request, context):
-        """Tells how far an upload is; of one that was finished within the last day, its record.
+        """Returns the progress of an upload; for one that finished within the last day, its record.
 
-        Reasons: UPLOAD_NOT_FOUND (it never was, it was given up, or it was finished longer ago).
+        Reasons: UPLOAD_NOT_FOUND (it never existed, it expired, or it finished longer ago).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def FinishUpload(self, request, context):
-        """Puts the parts together as one blob and writes the record, all of it or nothing. Again is harmless for a day: it answers as the
-        first time. It takes as long as the bytes take to be read and written once more: give it the time (a call without a deadline
-        has 60 s). In the record's log the upload's id stands as request id.
+        """Joins the parts to one blob and writes the record, both or neither. A repeat is harmless for a day: it answers as
+        the first time. The call reads and writes all bytes once more, so give it a long deadline (a call without a
+        deadline has 60 s). The log of the record shows the id of the upload as request id.
 
-        Reasons: UPLOAD_NOT_FOUND, SIZE_MISMATCH and CHECKSUM_MISMATCH (what is there is not what was declared; after the first, parts may
-        be added), RECORD_EXISTS, LIMIT_EXCEEDED, ABORTED (a part was added meanwhile), BLOB_CORRUPTED (a part), UPLOAD_EXPIRED, PROVIDER_NOT_CONFIGURED,
-        UNAVAILABLE, STORAGE_FULL.
+        Reasons: UPLOAD_NOT_FOUND, SIZE_MISMATCH (the bytes are not the declared ones; parts may still be added),
+        CHECKSUM_MISMATCH (the bytes are not the declared ones), RECORD_EXISTS, LIMIT_EXCEEDED, ABORTED (a part was added
+        meanwhile), BLOB_CORRUPTED (a part), UPLOAD_EXPIRED, PROVIDER_NOT_CONFIGURED, UNAVAILABLE, STORAGE_FULL.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -362,8 +380,9 @@ class WorkingMemoryServicer:
     def GetBlob(self, request, context):
         """Reads a file: first its record, then its bytes in chunks of up to 1 MiB.
 
-        Every MiB is checked against its crc32c as it is read. A difference ends the stream with BLOB_CORRUPTED: what came before is to be
-        thrown away. The client checks the sha256 of a whole blob. An empty blob can be read from offset 0 and gives no chunk.
+        The service checks every MiB against its crc32c while it reads. A difference ends the stream with BLOB_CORRUPTED:
+        discard the bytes that came before. The client checks the sha256 of a whole blob. A read of an empty blob from
+        offset 0 returns no chunk.
 
         Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND, RECORD_ARCHIVED, RECORD_HAS_NO_BLOB, RANGE_PAST_END, BLOB_CORRUPTED,
         PROVIDER_NOT_CONFIGURED, UNAVAILABLE.
@@ -373,8 +392,8 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetContent(self, request, context):
-        """Answers the bytes of a blob or of inline content, wherever they live, up to 3 MiB; none for a record that has neither. The record
-        beside them comes without its `content_json` or `content_text`.
+        """Returns the bytes of a blob or of inline content, up to 3 MiB; no bytes for a record without content. The record in
+        the answer has no `content_json` or `content_text`.
 
         Reasons: those of GetBlob; ANSWER_TOO_LARGE (use GetBlob).
         """
@@ -383,20 +402,22 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateDownloadUrl(self, request, context):
-        """Makes a URL that gives the blob to whoever has it, straight from the provider, until it expires: for browsers and large files. It
-        is as good as the bytes: nothing here can take it back, not even purging the record before BLOB_DELETE_GRACE_S is over. What
-        it gives is not checked on its way; compare it with the record's sha256.
+        """Creates a URL from which anyone can download the blob directly from the provider, until it expires. Use it for
+        browsers and large files. Protect the URL like the bytes: the service cannot revoke it; even a purge of the record
+        stops it only after BLOB_DELETE_GRACE_S. The service does not check the downloaded bytes; compare them with the
+        record's sha256.
 
-        Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND, RECORD_ARCHIVED, RECORD_HAS_NO_BLOB, NO_DOWNLOAD_URL (FAILED_PRECONDITION: the blob is in
-        a folder, or the provider's credentials sign none; use GetBlob), PROVIDER_NOT_CONFIGURED, UNAVAILABLE, INVALID_ARGUMENT.
+        Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND, RECORD_ARCHIVED, RECORD_HAS_NO_BLOB, NO_DOWNLOAD_URL
+        (FAILED_PRECONDITION: the blob is in a folder, or the credentials of the provider cannot sign; use GetBlob),
+        PROVIDER_NOT_CONFIGURED, UNAVAILABLE, INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteBlob(self, request, context):
-        """Archives the record that the blob belongs to, as DeleteWMRecord does. Again is harmless. Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND,
-        RECORD_HAS_NO_BLOB.
+        """Archives the record of a blob, as DeleteWMRecord does. A repeat is harmless. Reasons: RECORD_NOT_FOUND,
+        BLOB_NOT_FOUND, RECORD_HAS_NO_BLOB.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -405,7 +426,7 @@ class WorkingMemoryServicer:
     def ListBlobs(self, request, context):
         """Lists the blobs of an entity, newest first.
 
-        Reasons: INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and UNAVAILABLE.
+        Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (of an `external_id`), UNAVAILABLE (with an `external_id`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -525,12 +546,14 @@ def add_WorkingMemoryServicer_to_server(servicer, server):
 class WorkingMemory:
     """Files and JSON of an entity: metadata in Postgres, bytes in object storage.
 
-    Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
-    NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (apps, an agent bundle, graphs). A write
-    outside of that is PERMISSION_DENIED; a request that names no app, bundle or graph means the key's, where it has one. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
-    without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
-    time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
-    `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.
+    This holds for every RPC: ids are UUID text; a malformed id is INVALID_ARGUMENT with the name of the field. A record
+    of another tenant is NOT_FOUND, like one that does not exist. So is one outside the bounds of the key (apps, an agent
+    bundle, graphs). A write outside the bounds is PERMISSION_DENIED. A request that names no app, bundle or graph means
+    those of the key, if it has them. Reads of an archived record without `include_archived` fail with RECORD_ARCHIVED
+    (FAILED_PRECONDITION), and lists leave it out. The same holds for a record past its `expires_at`, until an update
+    extends it. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) carries
+    `limit`, `limit_max` and the `value` of the request in its metadata. For a write, the limit may be `tenant_records`
+    or `tenant_bytes`, the limits of all that the tenant may store: purge something first.
     """
 
     @staticmethod

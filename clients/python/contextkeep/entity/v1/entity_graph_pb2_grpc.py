@@ -26,14 +26,15 @@ if _version_not_supported:
 
 
 class EntityGraphStub:
-    """Nodes and typed edges: what happened, and how it hangs together.
+    """Stores nodes and typed edges: events, and the relations between them.
 
-    Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A node or edge of
-    another tenant is NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (graphs, an agent
-    bundle; of an edge, both nodes count). A write outside of that is PERMISSION_DENIED; a request that names no graph or bundle means
-    the key's, where it has one. Of an id that is taken outside of the bounds, no metadata says by what. JSON travels as text in `*_json` fields; invalid JSON, NaN, a lone
-    surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT, and more than 65,536 lists and objects in one document are
-    LIMIT_EXCEEDED. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    This holds for every RPC: ids are UUID text; a malformed id is INVALID_ARGUMENT with the name of the field. A node or
+    edge of another tenant is NOT_FOUND, like one that does not exist. So is one outside the bounds of the key (graphs,
+    an agent bundle; for an edge, both nodes count). A write outside the bounds is PERMISSION_DENIED. A request that
+    names no graph or bundle means those of the key, if it has them. If an id is taken outside the bounds, the metadata
+    do not say by which row. JSON travels as text in `*_json` fields. Invalid JSON, NaN, a lone surrogate, a NUL or
+    nesting deeper than 100 is INVALID_ARGUMENT; more than 65,536 lists and objects in one document are LIMIT_EXCEEDED.
+    Errors carry one google.rpc.ErrorInfo with a `reason`.
     """
 
     def __init__(self, channel):
@@ -230,20 +231,21 @@ class EntityGraphStub:
 
 
 class EntityGraphServicer:
-    """Nodes and typed edges: what happened, and how it hangs together.
+    """Stores nodes and typed edges: events, and the relations between them.
 
-    Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A node or edge of
-    another tenant is NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (graphs, an agent
-    bundle; of an edge, both nodes count). A write outside of that is PERMISSION_DENIED; a request that names no graph or bundle means
-    the key's, where it has one. Of an id that is taken outside of the bounds, no metadata says by what. JSON travels as text in `*_json` fields; invalid JSON, NaN, a lone
-    surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT, and more than 65,536 lists and objects in one document are
-    LIMIT_EXCEEDED. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    This holds for every RPC: ids are UUID text; a malformed id is INVALID_ARGUMENT with the name of the field. A node or
+    edge of another tenant is NOT_FOUND, like one that does not exist. So is one outside the bounds of the key (graphs,
+    an agent bundle; for an edge, both nodes count). A write outside the bounds is PERMISSION_DENIED. A request that
+    names no graph or bundle means those of the key, if it has them. If an id is taken outside the bounds, the metadata
+    do not say by which row. JSON travels as text in `*_json` fields. Invalid JSON, NaN, a lone surrogate, a NUL or
+    nesting deeper than 100 is INVALID_ARGUMENT; more than 65,536 lists and objects in one document are LIMIT_EXCEEDED.
+    Errors carry one google.rpc.ErrorInfo with a `reason`.
     """
 
     def CreateNode(self, request, context):
         """Writes one node, and answers it as GetNode would.
 
-        Reasons: EXTERNAL_ID_TAKEN (metadata `node_id`; with `get_existing` that node is answered instead, unchanged),
+        Reasons: EXTERNAL_ID_TAKEN (metadata `node_id`; with `get_existing` the call answers that node instead, unchanged),
         NODE_EXISTS (the id is taken), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -253,23 +255,24 @@ class EntityGraphServicer:
     def CreateEdge(self, request, context):
         """Writes one edge between two nodes of its graph.
 
-        Reasons: NODE_NOT_FOUND (an end is missing), EDGE_EXISTS (metadata `edge_id`: one edge of a type between two
-        nodes), INVALID_ARGUMENT (an end is in another graph, or the ends are in two contexts), REQUEST_ID_REUSED.
+        Reasons: NODE_NOT_FOUND (an end is missing), EDGE_EXISTS (metadata `edge_id`: two nodes have at most one edge of a
+        type), INVALID_ARGUMENT (an end is in another graph, or the ends are in two contexts), REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WriteGraph(self, request, context):
-        """Writes nodes and edges in one transaction: all of them or none. At most 2,000 rows and 4 MiB a call.
+        """Writes nodes and edges in one transaction: all of them or none. A call has at most 2,000 rows and 4 MiB.
 
-        Edges may join nodes of the same call. Times that are not given are the server's, one microsecond apart in the
-        order of the request: first the nodes, then the edges; `seq` follows the same order. So a conversation written in
-        one call reads back in that order.
+        Edges may join nodes of the same call. Rows without a time get the server's time, one microsecond apart, in the
+        order of the request: first the nodes, then the edges. `seq` follows the same order. So a conversation that one
+        call writes reads back in that order.
 
-        With `ON_EXISTING_SKIP`, rows that exist are left as they are and answered as `existed`: a node that has the id, else
-        one that has the external id; an edge that has the id, else one of the same type between the same ends. An edge that
-        names a node of the call by its id joins the node that exists in its place, under whatever id.
+        With `ON_EXISTING_SKIP`, the call leaves existing rows unchanged and answers them as `existed`. A node exists if
+        there is one with its id, or else with its external id. An edge exists if there is one with its id, or else with
+        the same type between the same ends. If an edge names a node of the call that exists under another id, the edge
+        joins the existing node.
 
         Reasons: those of CreateNode and CreateEdge.
         """
@@ -285,9 +288,9 @@ class EntityGraphServicer:
         raise NotImplementedError('Method not implemented!')
 
     def BatchGetNodes(self, request, context):
-        """Reads up to 1,000 nodes, in the order asked for; ids without a node are listed in `missing_ids`.
+        """Reads up to 1,000 nodes, in the order of the request; `missing_ids` lists the ids without a node.
 
-        Reasons: ANSWER_TOO_LARGE (over 4 MiB: ask for fewer).
+        Reasons: ANSWER_TOO_LARGE (over 4 MiB: request fewer nodes).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -301,7 +304,7 @@ class EntityGraphServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetNodeByName(self, request, context):
-        """Reads the newest node of that name that is not archived, and says how many share the name.
+        """Reads the newest node with a name that is not archived, and counts the nodes with this name.
 
         Reasons: NODE_NOT_FOUND.
         """
@@ -312,8 +315,8 @@ class EntityGraphServicer:
     def UpdateNodeData(self, request, context):
         """Changes a node's data: by JSON merge patch (RFC 7396; the default) or by replacement.
 
-        Reasons: NODE_NOT_FOUND, VERSION_CONFLICT (stale `expected_version`), REQUEST_ID_REUSED, LIMIT_EXCEEDED (the
-        result is over 1 MiB).
+        Reasons: NODE_NOT_FOUND, VERSION_CONFLICT (stale `expected_version`), REQUEST_ID_REUSED, LIMIT_EXCEEDED (the result
+        is over 1 MiB).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -322,7 +325,8 @@ class EntityGraphServicer:
     def UpdateNodeStatus(self, request, context):
         """Changes a node's status and appends a STATUS envelope to its timeline, in one transaction.
 
-        A node that has the wished status already is answered unchanged, whatever was expected: so a repeat is harmless.
+        If the node already has the new status, the call answers it unchanged, whatever the request expects. So a repeat is
+        harmless.
 
         Reasons: NODE_NOT_FOUND, STATUS_CONFLICT (the status is not `expected_status`), VERSION_CONFLICT.
         """
@@ -331,15 +335,15 @@ class EntityGraphServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ArchiveNode(self, request, context):
-        """Archives a node, or brings it back with `restore`. Archived nodes stay readable by id. Reasons: NODE_NOT_FOUND.
+        """Archives a node, or restores it with `restore`. Archived nodes stay readable by id. Reasons: NODE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResetNode(self, request, context):
-        """Resets a node so that it can run again: its status is "Created", and its output and timeline are gone. Data, input, edges and
-        embeddings stay. A node that is so already is answered unchanged.
+        """Resets a node so that it can run again: sets its status to "Created", and deletes its output and timeline. Data,
+        input, edges and embeddings stay. A node that is already reset is answered unchanged.
 
         Reasons: NODE_NOT_FOUND, VERSION_CONFLICT.
         """
@@ -348,21 +352,24 @@ class EntityGraphServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteNode(self, request, context):
-        """Deletes a node for good, with its edges, input, output, timeline and embeddings. The nodes at the other ends stay. Working memory of
-        the node stays, too: records belong to the Context Service. To hide a node instead, use ArchiveNode. Needs the scope `admin`.
+        """Deletes a node for good, with its edges, input, output, timeline and embeddings. The nodes at the other ends stay.
+        The node's records of working memory stay too, because they belong to the Context Service. To hide a node instead,
+        use ArchiveNode. Needs the scope `admin`.
 
-        Reasons: NODE_NOT_FOUND (a repeat, too: nothing is left), VERSION_CONFLICT, PERMISSION_DENIED.
+        Reasons: NODE_NOT_FOUND (also for a repeat), VERSION_CONFLICT, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def EraseOwned(self, request, context):
-        """Begins to erase the nodes that a user owns, and answers how far it is. It erases every node whose `owner_user_id` it is, with all
-        that DeleteNode takes with each, the answers of repeated calls for that user, and the user's keys. A pseudonym takes the user's place
-        where other users' nodes and envelopes say who wrote them. Answers at once, and goes on by itself in steps, whichever process is
-        killed. Again with the same id is harmless, and answers how far it is. Of what is gone, ListChanges then says no types any more. The
-        Context Service calls it for its Erase, which is the one to call. Needs the scope `admin`, of a key without bounds.
+        """Starts to erase the nodes that a user owns, and answers the progress. The Context Service calls it for its own
+        Erase; call Erase instead. It deletes every node with this `owner_user_id`, with everything that DeleteNode deletes
+        with a node; it also deletes the stored answers of repeated calls of that user, and the user's keys. If nodes and
+        envelopes of other users name the user as the author, a pseudonym replaces the name. The call answers at once; the
+        service continues by itself in steps, also if a process is killed. A repeat with the same id is harmless, and
+        answers the progress. For the deleted rows, ListChanges no longer shows types. Needs the scope `admin`, and a key
+        without bounds.
 
         Reasons: INVALID_ARGUMENT, PERMISSION_DENIED.
         """
@@ -371,7 +378,8 @@ class EntityGraphServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetOwned(self, request, context):
-        """Reads how far an erasure is; or, of a user, what there is to erase, which counts all nodes once. Needs the scope `admin`, as EraseOwned.
+        """Reads the progress of an erasure, or counts the data of a user that an erasure would delete. The count reads all
+        nodes once. Needs the scope `admin`, and a key without bounds.
 
         Reasons: ERASURE_NOT_FOUND, INVALID_ARGUMENT, PERMISSION_DENIED.
         """
@@ -380,58 +388,59 @@ class EntityGraphServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetNodeIO(self, request, context):
-        """Sets what went into a node, what came out of it, or both: any JSON, up to 1 MiB a side. A side that is given
-        replaces the one before; one that is absent stays as it is. The node's data, version and times stay too.
+        """Sets the input of a node, its output, or both: any JSON, up to 1 MiB each. A given side replaces the old value; an
+        absent side stays as it is. The node's data, version and times stay too.
 
-        Reasons: NODE_NOT_FOUND, INVALID_ARGUMENT (neither side is given, too), LIMIT_EXCEEDED.
+        Reasons: NODE_NOT_FOUND, INVALID_ARGUMENT (also if neither side is given), LIMIT_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetNodeIO(self, request, context):
-        """Reads what went into a node and what came out of it. Reasons: NODE_NOT_FOUND.
+        """Reads the input and the output of a node. Reasons: NODE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AppendProgress(self, request, context):
-        """Appends an envelope to the timeline of a node. It changes nothing else: a node's status is changed by
-        UpdateNodeStatus, which appends the STATUS envelope that says so.
+        """Appends an envelope to the timeline of a node. It changes nothing else. To change the node's status, use
+        UpdateNodeStatus, which also appends the STATUS envelope.
 
-        Reasons: NODE_NOT_FOUND, REQUEST_ID_REUSED, LIMIT_EXCEEDED (the message is over 64 KiB, a document over 1 MiB).
+        Reasons: NODE_NOT_FOUND, REQUEST_ID_REUSED, LIMIT_EXCEEDED (the message is over 64 KiB, or a document over 1 MiB).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListProgress(self, request, context):
-        """Lists the envelopes of a node and of what it Calls, to any depth, in the order of `seq`. A node that is called in two
-        ways, or calls itself in a circle, counts once. Like a walk, it stays in the node's context.
+        """Lists the envelopes of a node and of the nodes that it Calls, to any depth, in the order of `seq`. A node that is
+        reached in two ways, or that calls itself in a cycle, counts once. Like a walk, the list stays in the node's
+        context.
 
-        `seq` is the server's order of writing. An envelope written while the list is paged may or may not appear.
+        `seq` is the order in which the server wrote. An envelope that is written during the paging may or may not appear.
 
-        Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN, NODE_BUDGET_EXCEEDED (it Calls more than 100,000 nodes; `own_only`
-        lists its own envelopes all the same).
+        Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN, NODE_BUDGET_EXCEEDED (the node Calls more than 100,000 nodes;
+        `own_only` still lists its own envelopes).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ClearProgress(self, request, context):
-        """Removes all envelopes of a node for good; those of what it Calls stay. Reasons: NODE_NOT_FOUND.
+        """Deletes all envelopes of a node for good; those of the nodes that it Calls stay. Reasons: NODE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpsertEmbedding(self, request, context):
-        """Writes a vector of a node under a name, in the place of the one that it has under it. Vectors are stored in half
-        precision, and all of one name in one graph have one dimension: it is that of the first.
+        """Writes a vector of a node under a name, and replaces the vector that the node has under this name. Vectors are
+        stored in half precision. All vectors with the same name in a graph have the same dimension: that of the first one.
 
-        Reasons: NODE_NOT_FOUND, INVALID_ARGUMENT (another dimension, none, or over 4,000; NaN, infinity, a value past half
-        precision, or all zero), LIMIT_EXCEEDED.
+        Reasons: NODE_NOT_FOUND, INVALID_ARGUMENT (the dimension is another one, zero, or over 4,000; a value is NaN,
+        infinite or does not fit half precision; or all values are zero), LIMIT_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -440,97 +449,101 @@ class EntityGraphServicer:
     def DeleteEmbedding(self, request, context):
         """Deletes a vector of a node.
 
-        Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (a repeat, too: nothing is left).
+        Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (also for a repeat).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListEmbeddings(self, request, context):
-        """Lists the vectors of a node by their names, without their values unless asked. Reasons: NODE_NOT_FOUND,
-        INVALID_PAGE_TOKEN.
+        """Lists the vectors of a node by name, by default without their values. Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SearchSimilar(self, request, context):
-        """Finds the nodes whose vectors of one name are most like a given vector, or like another node's, by cosine; the most
-        similar first, then by id. Exact: every vector of that name in the graph is compared with, so none is missed.
-        Like a walk, a search by a node stays in the node's graph and context, and the node itself is left out.
+        """Finds the nodes whose vectors are most similar to a given vector or to another node's vector. It compares vectors
+        of one name by cosine, and answers the most similar first, then by id. The search is exact: it compares every
+        vector of that name in the graph. A search by a node stays in the node's graph and context, as a walk does, and
+        leaves out the node itself.
 
-        Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (the node has none of the name), INVALID_ARGUMENT (as of
-        UpsertEmbedding), LIMIT_EXCEEDED (over 100,000 vectors to compare with: narrow them by their metadata),
-        ANSWER_TOO_LARGE (over 4 MiB: ask for fewer).
+        Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (the node has no vector of this name), INVALID_ARGUMENT (as for
+        UpsertEmbedding), LIMIT_EXCEEDED (over 100,000 vectors to compare: select fewer by their metadata),
+        ANSWER_TOO_LARGE (over 4 MiB: request fewer nodes).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SearchNodes(self, request, context):
-        """Finds nodes: by a condition tree, by what their data contain, by JSONPath, by what they are connected to; all that is
-        said must hold. Paged; a node that is there during the whole paging, and does not change what is ordered by, is seen
-        once.
+        """Finds the nodes that match all parts of a filter. A filter has a condition tree, a document that the data contain,
+        a JSONPath, and a node that they are connected to. The list is paged. A node that exists during the whole paging,
+        and whose sort value does not change, appears once.
 
-        Containment, equality at a path into the data, JSONPath, types and times are looked up in indexes; what a search
-        costs beyond that grows with the nodes that it looks at.
+        Indexes serve containment, equality at a path into the data, JSONPath, types and times. The remaining cost grows
+        with the number of nodes that the search reads.
 
-        Reasons: INVALID_ARGUMENT (a bad condition names its path: "filter.condition_json.$and[1].status.$in"),
-        LIMIT_EXCEEDED, INVALID_PAGE_TOKEN, NODE_NOT_FOUND and NODE_BUDGET_EXCEEDED (of `connected_to`).
+        Reasons: INVALID_ARGUMENT (the violation names the path of a bad condition:
+        "filter.condition_json.$and[1].status.$in"), LIMIT_EXCEEDED, INVALID_PAGE_TOKEN, NODE_NOT_FOUND (of
+        `connected_to`), NODE_BUDGET_EXCEEDED (of `connected_to`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CountNodes(self, request, context):
-        """Counts what SearchNodes would find. Reasons: those of SearchNodes.
+        """Counts the nodes that SearchNodes would find. Reasons: those of SearchNodes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListGraphs(self, request, context):
-        """Lists the graphs that have nodes, by name, with how many nodes (archived ones, too) and edges are in each. It counts,
-        so it costs more the more there is. Reasons: INVALID_PAGE_TOKEN.
+        """Lists the graphs that have nodes, by name, with their numbers of nodes (archived ones included) and edges. It
+        counts rows, so its cost grows with the graphs. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListEdgeTypes(self, request, context):
-        """Lists the edge types of a graph by name, with how many edges there are of each; it costs as ListGraphs does. A graph
-        without edges, or that never was, has none. Reasons: INVALID_PAGE_TOKEN.
+        """Lists the edge types of a graph by name, with the number of edges of each. It counts rows, so its cost grows with
+        the graph. A graph without edges, or that does not exist, has none. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ImportGraph(self, request_iterator, context):
-        """Writes a graph from newline-delimited JSON, as ExportGraph reads it out: one message with a header, then any number
-        with bytes, cut anywhere, up to 1 MiB each. docs/graph.md has the format.
+        """Writes a graph from newline-delimited JSON, in the format of ExportGraph. The first message has a header; the
+        others have bytes, cut anywhere, up to 1 MiB each. docs/graph.md describes the format.
 
-        Rows are written in batches of about 1,000; each batch is written wholly or not at all. What is there already, by its
-        id, is skipped: so an import that broke off is simply begun again, and ends as if it had not. An error names the line
-        (`lines[4711].node.data_json`; lines count from 1) and says how many lines are written (metadata `lines_done`). A
-        timeline that is there is gone on with behind its last envelope; an input or output that is there stays.
+        The service writes rows in batches of about 1,000, each wholly or not at all. It skips rows whose id exists
+        already. So if an import breaks off, repeat it from the start; the result is the same. An error names the line
+        (`lines[4711].node.data_json`; lines count from 1) and the number of lines that are written (metadata
+        `lines_done`). If a timeline exists, the import continues after its last envelope; an existing input or output
+        stays.
 
-        Ids, times, statuses, owners and archived nodes are kept; who wrote a row, its version and its `seq` are the import's.
+        The import keeps ids, times, statuses, owners and archived nodes. The author of a row, its version and its `seq`
+        come from the import.
 
-        Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED, NODE_NOT_FOUND (a line names a node that no line before it wrote),
-        EXTERNAL_ID_TAKEN, NODE_EXISTS (the id is a node's of another graph), PERMISSION_DENIED (a line names an owner for
-        whom the key may not act: it is his, or has `delegate` or `admin`).
+        Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED, NODE_NOT_FOUND (a line names a node that no earlier line wrote),
+        EXTERNAL_ID_TAKEN, NODE_EXISTS (the id belongs to a node of another graph), PERMISSION_DENIED (a line names an
+        owner for whom the key may not act: the key must belong to this user, or have `delegate` or `admin`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExportGraph(self, request, context):
-        """Reads a whole graph out, as newline-delimited JSON: nodes with their input and output, in the order in which they were
-        made; embeddings; timelines; edges. Whole lines a message, about 1 MiB.
+        """Reads a whole graph as newline-delimited JSON. The order is: nodes with their input and output, in the order of
+        creation; embeddings; timelines; edges. Each message has whole lines, about 1 MiB.
 
-        It is no snapshot: of rows that are written, changed or deleted meanwhile, some may be in it as they were and some as
-        they are; nodes that are made meanwhile are not, nor what hangs on them. Each message carries a `resume_token`: an
-        export that broke off goes on behind the last message that arrived. A graph that never was has one line.
+        The export is no snapshot. If rows are written, changed or deleted meanwhile, it may have some in the old state and
+        some in the new one; it leaves out nodes that are created meanwhile, and everything attached to them. Each message
+        carries a `resume_token`: if an export breaks off, continue it with the token of the last message that arrived. A
+        graph that does not exist has one line.
 
         Reasons: INVALID_PAGE_TOKEN (`resume_token`).
         """
@@ -546,9 +559,9 @@ class EntityGraphServicer:
         raise NotImplementedError('Method not implemented!')
 
     def BatchGetEdges(self, request, context):
-        """Reads up to 1,000 edges, in the order asked for; ids without an edge are listed in `missing_ids`.
+        """Reads up to 1,000 edges, in the order of the request; `missing_ids` lists the ids without an edge.
 
-        Reasons: ANSWER_TOO_LARGE (over 4 MiB: ask for fewer).
+        Reasons: ANSWER_TOO_LARGE (over 4 MiB: request fewer edges).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -556,26 +569,27 @@ class EntityGraphServicer:
 
     def UpdateEdgeData(self, request, context):
         """Changes an edge's data: by JSON merge patch (RFC 7396; the default) or by replacement. Ends and type never change:
-        delete the edge and write another.
+        to change them, delete the edge and write another one.
 
-        Reasons: EDGE_NOT_FOUND, VERSION_CONFLICT (stale `expected_version`), REQUEST_ID_REUSED, LIMIT_EXCEEDED (the
-        result is over 1 MiB).
+        Reasons: EDGE_NOT_FOUND, VERSION_CONFLICT (stale `expected_version`), REQUEST_ID_REUSED, LIMIT_EXCEEDED (the result
+        is over 1 MiB).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteEdge(self, request, context):
-        """Deletes one edge for good and answers it as it was; the nodes at its ends stay.
+        """Deletes one edge for good and answers its last state. The nodes at its ends stay.
 
-        Reasons: EDGE_NOT_FOUND (a repeat, too: nothing is left), VERSION_CONFLICT, INVALID_ARGUMENT (both names or neither).
+        Reasons: EDGE_NOT_FOUND (also for a repeat), VERSION_CONFLICT, INVALID_ARGUMENT (the request names the edge in both
+        ways, or in neither).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListEdges(self, request, context):
-        """Lists the edges of a node, oldest first (`created_at`, then `id`). A page looks at all edges of the node in that
+        """Lists the edges of a node, oldest first (`created_at`, then `id`). Each page reads all edges of the node in that
         direction: to read many children in order, use Traverse.
 
         Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
@@ -585,54 +599,58 @@ class EntityGraphServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Traverse(self, request, context):
-        """Walks the graph from some nodes and streams what it reaches: each node once, with its least depth and the
-        edge that reached it there. Cycles end. The order is total and stable.
+        """Walks the graph from some nodes and streams the nodes that it reaches. It returns each node once, with its least
+        depth and the edge that reached it there; cycles end. The order is total and stable. If the start is in a context,
+        the walk stays in it.
 
-        An indexed walk (one start node, direction out, order created_at, depth 1) costs the same at any length and
-        any page. So do the newest few of a deeper one, as a rule: `descending`, a `limit` of up to 200, depth 2 or 3, edge types
-        Contains or InResponseTo or both. Any other walk visits first and sorts then; so does one of the newest few whose page
-        lies far back, or above more edges than it looks at (hundreds, for twenty nodes) that have something newer below them
-        than it wants, or of which that is not known yet: a minute or more after an import. The first message says which. A row
-        written during the stream may or may not appear; none that was there is missed or repeated. A walk that starts in a
-        context stays in it.
+        An indexed walk has one start node, the direction out, the order `created_at` and depth 1. It costs the same at any
+        length and on any page. A deeper walk for the newest few nodes usually costs the same too: `descending`, a `limit`
+        of up to 200, depth 2 or 3, and edge types Contains, InResponseTo or both. Any other walk first visits all nodes,
+        and then sorts them. So does a walk for the newest few whose page lies far back, or which would have to follow more
+        edges than it may (hundreds, for twenty nodes) to newer nodes below them; or for which the service does not know
+        this yet, up to a minute or more after an import. The first message says which kind it is. A row that is written
+        during the stream may or may not appear; an existing row is neither missed nor repeated.
 
         Reasons: NODE_NOT_FOUND (a start node), NODE_BUDGET_EXCEEDED (metadata `node_budget`), INVALID_PAGE_TOKEN,
-        ANSWER_TOO_LARGE (with `include_io` or its column: one node, its input and its output are over 4 MiB).
+        ANSWER_TOO_LARGE (with `include_io` or its column: one node with its input and output is over 4 MiB).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StartChanges(self, request, context):
-        """Keeps the tenant's changes from now on, for ListChanges, and answers the place to read them from. A caller that reads everything
-        after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers the place that is reached by
-        then. Until a tenant calls this, its writes keep nothing, and cost what they did. Needs the scope `admin`.
+        """Starts the change log of the tenant, and answers the current place in it for ListChanges. A caller that reads
+        everything after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers
+        the place that the log has reached. Before the first call, writes of the tenant log no changes and cost nothing
+        extra. Needs the scope `admin`.
 
-        Reasons: PERMISSION_DENIED (the key is bound, and changes are not kept yet), CHANGES_HELD_UP (a transaction that began before, of any
-        tenant, has been open for over five seconds: try again after it; `oldest_transaction_s` in the metadata).
+        Reasons: PERMISSION_DENIED (the key is bound, and the log has not started yet), CHANGES_HELD_UP (an earlier
+        transaction of any tenant has been open for over five seconds: retry after it ends; metadata
+        `oldest_transaction_s`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListChanges(self, request, context):
-        """Lists what changed behind a place: nodes and edges that were written, changed, archived, restored or removed, by whichever
-        call. Setting a node's input or output changes the node; envelopes and embeddings do not.
+        """Lists the changes after a place: nodes and edges that any call wrote, changed, archived, restored or deleted.
+        Setting a node's input or output counts as a change of the node; envelopes and embeddings do not.
 
-        In the order of the transactions that wrote them, up to the oldest that still runs: nothing that commits late is missed,
-        so a long write holds all later changes up. A node or edge may be listed again without a change, and is listed once a
-        page: of several changes the last one's kind counts. A change says what to read again, not what it was: of a node that is
-        CHANGED and not found, a REMOVED follows.
+        The order is that of the transactions that wrote them, up to the oldest transaction that still runs. So no late
+        commit is missed, but a long write delays all later changes. A node or edge may appear again without a change; on
+        one page it appears once, with the kind of its last change. A change says which row to read again, not its old
+        content. If a node is CHANGED and reading it answers NOT_FOUND, a REMOVED follows.
 
-        Kept for 7 days, and 1,000,000 of a tenant, unless the service is set otherwise. Places outlive restarts, and count for
-        every key of the tenant. A bound key is told of what it sees; of an edge, both nodes count.
+        The log keeps changes for 7 days, and up to 1,000,000 per tenant, unless the settings say otherwise. Places survive
+        restarts, and every key of the tenant may use them. A bound key sees only the changes within its bounds; for an
+        edge, both nodes count.
 
-        After a restore, a failover, or a move of the tenant into another database the list starts again by itself: places from
-        before are CHANGES_EXPIRED.
+        After a restore, a failover, or a move of the tenant to another database, the log starts again by itself: older
+        places are then CHANGES_EXPIRED.
 
-        Reasons: CHANGES_NOT_STARTED (StartChanges was not called, or it waits for a transaction that began before),
-        CHANGES_EXPIRED (changes after the place are forgotten, or the place is from before a restore: take a new place, then
-        read everything again), INVALID_PAGE_TOKEN (`place`).
+        Reasons: CHANGES_NOT_STARTED (StartChanges was not called, or it waits for an earlier transaction), CHANGES_EXPIRED
+        (changes after the place are deleted, or the place is from before a restore: take a new place, then read everything
+        again), INVALID_PAGE_TOKEN (`place`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -835,14 +853,15 @@ def add_EntityGraphServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class EntityGraph:
-    """Nodes and typed edges: what happened, and how it hangs together.
+    """Stores nodes and typed edges: events, and the relations between them.
 
-    Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A node or edge of
-    another tenant is NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (graphs, an agent
-    bundle; of an edge, both nodes count). A write outside of that is PERMISSION_DENIED; a request that names no graph or bundle means
-    the key's, where it has one. Of an id that is taken outside of the bounds, no metadata says by what. JSON travels as text in `*_json` fields; invalid JSON, NaN, a lone
-    surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT, and more than 65,536 lists and objects in one document are
-    LIMIT_EXCEEDED. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    This holds for every RPC: ids are UUID text; a malformed id is INVALID_ARGUMENT with the name of the field. A node or
+    edge of another tenant is NOT_FOUND, like one that does not exist. So is one outside the bounds of the key (graphs,
+    an agent bundle; for an edge, both nodes count). A write outside the bounds is PERMISSION_DENIED. A request that
+    names no graph or bundle means those of the key, if it has them. If an id is taken outside the bounds, the metadata
+    do not say by which row. JSON travels as text in `*_json` fields. Invalid JSON, NaN, a lone surrogate, a NUL or
+    nesting deeper than 100 is INVALID_ARGUMENT; more than 65,536 lists and objects in one document are LIMIT_EXCEEDED.
+    Errors carry one google.rpc.ErrorInfo with a `reason`.
     """
 
     @staticmethod

@@ -10,13 +10,15 @@ import { type AgentTemplate, type ProviderNames, agentTemplateOf } from "../agen
 
 /** Options of `agentTemplates.put`. */
 export interface AgentTemplateFields {
-  /** As of AgentInput, as the next three. */
+  /** As in AgentInput. */
   displayName?: string;
+  /** As in AgentInput. */
   nodeIds?: string[];
+  /** As in AgentInput. */
   knowledgeBases?: string[];
-  /** Unset: whom the others let it ask. Given and empty: nobody. */
+  /** The allowed providers. Unset: no restriction by this policy. Given but empty: none is allowed. */
   allowed?: Partial<ProviderNames>;
-  /** Who of them is asked where a question selects none. Unset: as the template has it, else the tenant. */
+  /** The allowed providers to query if a question selects none. Unset: those of the template, else those of the tenant. */
   defaults?: Partial<ProviderNames>;
 }
 
@@ -28,7 +30,7 @@ export class AgentTemplates extends Noun<AppClient> {
    *
    * Throws InvalidArgument, LimitExceeded (`templates`: 1,000 per tenant), PermissionDenied, RequestIdReused.
    *
-   * @param templateId The caller's own: 1 to 128 characters.
+   * @param templateId The caller's own id of the template: 1 to 128 characters.
    */
   async put(templateId: string, options: AgentTemplateFields & WriteOptions = {}): Promise<AgentTemplate> {
     const request = {
@@ -48,7 +50,11 @@ export class AgentTemplates extends Noun<AppClient> {
     return agentTemplateOf(answer.template!);
   }
 
-  /** Reads a template. Throws AgentTemplateNotFound. */
+  /**
+   * Reads a template. Throws AgentTemplateNotFound.
+   *
+   * @param templateId The template to read.
+   */
   async get(templateId: string, options: CallOptions = {}): Promise<AgentTemplate> {
     const request = {
       templateId,
@@ -75,6 +81,8 @@ export class AgentTemplates extends Noun<AppClient> {
    *
    * Throws AgentTemplateNotFound, AgentTemplateInUse (FailedPrecondition), PermissionDenied,
    * RequestIdReused.
+   *
+   * @param templateId The template to delete.
    */
   async delete(templateId: string, options: WriteOptions = {}): Promise<void> {
     const request = {

@@ -9,24 +9,26 @@ import { type Agent, type AgentCallers, type ProviderNames, agentOf } from "../a
 
 /** Options of `agents.put`. */
 export interface AgentFields {
-  /** Up to 200 characters. */
+  /** A name for people; up to 200 characters. */
   displayName?: string;
-  /** Empty: it has none. What the agent does not say, its template says. */
+  /** The agent's template. It supplies the fields that the agent leaves empty. Empty: none. */
   templateId?: string;
   /**
-   * Nodes of the graph, up to 20: its files are the records of these and of all nodes below them. Empty: as the template has it, else the
-   * tenant's setting of the provider `workspace`. They need not be there yet.
+   * Nodes of the graph, up to 20. The agent's files are the records of these nodes and of all nodes below them. The
+   * nodes need not exist yet. Empty: those of the template, else those of the tenant's settings of the provider
+   * `workspace`.
    */
   nodeIds?: string[];
   /** Names of knowledge bases, up to 100 of up to 200 characters each. */
   knowledgeBases?: string[];
-  /** Unset: whom the others let it ask. Given and empty: nobody. */
+  /** The allowed providers. Unset: no restriction by this policy. Given but empty: none is allowed. */
   allowed?: Partial<ProviderNames>;
-  /** Who of them is asked where a question selects none. Unset: as the template has it, else the tenant. */
+  /** The allowed providers to query if a question selects none. Unset: those of the template, else those of the tenant. */
   defaults?: Partial<ProviderNames>;
   /**
-   * Who may name the agent in `agentId`, besides administrators and the agent's own credential. Unset: everybody of the tenant but other
-   * agents. Given and empty: nobody else. What is read as the agent is what the caller may read, whoever names it.
+   * Who may pass the agent in `agentId`, in addition to administrators and the agent's own credential. Unset: all
+   * callers of the tenant except other agents. Given but empty: no other caller. This widens no access: a call in the
+   * name of the agent reads only what its caller may read.
    */
   callers?: Partial<AgentCallers>;
 }
@@ -40,7 +42,7 @@ export class Agents extends Noun<AppClient> {
    * Throws InvalidArgument, AgentTemplateNotFound, LimitExceeded (`agents`: 10,000 per tenant),
    * PermissionDenied (the scope is missing; the key is bound), RequestIdReused.
    *
-   * @param agentId The caller's own: 1 to 128 characters.
+   * @param agentId The caller's own id of the agent: 1 to 128 characters.
    */
   async put(agentId: string, options: AgentFields & WriteOptions = {}): Promise<Agent> {
     const request = {
@@ -62,7 +64,11 @@ export class Agents extends Noun<AppClient> {
     return agentOf(answer.agent!);
   }
 
-  /** Reads an agent that the caller may name. Any other agent is AgentNotFound, like an agent that does not exist. */
+  /**
+   * Reads an agent that the caller may name. Any other agent is AgentNotFound, like an agent that does not exist.
+   *
+   * @param agentId The agent to read.
+   */
   async get(agentId: string, options: ContextOptions = {}): Promise<Agent> {
     const request = {
       agentId,
@@ -75,7 +81,7 @@ export class Agents extends Noun<AppClient> {
   /**
    * Lists the agents that the caller may name, by id. Throws InvalidPageToken.
    *
-   * @param options.templateId Only those of this template. Empty: all.
+   * @param options.templateId Only agents of this template. Empty: all.
    */
   list(options: { templateId?: string; pageSize?: number } & ContextOptions = {}): Rows<Agent> {
     const request = {
@@ -94,6 +100,8 @@ export class Agents extends Noun<AppClient> {
   /**
    * Deletes an agent. Its files stay. Needs the scope `admin`. Throws AgentNotFound, PermissionDenied,
    * RequestIdReused.
+   *
+   * @param agentId The agent to delete.
    */
   async delete(agentId: string, options: WriteOptions = {}): Promise<void> {
     const request = {

@@ -12,14 +12,17 @@ import { type BlobEntry, type DownloadUrl, blobEntryOf, downloadUrlOf } from "..
 /** The calls of `blobs` that are one method each. */
 export class GeneratedBlobs extends Noun<AppClient> {
   /**
-   * Makes a URL that gives the blob to whoever has it, straight from the provider, until it expires: for browsers and large files. It
-   * is as good as the bytes: nothing here can take it back, not even purging the record before BLOB_DELETE_GRACE_S is over. What
-   * it gives is not checked on its way; compare it with the record's sha256.
+   * Creates a URL from which anyone can download the blob directly from the provider, until it expires. Use it for
+   * browsers and large files. Protect the URL like the bytes: the service cannot revoke it; even a purge of the record
+   * stops it only after BLOB_DELETE_GRACE_S. The service does not check the downloaded bytes; compare them with the
+   * record's sha256.
    *
-   * Throws RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, NoDownloadUrl (FailedPrecondition: the blob is in
-   * a folder, or the provider's credentials sign none; use blobs.get), ProviderNotConfigured, Unavailable, InvalidArgument.
+   * Throws RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, NoDownloadUrl
+   * (FailedPrecondition: the blob is in a folder, or the credentials of the provider cannot sign; use blobs.get),
+   * ProviderNotConfigured, Unavailable, InvalidArgument.
    *
-   * @param options.lifetimeS Seconds until the URL expires, up to 604,800 (seven days). 0: 900.
+   * @param options.includeArchived Also for blobs of archived and expired records.
+   * @param options.lifetimeS Seconds until the URL expires, at most 604,800 (seven days). 0: 900.
    */
   async createDownloadUrl(
     blob: BlobName,
@@ -35,8 +38,8 @@ export class GeneratedBlobs extends Noun<AppClient> {
   }
 
   /**
-   * Archives the record that the blob belongs to, as DeleteWMRecord does. Again is harmless. Throws RecordNotFound, BlobNotFound,
-   * RecordHasNoBlob.
+   * Archives the record of a blob, as DeleteWMRecord does. A repeat is harmless. Throws RecordNotFound,
+   * BlobNotFound, RecordHasNoBlob.
    */
   async delete(blob: BlobName, options: CallOptions = {}): Promise<string> {
     const request = {
@@ -49,10 +52,10 @@ export class GeneratedBlobs extends Noun<AppClient> {
   /**
    * Lists the blobs of an entity, newest first.
    *
-   * Throws InvalidPageToken; of an `externalId` NodeNotFound and Unavailable.
+   * Throws InvalidPageToken, NodeNotFound (of an `externalId`), Unavailable (with an `externalId`).
    *
-   * @param entityNodeId Required, or `externalId`.
-   * @param options.includeArchived Blobs of archived records, too.
+   * @param entityNodeId The node whose blobs to list. Required, or `externalId`.
+   * @param options.includeArchived Include blobs of archived and expired records.
    */
   list(
     entityNodeId: NodeName,

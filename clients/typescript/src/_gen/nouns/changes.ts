@@ -8,12 +8,14 @@ import { type ChangePage, changePageOf } from "../entity-graph.js";
 /** The calls of `changes` that are one method each. */
 export class Changes extends NodeNoun {
   /**
-   * Keeps the tenant's changes from now on, for changes.list, and answers the place to read them from. A caller that reads everything
-   * after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers the place that is reached by
-   * then. Until a tenant calls this, its writes keep nothing, and cost what they did. Needs the scope `admin`.
+   * Starts the change log of the tenant, and answers the current place in it for changes.list. A caller that reads
+   * everything after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers
+   * the place that the log has reached. Before the first call, writes of the tenant log no changes and cost nothing
+   * extra. Needs the scope `admin`.
    *
-   * Throws PermissionDenied (the key is bound, and changes are not kept yet), ChangesHeldUp (a transaction that began before, of any
-   * tenant, has been open for over five seconds: try again after it; `oldest_transaction_s` in the metadata).
+   * Throws PermissionDenied (the key is bound, and the log has not started yet), ChangesHeldUp (an earlier
+   * transaction of any tenant has been open for over five seconds: retry after it ends; metadata
+   * `oldest_transaction_s`).
    */
   async start(options: CallOptions = {}): Promise<string> {
     const request = {};
@@ -22,26 +24,27 @@ export class Changes extends NodeNoun {
   }
 
   /**
-   * Lists what changed behind a place: nodes and edges that were written, changed, archived, restored or removed, by whichever
-   * call. Setting a node's input or output changes the node; envelopes and embeddings do not.
+   * Lists the changes after a place: nodes and edges that any call wrote, changed, archived, restored or deleted.
+   * Setting a node's input or output counts as a change of the node; envelopes and embeddings do not.
    *
-   * In the order of the transactions that wrote them, up to the oldest that still runs: nothing that commits late is missed,
-   * so a long write holds all later changes up. A node or edge may be listed again without a change, and is listed once a
-   * page: of several changes the last one's kind counts. A change says what to read again, not what it was: of a node that is
-   * CHANGED and not found, a REMOVED follows.
+   * The order is that of the transactions that wrote them, up to the oldest transaction that still runs. So no late
+   * commit is missed, but a long write delays all later changes. A node or edge may appear again without a change; on
+   * one page it appears once, with the kind of its last change. A change says which row to read again, not its old
+   * content. If a node is CHANGED and reading it answers NotFound, a REMOVED follows.
    *
-   * Kept for 7 days, and 1,000,000 of a tenant, unless the service is set otherwise. Places outlive restarts, and count for
-   * every key of the tenant. A bound key is told of what it sees; of an edge, both nodes count.
+   * The log keeps changes for 7 days, and up to 1,000,000 per tenant, unless the settings say otherwise. Places survive
+   * restarts, and every key of the tenant may use them. A bound key sees only the changes within its bounds; for an
+   * edge, both nodes count.
    *
-   * After a restore, a failover, or a move of the tenant into another database the list starts again by itself: places from
-   * before are ChangesExpired.
+   * After a restore, a failover, or a move of the tenant to another database, the log starts again by itself: older
+   * places are then ChangesExpired.
    *
-   * Throws ChangesNotStarted (changes.start was not called, or it waits for a transaction that began before),
-   * ChangesExpired (changes after the place are forgotten, or the place is from before a restore: take a new place, then
-   * read everything again), InvalidPageToken (`place`).
+   * Throws ChangesNotStarted (changes.start was not called, or it waits for an earlier transaction), ChangesExpired
+   * (changes after the place are deleted, or the place is from before a restore: take a new place, then read everything
+   * again), InvalidPageToken (`place`).
    *
-   * @param options.place Of changes.start, or the `nextPlace` of an answer. Empty: answers no changes, and the place that is reached now.
-   * @param options.pageSize 0: 100. More than 1,000 counts as 1,000.
+   * @param options.place The place of changes.start, or the `nextPlace` of an answer. Empty: answer no changes, only the current place.
+   * @param options.pageSize Changes per page. 0: 100. Values above 1,000 count as 1,000.
    */
   async list(options: { place?: string; pageSize?: number } & CallOptions = {}): Promise<ChangePage> {
     const request = {

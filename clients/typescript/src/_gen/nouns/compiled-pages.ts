@@ -41,8 +41,8 @@ export class CompiledPages extends Noun<AppClient> {
    * (Aborted; also if this compile made no progress for a minute and another one began), LimitExceeded,
    * PermissionDenied, Unavailable.
    *
-   * @param options.definitionName Of one definition, all pages, changed or not. Not beside `nodeIds`.
-   * @param options.nodeIds The pages of these nodes, up to 1,000. Neither of the two: all that changed since the last compile of keys with the same bounds.
+   * @param options.definitionName Compile all pages of this definition, changed or not. Not together with `nodeIds`.
+   * @param options.nodeIds Compile the pages of these nodes, up to 1,000. With neither this nor `definitionName`: the pages of everything that changed since the last compile by keys with the same bounds.
    */
   async *compile(options: { definitionName?: string; nodeIds?: string[] } & CallOptions = {}): AsyncGenerator<CompileProgress> {
     const request = {
@@ -61,6 +61,8 @@ export class CompiledPages extends Noun<AppClient> {
    *
    * Throws CompiledPageNotFound (also if the page is outside the key's bounds, or its definition is no longer
    * approved).
+   *
+   * @param pageId The page to read.
    */
   async get(pageId: string, options: CallOptions = {}): Promise<CompiledPage> {
     const request = {
@@ -74,8 +76,8 @@ export class CompiledPages extends Noun<AppClient> {
    * Lists compiled pages, without their facets. Throws InvalidArgument, InvalidPageToken; with `externalId` also
    * NodeNotFound and Unavailable.
    *
-   * @param options.definitionName Empty: of all.
-   * @param options.nodeId Only those of this node. Empty: of all.
+   * @param options.definitionName Only pages of this definition. Empty: all.
+   * @param options.nodeId Only pages of this node. Empty: all.
    */
   list(options: { definitionName?: string; nodeId?: NodeName; pageSize?: number } & CallOptions = {}): Rows<CompiledPage> {
     const request = {
@@ -97,6 +99,8 @@ export class CompiledPages extends Noun<AppClient> {
    *
    * Throws InvalidArgument, CompiledPageNotFound, LimitExceeded (also `facets`: 32 added facets per page),
    * PermissionDenied, RequestIdReused.
+   *
+   * @param pageId The page to add the facet to.
    */
   async putFacet(pageId: string, facet: FacetFields, options: WriteOptions = {}): Promise<Facet | undefined> {
     const request = {

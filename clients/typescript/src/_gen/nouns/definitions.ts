@@ -26,7 +26,7 @@ export class Definitions extends Noun<AppClient> {
    * `column`), LimitExceeded (`definitions`: 200 per tenant), PermissionDenied (the key is bound), RequestIdReused.
    *
    * @param name 1 to 128 characters.
-   * @param rules docs/knowledge.md explains them by example.
+   * @param rules The rules. docs/knowledge.md explains them by example.
    */
   async put(name: string, rules: DefinitionRules, options: WriteOptions = {}): Promise<Definition> {
     const request = {
@@ -46,7 +46,8 @@ export class Definitions extends Noun<AppClient> {
    * Throws DefinitionNotFound, InvalidArgument, PermissionDenied (the scope is missing; the key is bound),
    * RequestIdReused, Unavailable.
    *
-   * @param version The version that was read. Required.
+   * @param name The definition.
+   * @param version The version to approve. Required.
    */
   async approve(name: string, version: number, options: WriteOptions = {}): Promise<Definition> {
     const request = {
@@ -65,7 +66,8 @@ export class Definitions extends Noun<AppClient> {
    * Throws DefinitionNotFound (also if the call names no version and none is approved), PermissionDenied,
    * RequestIdReused.
    *
-   * @param options.version 0: the one that is approved.
+   * @param name The definition.
+   * @param options.version The version to retire. 0: the approved one.
    */
   async retire(name: string, options: { version?: number } & WriteOptions = {}): Promise<Definition> {
     const request = {
@@ -80,7 +82,8 @@ export class Definitions extends Noun<AppClient> {
   /**
    * Reads a version of a definition. Throws DefinitionNotFound.
    *
-   * @param options.version 0: the one that is approved, else the newest.
+   * @param name The definition.
+   * @param options.version The version to read. 0: the approved one, else the newest.
    */
   async get(name: string, options: { version?: number } & CallOptions = {}): Promise<Definition> {
     const request = {
@@ -94,7 +97,7 @@ export class Definitions extends Noun<AppClient> {
   /**
    * Lists the versions of definitions. Throws InvalidArgument, InvalidPageToken.
    *
-   * @param options.states Only those in one of these states. Empty: all.
+   * @param options.states Only versions in one of these states. Empty: all.
    */
   list(options: { states?: ("draft" | "approved" | "retired")[]; pageSize?: number } & CallOptions = {}): Rows<Definition> {
     const request = {
@@ -116,7 +119,8 @@ export class Definitions extends Noun<AppClient> {
    * Throws InvalidArgument (the violation names the field; for an expression, the metadata have `rule`, `line` and
    * `column`), LimitExceeded, NodeNotFound, AnswerTooLarge, Unavailable.
    *
-   * @param rules As of definitions.put.
+   * @param rules The rules, as in definitions.put.
+   * @param nodeId The node whose page to compile.
    */
   async test(rules: DefinitionRules, nodeId: NodeName, options: CallOptions = {}): Promise<TriedDefinition> {
     const request = {

@@ -10,35 +10,43 @@ import { type Embedding, type SimilarNode, embeddingOf, similarNodeOf } from "..
 
 /** Options of `embeddings.search`. */
 export interface SimilarTo {
+  /** The vector to compare with. Give either this or `nodeId`. */
   vector?: number[];
+  /** The node whose vector to compare with. Give either this or `vector`. */
   nodeId?: NodeName;
-  /** The graph to look in, with `vector`. Empty: "default". With `nodeId` it is the node's, and this is empty. */
+  /**
+   * The graph to search, if `vector` is given. Empty: "default". With `nodeId`, the search uses the graph of the node,
+   * and this must be empty.
+   */
   graphName?: string;
-  /** Of the vectors. Empty: "default". */
+  /** Name of the vectors to compare. Empty: "default". */
   name?: string;
-  /** Nodes that are less similar are left out: -1 to 1. Absent: none is. */
+  /** Leave out nodes that are less similar: -1 to 1. Absent: leave out none. */
   similarityMin?: number;
-  /** A JSON object: only vectors whose metadata contain it are compared with. */
+  /** A JSON object. Compare only vectors whose metadata contain it. */
   metadataContains?: object;
-  /** Either type name. Empty: all. */
+  /** Only nodes with one of these types, general or specific. Empty: all. */
   nodeTypes?: string[];
+  /** Include archived nodes. */
   includeArchived?: boolean;
-  /** 0: 10. At most 1,000. */
+  /** Nodes to return, at most 1,000. 0: 10. */
   limit?: number;
 }
 
 /** The calls of `embeddings` that are one method each. */
 export class Embeddings extends NodeNoun {
   /**
-   * Writes a vector of a node under a name, in the place of the one that it has under it. Vectors are stored in half
-   * precision, and all of one name in one graph have one dimension: it is that of the first.
+   * Writes a vector of a node under a name, and replaces the vector that the node has under this name. Vectors are
+   * stored in half precision. All vectors with the same name in a graph have the same dimension: that of the first one.
    *
-   * Throws NodeNotFound, InvalidArgument (another dimension, none, or over 4,000; NaN, infinity, a value past half
-   * precision, or all zero), LimitExceeded.
+   * Throws NodeNotFound, InvalidArgument (the dimension is another one, zero, or over 4,000; a value is NaN,
+   * infinite or does not fit half precision; or all values are zero), LimitExceeded.
    *
+   * @param nodeId The node of the vector.
    * @param vector 1 to 4,000 finite values that fit half precision, not all zero.
-   * @param options.name Up to 128 characters. Empty: "default".
-   * @param options.textSha256 Empty, or 64 hexadecimal digits.
+   * @param options.name Name of the vector, up to 128 characters. Empty: "default".
+   * @param options.model The model that made the vector.
+   * @param options.textSha256 SHA-256 of the text that the vector was made from: 64 hexadecimal digits. Empty: unknown.
    * @param options.metadata A JSON object, up to 64 KiB. Empty: {}.
    */
   async upsert(
@@ -61,9 +69,10 @@ export class Embeddings extends NodeNoun {
   /**
    * Deletes a vector of a node.
    *
-   * Throws NodeNotFound, EmbeddingNotFound (a repeat, too: nothing is left).
+   * Throws NodeNotFound, EmbeddingNotFound (also for a repeat).
    *
-   * @param options.name Empty: "default".
+   * @param nodeId The node of the vector.
+   * @param options.name Name of the vector. Empty: "default".
    */
   async delete(nodeId: NodeName, options: { name?: string } & CallOptions = {}): Promise<void> {
     const request = {
@@ -74,11 +83,11 @@ export class Embeddings extends NodeNoun {
   }
 
   /**
-   * Lists the vectors of a node by their names, without their values unless asked. Throws NodeNotFound,
-   * InvalidPageToken.
+   * Lists the vectors of a node by name, by default without their values. Throws NodeNotFound, InvalidPageToken.
    *
-   * @param options.withVectors With the values of the vectors.
-   * @param options.pageSize 0: 100. More than 1,000 counts as 1,000.
+   * @param nodeId The node whose vectors to list.
+   * @param options.withVectors Include the values of the vectors.
+   * @param options.pageSize Vectors per page. 0: 100. Values above 1,000 count as 1,000.
    */
   list(nodeId: NodeName, options: { withVectors?: boolean; pageSize?: number } & CallOptions = {}): Rows<Embedding> {
     const request = {
@@ -92,13 +101,14 @@ export class Embeddings extends NodeNoun {
   }
 
   /**
-   * Finds the nodes whose vectors of one name are most like a given vector, or like another node's, by cosine; the most
-   * similar first, then by id. Exact: every vector of that name in the graph is compared with, so none is missed.
-   * Like a walk, a search by a node stays in the node's graph and context, and the node itself is left out.
+   * Finds the nodes whose vectors are most similar to a given vector or to another node's vector. It compares vectors
+   * of one name by cosine, and answers the most similar first, then by id. The search is exact: it compares every
+   * vector of that name in the graph. A search by a node stays in the node's graph and context, as a walk does, and
+   * leaves out the node itself.
    *
-   * Throws NodeNotFound, EmbeddingNotFound (the node has none of the name), InvalidArgument (as of
-   * embeddings.upsert), LimitExceeded (over 100,000 vectors to compare with: narrow them by their metadata),
-   * AnswerTooLarge (over 4 MiB: ask for fewer).
+   * Throws NodeNotFound, EmbeddingNotFound (the node has no vector of this name), InvalidArgument (as for
+   * embeddings.upsert), LimitExceeded (over 100,000 vectors to compare: select fewer by their metadata),
+   * AnswerTooLarge (over 4 MiB: request fewer nodes).
    */
   async search(options: SimilarTo & CallOptions = {}): Promise<SimilarNode[]> {
     const request = {

@@ -8,9 +8,9 @@ import { type RecentCalls, recentCallsOf } from "../observing.js";
 /** The calls of `operations` that are one method each. */
 export class EntityOperations extends NodeNoun {
   /**
-   * Answers the calls of the caller's tenant to this process in the last hour, minute by minute. It says how many there were, how they
-   * ended, and how long they took. It is kept in memory of a fixed size, for the hundred tenants that called last, and begins anew with
-   * the process. Nothing of another tenant is in it, and no name.
+   * Returns statistics of the tenant's calls to this process in the last hour. For each minute, they have the number of
+   * calls, their results and their durations. The process keeps them in memory of a fixed size, for the 100 tenants
+   * that called last, and loses them on a restart. The answer contains nothing of other tenants, and no names.
    */
   async getRecentCalls(options: CallOptions = {}): Promise<RecentCalls> {
     const request = {};

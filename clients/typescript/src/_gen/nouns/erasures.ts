@@ -10,12 +10,13 @@ import { type ErasurePlan, type SubjectErasure, erasurePlanOf, subjectErasureOf 
 /** The calls of `erasures` that are one method each. */
 export class Erasures extends Noun<AppClient> {
   /**
-   * Says what there is of a subject, by kind, and which holds forbid to erase it. It also says what no erasure finds, since nothing says
-   * whose it is. It changes nothing. It counts what is there, which takes a second for some million rows.
+   * Counts the data of a subject by kind, and lists the holds that forbid its erasure. It also lists data that no
+   * erasure finds, because nothing in it says whose it is. It changes nothing. It counts existing rows, which takes
+   * about a second for several million rows.
    *
    * Throws InvalidArgument, PermissionDenied, Unavailable (the Entity Service does not answer).
    *
-   * @param subject The id of a user, as `ownerUserId` has it: up to 512 characters.
+   * @param subject The id of a user, as in `ownerUserId`: up to 512 characters.
    */
   async plan(subject: string, options: CallOptions = {}): Promise<ErasurePlan> {
     const request = {
@@ -26,19 +27,23 @@ export class Erasures extends Noun<AppClient> {
   }
 
   /**
-   * Begins to erase a subject, and answers a receipt at once. The services go on by themselves, whichever process is killed, in steps
-   * that hold up nobody. What goes: the subject's keys; contexts with all below them; memories, wiki pages, tests of sources; records
-   * with their bytes, which have no grace; unfinished uploads; nodes with all that hangs on them; what compiled pages say of those; all
-   * that any of these is found by; the answers of repeated calls. Where something of others' says who wrote it, a pseudonym takes the
-   * place of the subject, in the kept calls of administrators too. While an erasure of the subject runs, another call answers the same
-   * receipt. Stop before whoever writes for the subject: what comes behind a step stays.
+   * Starts the erasure of a subject, and answers a receipt at once. The services then continue by themselves in small
+   * steps that do not block other work; they also continue if a process is killed.
    *
-   * If the Entity Service does not answer, the erasure is begun all the same, and the call is Unavailable: call again, and it is begun
-   * there, too.
+   * They delete: the subject's keys; contexts with all child contexts; memories, wiki pages and tests of sources;
+   * records with their bytes, without a grace period; unfinished uploads; nodes with everything attached to them; the
+   * content of compiled pages about these nodes; all search indexes of these; the stored answers of repeated calls. If
+   * data of other users names the subject as the author, a pseudonym replaces the name, also in the log of
+   * administrative calls. While an erasure of the subject runs, another call answers the same receipt. First stop the
+   * programs that write for the subject: rows that they write after a step stay.
    *
-   * Throws LegalHold (FailedPrecondition, with `hold_ids`), InvalidArgument, PermissionDenied, RequestIdReused, Unavailable.
+   * If the Entity Service does not answer, the erasure starts in the Context Service only, and the call fails with
+   * Unavailable. Repeat the call to start it in the Entity Service too.
    *
-   * @param subject As of PlanErasureRequest.
+   * Throws LegalHold (FailedPrecondition, with `hold_ids`), InvalidArgument, PermissionDenied, RequestIdReused,
+   * Unavailable.
+   *
+   * @param subject The id of the user to erase, as in `ownerUserId`: up to 512 characters.
    */
   async erase(subject: string, options: WriteOptions = {}): Promise<SubjectErasure> {
     const request = {
@@ -50,10 +55,13 @@ export class Erasures extends Noun<AppClient> {
   }
 
   /**
-   * Reads a receipt as it is now. Who was erased is on none: numbers, times and ids of our own are. They are kept for good, so that erasures can be done again on a
-   * database that was restored from before them.
+   * Reads the current state of a receipt. A receipt does not name the erased subject; it has only numbers, times and
+   * ids that the service made. The service keeps receipts for good, so that erasures can be repeated on a database that
+   * was restored from an older backup.
    *
    * Throws ErasureNotFound, PermissionDenied, Unavailable (the Entity Service does not answer).
+   *
+   * @param erasureId The erasure, as in its receipt.
    */
   async get(erasureId: string, options: CallOptions = {}): Promise<SubjectErasure> {
     const request = {

@@ -35,25 +35,30 @@ import { type EdgeInput, type NodeInput, edgeInput, nodeInput } from "../inputs.
 
 /** Options of `graph.createNode`. */
 export interface NewNode {
-  /** Empty: the server makes one (UUID version 7). */
+  /** A UUID. Empty: the server makes one (UUID version 7). */
   id?: string;
-  /** Up to 512 bytes. */
+  /** The caller's own id, unique within tenant and graph. Up to 512 bytes. */
   externalId?: string;
-  /** Empty: "default". */
+  /** The graph to write to. Empty: "default". */
   graphName?: string;
+  /** The agent bundle that the node belongs to. Empty: none. */
   agentBundleId?: string;
-  /** Required. */
+  /** The general type, such as "Task". Required. */
   generalTypeName: string;
-  /** Empty: the general type name. */
+  /** The specific type. Empty: the general type name. */
   specificTypeName?: string;
+  /** A name for people, which need not be unique. */
   name?: string;
-  /** Empty: "Created". */
+  /** The status. Empty: "Created". */
   status?: string;
   /** A JSON object. Empty: {}. */
   data?: object;
-  /** For imports and replays, to the microsecond. Empty: the server's time. It never changes afterwards. */
+  /**
+   * When the node was created, to the microsecond; for imports and replays. It never changes later. Empty: the server's
+   * time.
+   */
   createdAt?: Date | string;
-  /** Answer the node that has this external id already instead of failing. */
+  /** If a node has this external id already, answer it instead of failing. */
   getExisting?: boolean;
 }
 
@@ -61,18 +66,19 @@ export interface NewNode {
 export interface NewRows {
   nodes?: NodeInput[];
   edges?: EdgeInput[];
+  /** What to do with rows that exist. Unset: fail. */
   onExisting?: "fail" | "skip";
 }
 
 /** Options of `graph.listEdges`. */
 export interface GraphListEdgesOptions {
-  /** Seen from the node. */
+  /** The direction of the edges, seen from the node. Unset: out. */
   direction?: "out" | "in" | "both";
-  /** Empty: all. */
+  /** Only edges of these types. Empty: all. */
   edgeTypes?: string[];
-  /** 0: 100. More than 1,000 counts as 1,000. */
+  /** Edges per page. 0: 100. Values above 1,000 count as 1,000. */
   pageSize?: number;
-  /** The newest first. */
+  /** Newest first. */
   descending?: boolean;
 }
 
@@ -81,7 +87,7 @@ export class GeneratedGraph extends NodeNoun {
   /**
    * Writes one node, and answers it as graph.getNode would.
    *
-   * Throws ExternalIdTaken (metadata `nodeId`; with `getExisting` that node is answered instead, unchanged),
+   * Throws ExternalIdTaken (metadata `nodeId`; with `getExisting` the call answers that node instead, unchanged),
    * NodeExists (the id is taken), RequestIdReused, LimitExceeded.
    */
   async createNode(options: NewNode & WriteOptions): Promise<Node> {
@@ -106,15 +112,16 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Writes nodes and edges in one transaction: all of them or none. At most 2,000 rows and 4 MiB a call.
+   * Writes nodes and edges in one transaction: all of them or none. A call has at most 2,000 rows and 4 MiB.
    *
-   * Edges may join nodes of the same call. Times that are not given are the server's, one microsecond apart in the
-   * order of the request: first the nodes, then the edges; `seq` follows the same order. So a conversation written in
-   * one call reads back in that order.
+   * Edges may join nodes of the same call. Rows without a time get the server's time, one microsecond apart, in the
+   * order of the request: first the nodes, then the edges. `seq` follows the same order. So a conversation that one
+   * call writes reads back in that order.
    *
-   * With `ON_EXISTING_SKIP`, rows that exist are left as they are and answered as `existed`: a node that has the id, else
-   * one that has the external id; an edge that has the id, else one of the same type between the same ends. An edge that
-   * names a node of the call by its id joins the node that exists in its place, under whatever id.
+   * With `ON_EXISTING_SKIP`, the call leaves existing rows unchanged and answers them as `existed`. A node exists if
+   * there is one with its id, or else with its external id. An edge exists if there is one with its id, or else with
+   * the same type between the same ends. If an edge names a node of the call that exists under another id, the edge
+   * joins the existing node.
    *
    * Throws those of graph.createNode and graph.createEdge.
    */
@@ -129,7 +136,11 @@ export class GeneratedGraph extends NodeNoun {
     return writtenGraphOf(answer);
   }
 
-  /** Reads one node. Throws NodeNotFound. */
+  /**
+   * Reads one node. Throws NodeNotFound.
+   *
+   * @param nodeId The node to read.
+   */
   async getNode(nodeId: NodeName, options: CallOptions = {}): Promise<Node> {
     const request = {
       nodeId: await this.nodeId(nodeId, options),
@@ -139,11 +150,11 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Reads up to 1,000 nodes, in the order asked for; ids without a node are listed in `missingIds`.
+   * Reads up to 1,000 nodes, in the order of the request; `missingIds` lists the ids without a node.
    *
-   * Throws AnswerTooLarge (over 4 MiB: ask for fewer).
+   * Throws AnswerTooLarge (over 4 MiB: request fewer nodes).
    *
-   * @param nodeIds At most 1,000.
+   * @param nodeIds The nodes to read, at most 1,000.
    */
   async getNodes(nodeIds: string[], options: CallOptions = {}): Promise<FoundNodes> {
     const request = {
@@ -156,7 +167,8 @@ export class GeneratedGraph extends NodeNoun {
   /**
    * Reads the node with the caller's own id. Throws NodeNotFound.
    *
-   * @param options.graphName Where the id is looked up. Empty: "default".
+   * @param externalId The caller's own id of the node.
+   * @param options.graphName The graph to look up the id in. Empty: "default".
    */
   async getNodeByExternalId(externalId: string, options: { graphName?: string } & CallOptions = {}): Promise<Node> {
     const request = {
@@ -168,9 +180,12 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Reads the newest node of that name that is not archived, and says how many share the name.
+   * Reads the newest node with a name that is not archived, and counts the nodes with this name.
    *
    * Throws NodeNotFound.
+   *
+   * @param name The name of the node.
+   * @param options.graphName The graph to look up the name in. Empty: "default".
    */
   async getNodeByName(name: string, options: { graphName?: string } & CallOptions = {}): Promise<NamedNode> {
     const request = {
@@ -184,8 +199,13 @@ export class GeneratedGraph extends NodeNoun {
   /**
    * Changes a node's data: by JSON merge patch (RFC 7396; the default) or by replacement.
    *
-   * Throws NodeNotFound, VersionConflict (stale `expectedVersion`), RequestIdReused, LimitExceeded (the
-   * result is over 1 MiB).
+   * Throws NodeNotFound, VersionConflict (stale `expectedVersion`), RequestIdReused, LimitExceeded (the result
+   * is over 1 MiB).
+   *
+   * @param nodeId The node to change.
+   * @param data The patch, or the new data: a JSON object.
+   * @param options.replace How to change the data. Unset: by merge patch.
+   * @param options.expectedVersion Change the node only if it has this version.
    */
   async updateNodeData(
     nodeId: NodeName,
@@ -206,14 +226,16 @@ export class GeneratedGraph extends NodeNoun {
   /**
    * Changes a node's status and appends a STATUS envelope to its timeline, in one transaction.
    *
-   * A node that has the wished status already is answered unchanged, whatever was expected: so a repeat is harmless.
+   * If the node already has the new status, the call answers it unchanged, whatever the request expects. So a repeat is
+   * harmless.
    *
    * Throws NodeNotFound, StatusConflict (the status is not `expectedStatus`), VersionConflict.
    *
-   * @param status "Created", "Running", "Completed", "Failed", "Cancelled", or a status of the caller's own.
+   * @param nodeId The node to change.
+   * @param status "Created", "Running", "Completed", "Failed", "Cancelled", or a status of the app.
    * @param options.expectedStatus Change the node only if it has this status.
    * @param options.expectedVersion Change the node only if it has this version.
-   * @param options.message Goes into the envelope. Up to 64 KiB.
+   * @param options.message The message of the envelope. Up to 64 KiB.
    */
   async updateNodeStatus(
     nodeId: NodeName,
@@ -232,9 +254,10 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Archives a node, or brings it back with `restore`. Archived nodes stay readable by id. Throws NodeNotFound.
+   * Archives a node, or restores it with `restore`. Archived nodes stay readable by id. Throws NodeNotFound.
    *
-   * @param options.restore Bring the node back.
+   * @param nodeId The node to archive or restore.
+   * @param options.restore Restore the node.
    * @param options.expectedVersion Change the node only if it has this version.
    */
   async archiveNode(
@@ -251,11 +274,12 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Resets a node so that it can run again: its status is "Created", and its output and timeline are gone. Data, input, edges and
-   * embeddings stay. A node that is so already is answered unchanged.
+   * Resets a node so that it can run again: sets its status to "Created", and deletes its output and timeline. Data,
+   * input, edges and embeddings stay. A node that is already reset is answered unchanged.
    *
    * Throws NodeNotFound, VersionConflict.
    *
+   * @param nodeId The node to reset.
    * @param options.expectedVersion Reset the node only if it has this version.
    */
   async resetNode(nodeId: NodeName, options: { expectedVersion?: number } & CallOptions = {}): Promise<Node> {
@@ -268,11 +292,13 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Deletes a node for good, with its edges, input, output, timeline and embeddings. The nodes at the other ends stay. Working memory of
-   * the node stays, too: records belong to the Context Service. To hide a node instead, use graph.archiveNode. Needs the scope `admin`.
+   * Deletes a node for good, with its edges, input, output, timeline and embeddings. The nodes at the other ends stay.
+   * The node's records of working memory stay too, because they belong to the Context Service. To hide a node instead,
+   * use graph.archiveNode. Needs the scope `admin`.
    *
-   * Throws NodeNotFound (a repeat, too: nothing is left), VersionConflict, PermissionDenied.
+   * Throws NodeNotFound (also for a repeat), VersionConflict, PermissionDenied.
    *
+   * @param nodeId The node to delete.
    * @param options.expectedVersion Delete the node only if it has this version.
    */
   async deleteNode(nodeId: NodeName, options: { expectedVersion?: number } & CallOptions = {}): Promise<number> {
@@ -285,16 +311,18 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Begins to erase the nodes that a user owns, and answers how far it is. It erases every node whose `ownerUserId` it is, with all
-   * that graph.deleteNode takes with each, the answers of repeated calls for that user, and the user's keys. A pseudonym takes the user's place
-   * where other users' nodes and envelopes say who wrote them. Answers at once, and goes on by itself in steps, whichever process is
-   * killed. Again with the same id is harmless, and answers how far it is. Of what is gone, changes.list then says no types any more. The
-   * Context Service calls it for its Erase, which is the one to call. Needs the scope `admin`, of a key without bounds.
+   * Starts to erase the nodes that a user owns, and answers the progress. The Context Service calls it for its own
+   * Erase; call Erase instead. It deletes every node with this `ownerUserId`, with everything that graph.deleteNode deletes
+   * with a node; it also deletes the stored answers of repeated calls of that user, and the user's keys. If nodes and
+   * envelopes of other users name the user as the author, a pseudonym replaces the name. The call answers at once; the
+   * service continues by itself in steps, also if a process is killed. A repeat with the same id is harmless, and
+   * answers the progress. For the deleted rows, changes.list no longer shows types. Needs the scope `admin`, and a key
+   * without bounds.
    *
    * Throws InvalidArgument, PermissionDenied.
    *
-   * @param erasureId A UUID of the caller's making: it is this erasure's.
-   * @param subject The id of the user: up to 512 characters.
+   * @param erasureId The id of this erasure: a UUID that the caller makes.
+   * @param subject The id of the user, up to 512 characters.
    */
   async eraseOwned(erasureId: string, subject: string, options: CallOptions = {}): Promise<OwnedNodes> {
     const request = {
@@ -306,12 +334,13 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Reads how far an erasure is; or, of a user, what there is to erase, which counts all nodes once. Needs the scope `admin`, as graph.eraseOwned.
+   * Reads the progress of an erasure, or counts the data of a user that an erasure would delete. The count reads all
+   * nodes once. Needs the scope `admin`, and a key without bounds.
    *
    * Throws ErasureNotFound, InvalidArgument, PermissionDenied.
    *
-   * @param options.erasureId One of these two.
-   * @param options.subject The id of the user.
+   * @param options.erasureId The erasure to read. Give either this or `subject`.
+   * @param options.subject The id of the user whose data to count. Give either this or `erasureId`.
    */
   async getOwned(options: { erasureId?: string; subject?: string } & CallOptions = {}): Promise<OwnedNodes> {
     const request = {
@@ -323,12 +352,14 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Sets what went into a node, what came out of it, or both: any JSON, up to 1 MiB a side. A side that is given
-   * replaces the one before; one that is absent stays as it is. The node's data, version and times stay too.
+   * Sets the input of a node, its output, or both: any JSON, up to 1 MiB each. A given side replaces the old value; an
+   * absent side stays as it is. The node's data, version and times stay too.
    *
-   * Throws NodeNotFound, InvalidArgument (neither side is given, too), LimitExceeded.
+   * Throws NodeNotFound, InvalidArgument (also if neither side is given), LimitExceeded.
    *
-   * @param options.input JSON text; "null" is a value, absent leaves the side alone.
+   * @param nodeId The node to change.
+   * @param options.input The input as JSON text. "null" is a value; if absent, the input stays.
+   * @param options.output The output as JSON text. "null" is a value; if absent, the output stays.
    */
   async setNodeIo(
     nodeId: NodeName,
@@ -343,7 +374,11 @@ export class GeneratedGraph extends NodeNoun {
     return timeText(answer.modifiedAt);
   }
 
-  /** Reads what went into a node and what came out of it. Throws NodeNotFound. */
+  /**
+   * Reads the input and the output of a node. Throws NodeNotFound.
+   *
+   * @param nodeId The node to read.
+   */
   async getNodeIo(nodeId: NodeName, options: CallOptions = {}): Promise<StoredIO> {
     const request = {
       nodeId: await this.nodeId(nodeId, options),
@@ -353,10 +388,10 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Lists the graphs that have nodes, by name, with how many nodes (archived ones, too) and edges are in each. It counts,
-   * so it costs more the more there is. Throws InvalidPageToken.
+   * Lists the graphs that have nodes, by name, with their numbers of nodes (archived ones included) and edges. It
+   * counts rows, so its cost grows with the graphs. Throws InvalidPageToken.
    *
-   * @param options.pageSize 0: 100. More than 1,000 counts as 1,000.
+   * @param options.pageSize Graphs per page. 0: 100. Values above 1,000 count as 1,000.
    */
   listGraphs(options: { pageSize?: number } & CallOptions = {}): Rows<GraphCount> {
     const request = {
@@ -371,11 +406,11 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Lists the edge types of a graph by name, with how many edges there are of each; it costs as graph.listGraphs does. A graph
-   * without edges, or that never was, has none. Throws InvalidPageToken.
+   * Lists the edge types of a graph by name, with the number of edges of each. It counts rows, so its cost grows with
+   * the graph. A graph without edges, or that does not exist, has none. Throws InvalidPageToken.
    *
-   * @param options.graphName Empty: "default".
-   * @param options.pageSize 0: 100. More than 1,000 counts as 1,000.
+   * @param options.graphName The graph. Empty: "default".
+   * @param options.pageSize Edge types per page. 0: 100. Values above 1,000 count as 1,000.
    */
   listEdgeTypes(options: { graphName?: string; pageSize?: number } & CallOptions = {}): Rows<EdgeTypeCount> {
     const request = {
@@ -390,7 +425,11 @@ export class GeneratedGraph extends NodeNoun {
     );
   }
 
-  /** Reads one edge. Throws EdgeNotFound. */
+  /**
+   * Reads one edge. Throws EdgeNotFound.
+   *
+   * @param edgeId The edge to read.
+   */
   async getEdge(edgeId: string, options: CallOptions = {}): Promise<Edge> {
     const request = {
       edgeId,
@@ -400,11 +439,11 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Reads up to 1,000 edges, in the order asked for; ids without an edge are listed in `missingIds`.
+   * Reads up to 1,000 edges, in the order of the request; `missingIds` lists the ids without an edge.
    *
-   * Throws AnswerTooLarge (over 4 MiB: ask for fewer).
+   * Throws AnswerTooLarge (over 4 MiB: request fewer edges).
    *
-   * @param edgeIds At most 1,000.
+   * @param edgeIds The edges to read, at most 1,000.
    */
   async getEdges(edgeIds: string[], options: CallOptions = {}): Promise<FoundEdges> {
     const request = {
@@ -416,10 +455,15 @@ export class GeneratedGraph extends NodeNoun {
 
   /**
    * Changes an edge's data: by JSON merge patch (RFC 7396; the default) or by replacement. Ends and type never change:
-   * delete the edge and write another.
+   * to change them, delete the edge and write another one.
    *
-   * Throws EdgeNotFound, VersionConflict (stale `expectedVersion`), RequestIdReused, LimitExceeded (the
-   * result is over 1 MiB).
+   * Throws EdgeNotFound, VersionConflict (stale `expectedVersion`), RequestIdReused, LimitExceeded (the result
+   * is over 1 MiB).
+   *
+   * @param edgeId The edge to change.
+   * @param data The patch, or the new data: a JSON object.
+   * @param options.replace How to change the data. Unset: by merge patch.
+   * @param options.expectedVersion Change the edge only if it has this version.
    */
   async updateEdgeData(
     edgeId: string,
@@ -438,9 +482,13 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Deletes one edge for good and answers it as it was; the nodes at its ends stay.
+   * Deletes one edge for good and answers its last state. The nodes at its ends stay.
    *
-   * Throws EdgeNotFound (a repeat, too: nothing is left), VersionConflict, InvalidArgument (both names or neither).
+   * Throws EdgeNotFound (also for a repeat), VersionConflict, InvalidArgument (the request names the edge in both
+   * ways, or in neither).
+   *
+   * @param edgeId The edge to delete. Give either this or the next three.
+   * @param options.expectedVersion Delete the edge only if it has this version.
    */
   async deleteEdge(edgeId: string, options: { expectedVersion?: number } & CallOptions = {}): Promise<Edge> {
     const request = {
@@ -452,10 +500,12 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Lists the edges of a node, oldest first (`createdAt`, then `id`). A page looks at all edges of the node in that
+   * Lists the edges of a node, oldest first (`createdAt`, then `id`). Each page reads all edges of the node in that
    * direction: to read many children in order, use Traverse.
    *
    * Throws NodeNotFound, InvalidPageToken.
+   *
+   * @param nodeId The node whose edges to list.
    */
   listEdges(nodeId: NodeName, options: GraphListEdgesOptions & CallOptions = {}): Rows<Edge> {
     const request = {

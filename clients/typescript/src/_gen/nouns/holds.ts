@@ -11,16 +11,17 @@ import { type Hold, holdOf } from "../erasures.js";
 /** The calls of `holds` that are one method each. */
 export class Holds extends Noun<AppClient> {
   /**
-   * Forbids to erase a subject, or a context and those below it. Erase and contexts.delete are refused with LegalHold, what is past its
-   * `expiresAt` stays, and an erasure that is under way stops where it is. It forbids nothing else: contexts.retractMessages, records that are
-   * purged, memories that are deleted. Holds of one thing add up: each is released by itself. 1,000 a tenant.
+   * Forbids the erasure of a subject, or of a context and its child contexts. While the hold exists, Erase and
+   * contexts.delete fail with LegalHold, expired data (`expiresAt`) stays, and a running erasure pauses. The hold
+   * forbids nothing else: contexts.retractMessages, purges of records and deletions of memories still work. Several holds of the
+   * same subject or context all count, and each must be released. A tenant has up to 1,000.
    *
-   * Throws ContextNotFound, InvalidArgument (neither or both are named; no reason), LimitExceeded, PermissionDenied,
-   * RequestIdReused.
+   * Throws ContextNotFound, InvalidArgument (both or neither of subject and context; no reason), LimitExceeded,
+   * PermissionDenied, RequestIdReused.
    *
-   * @param reason For people: 1 to 1,000 characters.
-   * @param options.subject One of these two.
-   * @param options.contextId The context; or name a subject.
+   * @param reason The reason, for people: 1 to 1,000 characters.
+   * @param options.subject The id of a user. Give either this or `contextId`.
+   * @param options.contextId The id of a context. Give either this or `subject`.
    */
   async put(reason: string, options: { subject?: string; contextId?: string } & WriteOptions = {}): Promise<Hold> {
     const request = {
@@ -33,7 +34,12 @@ export class Holds extends Noun<AppClient> {
     return holdOf(answer.hold!);
   }
 
-  /** Releases a hold. Who did so, and when, is in operations.listAdministrativeCalls. Throws HoldNotFound, PermissionDenied, RequestIdReused. */
+  /**
+   * Releases a hold. operations.listAdministrativeCalls shows who released it, and when. Throws HoldNotFound,
+   * PermissionDenied, RequestIdReused.
+   *
+   * @param holdId The hold to release.
+   */
   async release(holdId: string, options: WriteOptions = {}): Promise<void> {
     const request = {
       holdId,
@@ -43,9 +49,9 @@ export class Holds extends Noun<AppClient> {
   }
 
   /**
-   * Lists holds, the newest first. Throws InvalidArgument, InvalidPageToken, PermissionDenied.
+   * Lists holds, newest first. Throws InvalidArgument, InvalidPageToken, PermissionDenied.
    *
-   * @param options.pageSize Up to 1,000; 0: 100.
+   * @param options.pageSize Holds per page, at most 1,000. 0: 100.
    */
   list(options: { pageSize?: number } & CallOptions = {}): Rows<Hold> {
     const request = {

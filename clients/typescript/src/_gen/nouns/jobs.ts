@@ -11,14 +11,15 @@ import { type Job, jobOf } from "../administration.js";
 /** The calls of `jobs` that are one method each. */
 export class Jobs extends Noun<AppClient> {
   /**
-   * Starts a job, and answers at once. The process that took the call does it, one of a kind at a time, and reports once a second how far
-   * it is. A job whose process ends is LOST, and started again by hand: what is done is done.
+   * Starts a job, and answers at once. The process that took the call runs it, one job of a kind at a time, and reports
+   * the progress once a second. If the process dies, the job is LOST. Start it again by hand: the finished part stays
+   * finished.
    *
    * Throws JobRunning (FailedPrecondition, with its `jobId`), PermissionDenied, InvalidArgument.
    *
-   * @param kind A sweep purges and removes what is due; fsck compares rows with stored bytes.
-   * @param options.quick Of a check: read the last MiB of each blob, not all of it.
-   * @param options.repair Of a check: mend what can be mended; bytes are never removed at once.
+   * @param kind The kind of job: a sweep purges and deletes what is due; fsck compares rows with stored bytes.
+   * @param options.quick For fsck: read only the last MiB of each blob.
+   * @param options.repair For fsck: repair what can be repaired. It never deletes bytes at once.
    */
   async start(kind: "sweep" | "fsck", options: { quick?: boolean; repair?: boolean } & CallOptions = {}): Promise<Job> {
     const request = {
@@ -30,7 +31,12 @@ export class Jobs extends Noun<AppClient> {
     return jobOf(answer.job!);
   }
 
-  /** Reads a job that an operator of the caller's tenant started, whichever process does it. Throws JobNotFound (NotFound), PermissionDenied. */
+  /**
+   * Reads a job that an operator of the caller's tenant started, whichever process runs it. Throws JobNotFound
+   * (NotFound), PermissionDenied.
+   *
+   * @param jobId The job to read.
+   */
   async get(jobId: string, options: CallOptions = {}): Promise<Job> {
     const request = {
       jobId,
@@ -39,7 +45,10 @@ export class Jobs extends Noun<AppClient> {
     return jobOf(answer.job!);
   }
 
-  /** Lists them, the newest first; the last 1,000 are kept. Throws PermissionDenied, InvalidPageToken. */
+  /**
+   * Lists the jobs that operators of the caller's tenant started, newest first. The service keeps the last 1,000.
+   * Throws PermissionDenied, InvalidPageToken.
+   */
   list(options: { pageSize?: number } & CallOptions = {}): Rows<Job> {
     const request = {
       pageSize: options.pageSize,

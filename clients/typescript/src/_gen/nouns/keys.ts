@@ -10,23 +10,26 @@ import { type ApiKey, type Caller, type CreatedKey, apiKeyOf, callerOf, createdK
 
 /** Options of `keys.create`. */
 export interface KeyFields {
-  /** Up to 512 characters, as the next one. */
+  /** The user that the key is for, up to 512 characters. Empty: none. */
   userId?: string;
-  /** The agent that the key is for. Empty: none. */
+  /** The agent that the key is for, up to 512 characters. Empty: none. */
   agentId?: string;
-  /** Up to 100 of up to 200 characters each, as `graphNames`. */
+  /** Apps to bind the key to, up to 100 of up to 200 characters each. Empty: the key is not bound to apps. */
   appIds?: string[];
-  /** Up to 200 characters. */
+  /** The agent bundle to bind the key to, up to 200 characters. Empty: the key is not bound to one. */
   agentBundleId?: string;
-  /** Graphs that the key is bound to. Empty: it is not bound. */
+  /** Graphs to bind the key to, up to 100 of up to 200 characters each. Empty: the key is not bound to graphs. */
   graphNames?: string[];
-  /** Seconds until it ends, ten years at most. 0: it does not end. */
+  /** Lifetime in seconds, at most ten years. 0: the key does not expire. */
   ttlS?: number;
 }
 
 /** The calls of `keys` that are one method each. */
 export class Keys extends Noun<AppClient> {
-  /** Answers whom the caller's key or token stands for: its tenant, scopes, user, bounds and end. Every valid key may call it, also one of a context. */
+  /**
+   * Describes the caller's key or token: its tenant, scopes, user, bounds and expiry. Any valid key may call it, even a
+   * key of a context.
+   */
   async getCaller(options: CallOptions = {}): Promise<Caller> {
     const request = {};
     const answer = await this.client.call(administrationPb.Administration.method.getCaller, request, options);
@@ -34,12 +37,12 @@ export class Keys extends Noun<AppClient> {
   }
 
   /**
-   * Lists keys, the newest first, revoked and expired ones too; never what a key is, but how it begins. Of a context: the short-lived ones of
-   * contexts.issueKey, which no other list has.
+   * Lists keys, newest first, including revoked and expired ones. It shows only the first 12 characters of a key. With
+   * a context, it lists the short-lived keys of contexts.issueKey instead, which no other list contains.
    *
    * Throws InvalidArgument, InvalidPageToken.
    *
-   * @param options.contextId Only those of this context. Empty: all others.
+   * @param options.contextId Only keys of this context. Empty: all other keys.
    */
   list(options: { contextId?: string; pageSize?: number } & CallOptions = {}): Rows<ApiKey> {
     const request = {
@@ -55,14 +58,15 @@ export class Keys extends Noun<AppClient> {
   }
 
   /**
-   * Makes a key, and shows it once: only its hash is kept. A key cannot give what it does not have: the new one has no scope, app, graph,
-   * agent bundle or user that the caller's lacks, and ends no later; it lives on if that one is revoked. Only a key that is stored makes others: a
-   * token of an issuer, the key of the environment and an anonymous caller in development are PermissionDenied. Repeated, it makes another one,
-   * since nobody can be shown the first again; keys.list says if there is one that nobody has seen.
+   * Creates a key, and shows it once: the service stores only its hash. A key cannot grant what it does not have: the
+   * new key has only scopes, apps, graphs, agent bundle and user of the caller's key, and expires no later. It stays
+   * valid if the caller's key is revoked. Only a stored key can create keys: a token of an issuer, the key of the
+   * environment and an anonymous caller in development get PermissionDenied. A repeat creates another key, because the
+   * service cannot show the first one again. To find a key whose answer was lost, use keys.list.
    *
    * Throws PermissionDenied, InvalidArgument, LimitExceeded.
    *
-   * @param subject 1 to 512 characters; rows keep it as `createdBy`.
+   * @param subject The subject that the key stands for, 1 to 512 characters. Rows store it as `createdBy`.
    * @param scopes At least one of "read", "write", "admin", "delegate", "context:read", "compile".
    */
   async create(subject: string, scopes: string[], options: KeyFields & CallOptions = {}): Promise<CreatedKey> {
@@ -83,12 +87,12 @@ export class Keys extends Noun<AppClient> {
   }
 
   /**
-   * Takes a key back, of a context too, if it is a part of the caller's; again is harmless. The services follow within seconds. The caller's own
-   * can be taken back as well.
+   * Revokes a key within the caller's bounds, also a key of a context. A repeat is harmless. The services stop
+   * accepting the key within seconds. A caller may revoke its own key.
    *
-   * Throws KeyNotFound (NotFound), PermissionDenied (as of keys.create), InvalidArgument.
+   * Throws KeyNotFound (NotFound), PermissionDenied (as for keys.create), InvalidArgument.
    *
-   * @param prefix How it begins: its first 12 characters. It may be said whole.
+   * @param prefix The first 12 characters of the key, or the whole key.
    */
   async revoke(prefix: string, options: CallOptions = {}): Promise<void> {
     const request = {

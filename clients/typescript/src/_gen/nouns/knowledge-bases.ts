@@ -19,18 +19,30 @@ import {
 
 /** Options of `knowledgeBases.put`. */
 export interface KnowledgeBaseFields {
-  /** What is in it, up to 2,000 characters. */
+  /** What the base contains; up to 2,000 characters. */
   description?: string;
-  /** It is asked for everybody of the tenant. Else only for the agents that name it, or whose template does. */
+  /** Search the base for every caller of the tenant. Otherwise only for the agents that name it, or whose template does. */
   isOfTenant?: boolean;
-  /** Walls: a key that is bound to an app, an agent bundle or graphs sees what has its own, and nothing that has none. They never change. */
+  /**
+   * The app of the base. A key that is bound to apps sees only bases of these apps, and none without an app. It never
+   * changes.
+   */
   appId?: string;
+  /**
+   * The agent bundle of the base. A key that is bound to a bundle sees only bases of this bundle, and none without one.
+   * It never changes.
+   */
   agentBundleId?: string;
+  /**
+   * The graph of the base. A key that is bound to graphs sees only bases of these graphs, and none without one. It
+   * never changes.
+   */
   graphName?: string;
   /**
-   * Of Amazon Bedrock, which is asked by its Retrieve API; it takes no documents here. Unset: its documents are added by knowledgeBases.addDocument. Never
-   * changes. The operator of the service says in BEDROCK_KNOWLEDGE_BASES which ones a tenant may name, as they are asked with the service's
-   * own credentials; any other is PermissionDenied.
+   * The knowledge base of Amazon Bedrock to search by its Retrieve API; such a base takes no documents here. Unset:
+   * knowledgeBases.addDocument adds its documents. It never changes. The operator of the service lists in BEDROCK_KNOWLEDGE_BASES
+   * which ones a tenant may name, because the service searches them with its own credentials; any other is
+   * PermissionDenied.
    */
   bedrock?: Partial<BedrockBase>;
 }
@@ -47,7 +59,7 @@ export class KnowledgeBases extends Noun<AppClient> {
    * Throws InvalidArgument (also if the base exists with another app, agent bundle or graph), LimitExceeded
    * (`knowledgeBases`: 200 per tenant), PermissionDenied (the scope is missing; the key is bound), RequestIdReused.
    *
-   * @param name What agents name it by: 1 to 200 characters.
+   * @param name The name by which agents refer to it: 1 to 200 characters.
    */
   async put(name: string, options: KnowledgeBaseFields & WriteOptions = {}): Promise<KnowledgeBase> {
     const request = {
@@ -66,7 +78,11 @@ export class KnowledgeBases extends Noun<AppClient> {
     return knowledgeBaseOf(answer.knowledgeBase!);
   }
 
-  /** Reads a knowledge base, with the number of its documents in each state. Throws KnowledgeBaseNotFound. */
+  /**
+   * Reads a knowledge base, with the number of its documents in each state. Throws KnowledgeBaseNotFound.
+   *
+   * @param name The base to read.
+   */
   async get(name: string, options: CallOptions = {}): Promise<KnowledgeBase> {
     const request = {
       name,
@@ -93,6 +109,8 @@ export class KnowledgeBases extends Noun<AppClient> {
    * that the base used stay in working memory. Needs the scope `admin`.
    *
    * Throws KnowledgeBaseNotFound, PermissionDenied, RequestIdReused.
+   *
+   * @param name The base to delete.
    */
   async delete(name: string, options: WriteOptions = {}): Promise<void> {
     const request = {
@@ -113,7 +131,7 @@ export class KnowledgeBases extends Noun<AppClient> {
    * another app, agent bundle or graph), KnowledgeBaseNotFound, RecordNotFound, LimitExceeded (`document.data`;
    * `documents`: 10,000 per base; `sizeBytes`: 1 GiB per base), PermissionDenied, RequestIdReused.
    *
-   * @param knowledgeBase The name of a base.
+   * @param knowledgeBase The name of the base.
    */
   async addDocument(knowledgeBase: string, document: NewDocument, options: WriteOptions = {}): Promise<Document> {
     const request = {
@@ -129,7 +147,7 @@ export class KnowledgeBases extends Noun<AppClient> {
    * Lists the documents of a knowledge base. Throws InvalidArgument, InvalidPageToken, KnowledgeBaseNotFound.
    *
    * @param knowledgeBase The name of the base.
-   * @param options.states Only those in one of these states. Empty: all.
+   * @param options.states Only documents in one of these states. Empty: all.
    */
   listDocuments(
     knowledgeBase: string,
@@ -152,6 +170,9 @@ export class KnowledgeBases extends Noun<AppClient> {
    * Deletes a document for good, with its index entries. A record that it follows stays in working memory.
    *
    * Throws InvalidArgument, KnowledgeBaseNotFound, DocumentNotFound, PermissionDenied, RequestIdReused.
+   *
+   * @param knowledgeBase The name of the base.
+   * @param documentId The document to delete.
    */
   async removeDocument(knowledgeBase: string, documentId: string, options: WriteOptions = {}): Promise<void> {
     const request = {

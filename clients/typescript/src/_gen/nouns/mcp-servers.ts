@@ -10,33 +10,37 @@ import { type McpServer, type McpTool, mcpServerOf, mcpToolOf } from "../mcp-ser
 
 /** Options of `mcpServers.put`. */
 export interface McpServerFields {
-  /** Up to 200 characters. Empty: the id. */
+  /** A name for people; up to 200 characters. Empty: the id. */
   displayName?: string;
-  /** No tool of a server that is disabled runs. */
+  /** Disable the server: none of its tools runs. */
   disabled?: boolean;
   /**
-   * A secret that is sent to it as `Authorization: Bearer …`: up to 4,096 printable ASCII characters without spaces. It is stored encrypted
-   * (SECRETS_KEY), bound to tenant and server. Empty: the one that is kept stays, unless the origin of the address is another one: then say
-   * it again, or clear it, so that nobody else is shown it.
+   * A secret that the service sends to the server as `Authorization: Bearer …`: up to 4,096 printable ASCII characters
+   * without spaces. The service stores it encrypted (SECRETS_KEY), bound to tenant and server. Empty: keep the stored
+   * secret. If the origin of the address changes and a secret is stored, give the secret again or clear it, so that
+   * another server does not receive it.
    */
   bearerSecret?: string;
-  /** Remove the secret: the server is shown none from now on. */
+  /** Delete the secret: from now on, the service sends none to the server. */
   clearSecret?: boolean;
 }
 
 /** Options of `mcpServers.approveTool`. */
 export interface McpApproval {
   /**
-   * The arguments of its calls, as a JSON object of up to 16 KiB: a value that is the text "{question}" becomes the question, one that is
-   * "{limit}" the number of hits wanted; one at least is "{question}". Empty: made from the tool's schema, where that has a text `query`,
-   * `question`, `q` or `text`, and asks for nothing else.
+   * The arguments of the calls, as a JSON object of up to 16 KiB. A value "{question}" is replaced by the question, a
+   * value "{limit}" by the number of hits wanted. At least one value must be "{question}". Empty: made from the tool's
+   * schema, if it has a text `query`, `question`, `q` or `text` and requires no other argument.
    */
   argumentsJson?: string;
-  /** Whether it is asked where a question selects no provider. */
+  /** Call the tool if a question selects no provider. */
   isDefault?: boolean;
-  /** Records that searching with it does no harm, for a tool that does not say so itself. That it is read-only, it must say. */
+  /**
+   * Record that a search with the tool does no harm, for a tool that does not declare it. The tool itself must declare
+   * that it is read-only.
+   */
   recordSearchSafe?: boolean;
-  /** Approves only the definition with this hash, as it was read. Empty: the last that was discovered. */
+  /** Approve only the definition with this hash. Empty: the definition of the last discovery. */
   definitionSha256?: string;
 }
 
@@ -49,8 +53,8 @@ export class McpServers extends Noun<AppClient> {
    * Throws AddressRefused (FailedPrecondition; the service also checks the addresses of a host name at each
    * connection), SecretsKeyMissing (FailedPrecondition), LimitExceeded, PermissionDenied, RequestIdReused.
    *
-   * @param serverId The caller's own: 1 to 40 small letters, digits and hyphens, a letter first.
-   * @param url Where it speaks streamable HTTP: https://, or http:// where MCP_SERVERS_ALLOWED lists its address. Up to 1,000 characters, without a user, a query or a fragment: a key in an address would be readable. With another address than before, all approvals of its tools are suspended.
+   * @param serverId The caller's own id: 1 to 40 lowercase letters, digits and hyphens; it begins with a letter.
+   * @param url The address where the server speaks streamable HTTP: https://, or http:// if MCP_SERVERS_ALLOWED lists the address. Up to 1,000 characters, without user, query or fragment, because a key in an address would be readable. A change of the address suspends all approvals of the server's tools.
    */
   async put(serverId: string, url: string, options: McpServerFields & WriteOptions = {}): Promise<McpServer> {
     const request = {
@@ -84,6 +88,8 @@ export class McpServers extends Noun<AppClient> {
   /**
    * Deletes an MCP server, its secret and its stored tools. Throws McpServerNotFound, PermissionDenied,
    * RequestIdReused.
+   *
+   * @param serverId The server to delete.
    */
   async delete(serverId: string, options: WriteOptions = {}): Promise<void> {
     const request = {
@@ -101,6 +107,8 @@ export class McpServers extends Noun<AppClient> {
    * Throws McpServerNotFound, McpServerFailed (FailedPrecondition: the server redirects, demands
    * authentication, answers too much, speaks another protocol or misses the deadline), AddressRefused,
    * SecretUnreadable (FailedPrecondition), LimitExceeded, PermissionDenied.
+   *
+   * @param serverId The server whose tools to fetch.
    */
   async discoverTools(serverId: string, options: CallOptions = {}): Promise<McpTool[]> {
     const request = {
@@ -113,7 +121,7 @@ export class McpServers extends Noun<AppClient> {
   /**
    * Lists the tools as the last discovery found them. Throws InvalidPageToken.
    *
-   * @param options.serverId Empty: of all servers.
+   * @param options.serverId Only tools of this server. Empty: of all servers.
    */
   listTools(options: { serverId?: string; pageSize?: number } & CallOptions = {}): Rows<McpTool> {
     const request = {
@@ -136,6 +144,9 @@ export class McpServers extends Noun<AppClient> {
    * read-only, or neither the tool nor an administrator declares that it is search-safe), McpToolChanged
    * (FailedPrecondition: the definition differs from the one of `definition_sha256`), LimitExceeded,
    * PermissionDenied, RequestIdReused.
+   *
+   * @param serverId The server of the tool.
+   * @param toolName The tool to approve.
    */
   async approveTool(serverId: string, toolName: string, options: McpApproval & WriteOptions = {}): Promise<McpTool> {
     const request = {
@@ -156,6 +167,9 @@ export class McpServers extends Noun<AppClient> {
    * says so.
    *
    * Throws McpToolNotFound, PermissionDenied, RequestIdReused.
+   *
+   * @param serverId The server of the tool.
+   * @param toolName The tool whose approval to remove.
    */
   async unapproveTool(serverId: string, toolName: string, options: WriteOptions = {}): Promise<McpTool> {
     const request = {

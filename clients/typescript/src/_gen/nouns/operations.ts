@@ -21,14 +21,14 @@ import { type RecentCalls, recentCallsOf } from "../observing.js";
 /** The calls of `operations` that are one method each. */
 export class GeneratedOperations extends Noun<AppClient> {
   /**
-   * Lists the calls of administrators, the newest first: who, what, from where, and what came of it. These are the calls of both services
-   * that need the scope `admin` and changed something, or tried to. They are kept for 400 days. No content and no key is in them. A
-   * caller that is bound sees those of callers that are bound to the same. The log has a line for each, too, and for every other call
-   * that writes.
+   * Lists the calls of administrators, newest first: the caller, the method, the address and the result. These are the
+   * calls of both services that need the scope `admin` and that changed something, or tried to. The service keeps them
+   * for 400 days. They contain no content and no keys. A bound caller sees the calls of callers with the same bounds.
+   * The log also has a line for each of them, and for every other call that writes.
    *
    * Throws InvalidArgument, InvalidPageToken.
    *
-   * @param options.callId Only the call of this id. Empty: all.
+   * @param options.callId Only the call with this id. Empty: all.
    */
   listAdministrativeCalls(options: { callId?: string; pageSize?: number } & CallOptions = {}): Rows<AdministrativeCall> {
     const request = {
@@ -44,8 +44,8 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Answers how much the tenant stores, and how much it may store. Of the limits it answers those that hold, whether they are the
-   * tenant's own or the settings'.
+   * Returns how much the tenant stores, and its limits. The limits are those in effect: the tenant's own, or else those
+   * of the settings.
    */
   async getUsage(options: CallOptions = {}): Promise<Usage> {
     const request = {};
@@ -54,8 +54,8 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Lists all tenants by id, of all databases, with where each lives, what it stores and the limits of its own. Tenants of a database that does not answer
-   * are in the list, and said to be away.
+   * Lists all tenants of all databases by id, with their database, usage and own limits. If a database does not answer,
+   * its tenants are still in the list, marked with `isAway`.
    *
    * Throws PermissionDenied, InvalidArgument, InvalidPageToken.
    */
@@ -72,8 +72,9 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Lists the work that waits in the background, by kind and database, of all tenants together. It makes vectors, reads files, and
-   * removes bytes and contexts. What failed for good is said where it belongs, such as `textError` of a record.
+   * Lists the background work that waits, by kind and database, for all tenants together. Background work makes
+   * embeddings, parses files, and deletes bytes and contexts. Work that failed for good is shown at its object, such as
+   * in `textError` of a record.
    */
   async listBackgroundWork(options: CallOptions = {}): Promise<BackgroundWork[]> {
     const request = {};
@@ -82,10 +83,12 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Retries the failed work of a kind now, up to 10,000 of each database. Otherwise each retry waits longer than the one before. Again is
-   * harmless.
+   * Retries the failed work of a kind now, up to 10,000 items per database. Without this call, each retry waits longer
+   * than the one before. A repeat is harmless.
    *
    * Throws PermissionDenied, InvalidArgument.
+   *
+   * @param kind The kind of work to retry, as operations.listBackgroundWork names it.
    */
   async retryBackgroundWork(kind: string, options: CallOptions = {}): Promise<number> {
     const request = {
@@ -96,9 +99,9 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Answers the calls of the caller's tenant to this process in the last hour, minute by minute. It says how many there were, how they
-   * ended, and how long they took. It is kept in memory of a fixed size, for the hundred tenants that called last, and begins anew with
-   * the process. Nothing of another tenant is in it, and no name.
+   * Returns statistics of the tenant's calls to this process in the last hour. For each minute, they have the number of
+   * calls, their results and their durations. The process keeps them in memory of a fixed size, for the 100 tenants
+   * that called last, and loses them on a restart. The answer contains nothing of other tenants, and no names.
    */
   async getRecentCalls(options: CallOptions = {}): Promise<RecentCalls> {
     const request = {};

@@ -12,37 +12,41 @@ import { type AppendedEnvelope, type Envelope, appendedEnvelopeOf, envelopeOf } 
 
 /** Options of `progress.append`. */
 export interface NewEnvelope {
-  /** Required. */
+  /** The type of the envelope. Required. */
   type: EnvelopeType | Uppercase<EnvelopeType>;
+  /** The state of the work. Unset: the envelope does not report one. */
   status?: EnvelopeStatus | Uppercase<EnvelopeStatus>;
-  /** Up to 128 characters. */
+  /** A type of the app's own; "return" marks the result. Up to 128 characters. */
   subType?: string;
-  /** Up to 64 KiB. */
+  /** A line of text. Up to 64 KiB. */
   message?: string;
-  /** Any JSON, up to 1 MiB. Empty: none. */
+  /** A value: any JSON, up to 1 MiB. Empty: none. */
   value?: unknown;
+  /** An error: any JSON, up to 1 MiB. Empty: none. */
   error?: unknown;
 }
 
 /** Options of `progress.list`. */
 export interface ProgressListOptions {
-  /** Only the node's own envelopes, none of what it Calls. */
+  /** List only the node's own envelopes, not those of the nodes that it Calls. */
   ownOnly?: boolean;
-  /** Empty: all. */
+  /** Only envelopes of these types. Empty: all. */
   types?: (EnvelopeType | Uppercase<EnvelopeType>)[];
-  /** The newest first. */
+  /** Newest first. */
   descending?: boolean;
-  /** 0: 100. More than 1,000 counts as 1,000. */
+  /** Envelopes per page. 0: 100. Values above 1,000 count as 1,000. */
   pageSize?: number;
 }
 
 /** The calls of `progress` that are one method each. */
 export class Progress extends NodeNoun {
   /**
-   * Appends an envelope to the timeline of a node. It changes nothing else: a node's status is changed by
-   * graph.updateNodeStatus, which appends the STATUS envelope that says so.
+   * Appends an envelope to the timeline of a node. It changes nothing else. To change the node's status, use
+   * graph.updateNodeStatus, which also appends the STATUS envelope.
    *
-   * Throws NodeNotFound, RequestIdReused, LimitExceeded (the message is over 64 KiB, a document over 1 MiB).
+   * Throws NodeNotFound, RequestIdReused, LimitExceeded (the message is over 64 KiB, or a document over 1 MiB).
+   *
+   * @param nodeId The node to append to.
    */
   async append(nodeId: NodeName, options: NewEnvelope & WriteOptions): Promise<AppendedEnvelope> {
     const request = {
@@ -60,13 +64,16 @@ export class Progress extends NodeNoun {
   }
 
   /**
-   * Lists the envelopes of a node and of what it Calls, to any depth, in the order of `seq`. A node that is called in two
-   * ways, or calls itself in a circle, counts once. Like a walk, it stays in the node's context.
+   * Lists the envelopes of a node and of the nodes that it Calls, to any depth, in the order of `seq`. A node that is
+   * reached in two ways, or that calls itself in a cycle, counts once. Like a walk, the list stays in the node's
+   * context.
    *
-   * `seq` is the server's order of writing. An envelope written while the list is paged may or may not appear.
+   * `seq` is the order in which the server wrote. An envelope that is written during the paging may or may not appear.
    *
-   * Throws NodeNotFound, InvalidPageToken, NodeBudgetExceeded (it Calls more than 100,000 nodes; `ownOnly`
-   * lists its own envelopes all the same).
+   * Throws NodeNotFound, InvalidPageToken, NodeBudgetExceeded (the node Calls more than 100,000 nodes;
+   * `ownOnly` still lists its own envelopes).
+   *
+   * @param nodeId The node whose timeline to read.
    */
   list(nodeId: NodeName, options: ProgressListOptions & CallOptions = {}): Rows<Envelope> {
     const request = {
@@ -81,7 +88,11 @@ export class Progress extends NodeNoun {
     });
   }
 
-  /** Removes all envelopes of a node for good; those of what it Calls stay. Throws NodeNotFound. */
+  /**
+   * Deletes all envelopes of a node for good; those of the nodes that it Calls stay. Throws NodeNotFound.
+   *
+   * @param nodeId The node whose timeline to delete.
+   */
   async clear(nodeId: NodeName, options: CallOptions = {}): Promise<number> {
     const request = {
       nodeId: await this.nodeId(nodeId, options),

@@ -26,101 +26,117 @@ import {
 
 /** Options of `records.listByEntity`. */
 export interface RecordFilter {
-  /** Empty lists filter nothing; of several values one must match. Up to 100 values each. */
+  /** Only records with one of these memory types, up to 100. Empty: all. */
   memoryTypes?: string[];
-  /** One of these. */
+  /** Only records with one of these subtypes, up to 100. Empty: all. */
   subtypes?: string[];
-  /** One of these. */
+  /** Only records with one of these purposes, up to 100. Empty: all. */
   semanticPurposes?: string[];
-  /** One of these, exactly. */
+  /** Only records with exactly one of these names, up to 100. Empty: all. */
   names?: string[];
-  /** The name begins with it. */
+  /** Only records whose name begins with this text. */
   namePrefix?: string;
-  /** All of them must be there. */
+  /** Only records that have all of these tags, up to 100. Empty: all. */
   tags?: string[];
-  /** A JSON object that the metadata must contain. */
+  /** Only records whose metadata contain this JSON object. */
   metadataContains?: object;
-  /** Archived and expired records, too. */
+  /** Include archived and expired records. */
   includeArchived?: boolean;
-  /** With inline content, which lists leave out otherwise. */
+  /** Include inline content, which lists leave out otherwise. */
   withContent?: boolean;
-  /** 0: 100. More than 1,000 counts as 1,000. */
+  /** Records per page. 0: 100. Values above 1,000 count as 1,000. */
   pageSize?: number;
 }
 
 /** Options of `records.manifest`. */
 export interface ManifestFilter {
-  /** 1 to 100; 0: 3. */
+  /** Maximum depth, from 1 to 100. 0: 3. */
   depthMax?: number;
-  /** Followed from a node to what is below it. Empty: Contains, Owns, Calls, Produces, HasIO, HAS_CHILD, HAS_STEP. */
+  /**
+   * Types of the edges to follow from a node to the nodes below it. Empty: Contains, Owns, Calls, Produces, HasIO,
+   * HAS_CHILD, HAS_STEP.
+   */
   edgeTypes?: string[];
-  /** Empty lists filter nothing; of several values one must match. Up to 100 values each. */
+  /** Only records with one of these memory types, up to 100. Empty: all. */
   memoryTypes?: string[];
-  /** One of these. */
+  /** Only records with one of these subtypes, up to 100. Empty: all. */
   subtypes?: string[];
-  /** One of these. */
+  /** Only records with one of these purposes, up to 100. Empty: all. */
   semanticPurposes?: string[];
-  /** One of these, exactly. */
+  /** Only records with exactly one of these names, up to 100. Empty: all. */
   names?: string[];
-  /** The name begins with it. */
+  /** Only records whose name begins with this text. */
   namePrefix?: string;
-  /** All of them must be there. */
+  /** Only records that have all of these tags, up to 100. Empty: all. */
   tags?: string[];
-  /** A JSON object that the metadata must contain. */
+  /** Only records whose metadata contain this JSON object. */
   metadataContains?: object;
-  /** Archived and expired records, and those of archived nodes. */
+  /** Include archived and expired records, and records of archived nodes. */
   includeArchived?: boolean;
-  /** Leave the records out. */
+  /** Leave out the records; answer only their numbers and sizes. */
   countsOnly?: boolean;
-  /** Records of one entity and memory type, the newest; 0: 100. More than 1,000 counts as 1,000. */
+  /** Records to return for each entity and memory type, newest first. 0: 100. Values above 1,000 count as 1,000. */
   recordsMax?: number;
-  /** Entities; 0: 100. More than 1,000 counts as 1,000. */
+  /** Entities per page. 0: 100. Values above 1,000 count as 1,000. */
   pageSize?: number;
 }
 
 /** Options of `records.search`. */
 export interface RecordsSearchOptions {
-  /** Up to 1,000 characters. */
+  /** The words to search for, up to 1,000 characters. */
   text?: string;
   /** 1,536 finite values that fit half precision, not all zero. */
   embedding?: number[];
   /** The model that made it. */
   embeddingModel?: string;
+  /** How to search. Unset: by the given fields. */
   mode?: "text" | "vector" | "fused";
-  /** The filters; empty ones filter nothing. Of several values one must match. Up to 1,000. */
+  /** Only records of these nodes, up to 1,000. Empty: all. */
   entityNodeIds?: string[];
-  /** Up to 100. */
+  /** Only records with one of these memory types, up to 100. Empty: all. */
   memoryTypes?: string[];
+  /** Only records of this graph. Empty: all. */
   graphName?: string;
+  /** Only records of this agent bundle. Empty: all. */
   agentBundleId?: string;
+  /** Only records of this app. Empty: all. */
   appId?: string;
-  /** A condition tree, as of QueryWMRecords. */
+  /** Only records that match this condition tree, as in QueryWMRecords. */
   where?: object;
+  /** Include archived and expired records. */
   includeArchived?: boolean;
-  /** Records; 0: 10. More than 100 counts as 100. */
+  /** Records to return. 0: 10. Values above 100 count as 100. */
   limit?: number;
+  /** Include inline content. */
   withContent?: boolean;
 }
 
 /** Options of `records.query`. */
 export interface RecordsQueryOptions {
-  /** Required: the columns to answer. Of each of the three lists up to 50. */
+  /** The columns to return, at most 50. Required. */
   select: string[];
-  /** Empty: all records. */
+  /** Only records that match this condition tree. Empty: all records. */
   where?: object;
-  /** Fields and paths. With it, or with an aggregate, every other column of `select` and `orderBy` is one of them. */
+  /**
+   * Fields and paths to group by, at most 50. With groups or an aggregate, every other column of `select` and
+   * `orderBy` must be one of these.
+   */
   groupBy?: string[];
-  /** Empty: newest first; groups by their own values. Texts by code points; of a path numbers before texts; what is not there last. */
+  /**
+   * The order, at most 50 columns. Texts sort by code points; for a path, numbers come before texts; missing values
+   * come last. Empty: newest first, or groups by their values.
+   */
   orderBy?: QueryOrder[];
-  /** Rows; 0: 100. More than 1,000 counts as 1,000. */
+  /** Rows to return. 0: 100. Values above 1,000 count as 1,000. */
   limit?: number;
+  /** Include archived and expired records. */
   includeArchived?: boolean;
 }
 
 /** The calls of `records` that are one method each. */
 export class GeneratedRecords extends Noun<AppClient> {
   /**
-   * Writes a record with inline content, JSON or text, or with none.
+   * Writes a record with inline content, JSON or text, or without content.
    *
    * Throws InvalidArgument, RecordExists (the id is taken), RequestIdReused, LimitExceeded.
    */
@@ -136,7 +152,8 @@ export class GeneratedRecords extends Noun<AppClient> {
   /**
    * Reads a record with its inline content. Throws RecordNotFound, RecordArchived.
    *
-   * @param options.includeArchived Archived and expired records, too.
+   * @param workingMemoryId The record to read.
+   * @param options.includeArchived Also read archived and expired records.
    */
   async get(workingMemoryId: string, options: { includeArchived?: boolean } & CallOptions = {}): Promise<WMRecord> {
     const request = {
@@ -150,9 +167,9 @@ export class GeneratedRecords extends Noun<AppClient> {
   /**
    * Lists the records of an entity, newest first.
    *
-   * Throws InvalidPageToken; of an `externalId` NodeNotFound and Unavailable.
+   * Throws InvalidPageToken, NodeNotFound (of an `externalId`), Unavailable (with an `externalId`).
    *
-   * @param entityNodeId Required, or `externalId`. A record without an entity is found by its id.
+   * @param entityNodeId The node whose records to list. Required, or `externalId`. A record without an entity is in no list of an entity; read it by its id.
    */
   listByEntity(entityNodeId: NodeName, options: RecordFilter & CallOptions = {}): Rows<WMRecord> {
     const request = {
@@ -177,19 +194,22 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Lists the entities below a root node that have records, with these records by memory type. The root comes first, the others in the
-   * order of the walk (`createdAt`, then the order of writing), each with its place in the graph. Records are counted and added up. An
-   * entity that is reached in several ways is there once, with the shortest. A root that is no node of the caller's gives its own
-   * records: records may be written before their node.
+   * Lists the entities below a root node that have records, with their records by memory type. The root comes first,
+   * then the others in the order of the walk (`createdAt`, then the order of writing), each with its path in the
+   * graph. The groups have the number of records and their total size. An entity that the walk reaches in several ways
+   * appears once, with the shortest path. If the root is not a node that the caller sees, the answer has the records of
+   * the root only, because records may be written before their node.
    *
-   * One walk and one query a page, whatever the number of entities. Entities without records that pass the filters are left out, and so
-   * are archived ones unless `includeArchived`; what hangs below them is not. A page ends at `pageSize` entities or 2 MiB; if the
-   * records of its first entity do not fit, there are fewer of them than `recordCount` says: FetchWMRecordsByEntity lists them all.
+   * Each page costs one walk and one query, whatever the number of entities. Entities without matching records are left
+   * out, and so are archived entities unless `includeArchived`; the entities below them are not. A page ends at
+   * `pageSize` entities or 2 MiB. If the records of its first entity do not fit, the page has fewer records than
+   * `recordCount`: FetchWMRecordsByEntity lists all of them.
    *
-   * Throws NodeNotFound (of an `externalId`), InvalidPageToken, LimitExceeded, NodeBudgetExceeded (more entities than one walk
-   * visits: 100,000), AnswerTooLarge (an entity has records of more than 1,000 memory types), Unavailable.
+   * Throws NodeNotFound (of an `externalId`), InvalidPageToken, LimitExceeded, NodeBudgetExceeded (the walk
+   * would visit more than 100,000 entities), AnswerTooLarge (an entity has records of more than 1,000 memory types),
+   * Unavailable.
    *
-   * @param rootNodeId Required, or `externalId`.
+   * @param rootNodeId The node to start from. Required, or `externalId`.
    */
   manifest(rootNodeId: NodeName, options: ManifestFilter & CallOptions = {}): Rows<ManifestEntity> {
     const request = {
@@ -217,27 +237,31 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Finds records of the tenant, of all entities: by their words, by a vector, or by both. The best come first.
+   * Finds records of the tenant, of all entities: by words, by a vector, or by both. The best come first.
    *
-   * TEXT looks into name, description and content: inline text, the texts and numbers of inline JSON, and uploaded files that are text by their
-   * content type, name or memory type and are valid UTF-8; of each the first 50,000 characters. A record must have all words of `text`, as
-   * they are or in any form that the service's language (a setting, English) has of them; "or" between words, "quotes" around a phrase
-   * and -minus before a word mean what they mean in a web search. Chinese, Japanese and Korean are found by pairs of characters. Names are
-   * also found by the beginnings of their words. The score is Postgres's rank, and 1 more for a name. Of more than 5,000 records that match,
-   * the newest 5,000 are ranked. What was written is found at once.
+   * TEXT searches name, description and content. Content means inline text, the texts and numbers of inline JSON, and
+   * uploaded files that are text by content type, name or memory type and are valid UTF-8; of each, the first 50,000
+   * characters. A record must have all words of `text`, in any form that they have in the service's language (a
+   * setting; default: English). "or" between words, "quotes" around a phrase and -minus before a word work as in a web
+   * search. Chinese, Japanese and Korean are found by pairs of characters. Names are also found by the beginnings of
+   * their words. The score is Postgres's rank, plus 1 for a match in the name. If more than 5,000 records match, only
+   * the newest 5,000 are ranked. A search finds a record as soon as it is written.
    *
-   * VECTOR compares the embeddings of all records that pass the filters: it is exact, and the score is the cosine, -1 to 1. More than
-   * 50,000 are SliceTooLarge, and metadata `filters` names the filters that help; unless the operator has made an index of vectors: then
-   * the answer is approximate, the hits say so, and SliceTooLarge is what the filters leave too little of.
+   * VECTOR compares the embeddings of all records that pass the filters. It is exact, and the score is the cosine, -1
+   * to 1. If more than 50,000 records pass, the call fails with SliceTooLarge; the metadata `filters` names filters
+   * that help. If the operator has created a vector index, the answer is approximate and its hits are marked with
+   * `approximate`; SliceTooLarge then means that the filters keep too few of the index's hits.
    *
-   * Where the service has an embedder, VECTOR and FUSED without an `embedding` take that of `text`, and compare with those of its model.
+   * If the service has an embedder, VECTOR and FUSED without an `embedding` use the embedding of `text`, and compare it
+   * with the embeddings of the same model.
    *
-   * FUSED takes the best 100 of each and adds their reciprocal ranks, 1 / (60 + place): the score.
+   * FUSED takes the best 100 of each search and adds their reciprocal ranks, 1 / (60 + rank): this is the score.
    *
    * An answer ends at `limit` records or 2 MiB.
    *
-   * Throws InvalidArgument (a wrong dimension, a value that is not finite or does not fit half precision, a zero vector; in `whereJson`
-   * the field violation names the place), LimitExceeded, SliceTooLarge, Unavailable (metadata `dependency`: also "embedder").
+   * Throws InvalidArgument (a wrong dimension; a value that is not finite or does not fit half precision; a zero
+   * vector; for `whereJson`, the violation names the path), LimitExceeded, SliceTooLarge, Unavailable (metadata
+   * `dependency`: also "embedder").
    */
   async search(options: RecordsSearchOptions & CallOptions = {}): Promise<SearchHit[]> {
     const request = {
@@ -262,24 +286,26 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Answers a question about the tenant's records, of all entities: columns, a condition, groups, an order, a limit; no SQL. One
-   * statement that can only read, within the call's deadline.
+   * Answers a structured query over the tenant's records, of all entities. A query has columns, a condition, groups, an
+   * order and a limit; it is not SQL. The service runs it as one read-only statement, within the deadline of the call.
    *
-   * A column is a field of WMRecord by its name in this proto (all but `contentJson` and `contentText`; `status` is "active" or "archived",
-   * `indexState` "none", "pending", "indexed" or "failed"), `metadata` or a path into it (`metadata.a.b`; a number names an
-   * element of a list), `count(*)`, or `count`, `sum`, `avg`, `min` or `max` of one of those: `max(created_at)`. `sum` and `avg` take
-   * numbers, `min` and `max` also texts and times; of a path they look at what has the type (numbers before texts). `count` of a column counts the
-   * rows in which it is there; an empty text or list is not.
+   * A column is one of these. A field of WMRecord by its name in this proto, except `contentJson` and `contentText`;
+   * `status` is "active" or "archived", `indexState` "none", "pending", "indexed" or "failed". `metadata`, or a path
+   * into it (`metadata.a.b`; a number selects an element of a list). `count(*)`, or `count`, `sum`, `avg`, `min` or
+   * `max` of one of those: `max(created_at)`. `sum` and `avg` take numbers; `min` and `max` also take texts and times.
+   * For a path, they use the values of the type that fits (numbers before texts). `count` of a column counts the rows
+   * that have a value; an empty text or list is none.
    *
-   * `whereJson` is a condition tree: {"memory_type": "file", "metadata.score": {"$gte": 0.5}, "$or": [{...}, {...}]}. Operators: $eq
-   * (also a bare value), $ne, $gt, $gte, $lt, $lte, $in, $nin, $like, $ilike (% and _, backslash escapes), $exists, $not; $and and $or
-   * join conditions, several fields in one object are a conjunction. What is not there equals nothing, so $ne, $nin and $not are true
-   * of it; null is "not there" of a field, JSON's null in the metadata. A value of another type than the field's is an error; in
-   * the metadata it is different, and neither less nor greater. Times are RFC 3339 texts. `tags` matches if one of them does. Up to 64
-   * KiB, 200 comparisons, 16 levels.
+   * `whereJson` is a condition tree: {"memory_type": "file", "metadata.score": {"$gte": 0.5}, "$or": [{...}, {...}]}.
+   * Operators: $eq (also a bare value), $ne, $gt, $gte, $lt, $lte, $in, $nin, $like, $ilike (% and _, backslash
+   * escapes), $exists, $not; $and and $or join conditions; several fields in one object must all match. A missing value
+   * equals nothing, so $ne, $nin and $not are true for it. null means "missing" for a field, and JSON's null in the
+   * metadata. A value whose type differs from that of a field is an error; in the metadata it is unequal, and neither
+   * less nor greater. Times are RFC 3339 texts. `tags` matches if one of the tags does. A condition has at most 64 KiB,
+   * 200 comparisons and 16 levels.
    *
-   * Throws InvalidArgument (the field violation names the place, such as `where_json.$and[1].name.$in`), LimitExceeded, AnswerTooLarge
-   * (3 MiB: select less, or set a lower limit).
+   * Throws InvalidArgument (the violation names the path, such as `where_json.$and[1].name.$in`), LimitExceeded,
+   * AnswerTooLarge (over 3 MiB: select fewer columns, or set a lower limit).
    */
   async query(options: RecordsQueryOptions & CallOptions): Promise<QueriedRows> {
     const request = {
@@ -295,15 +321,17 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Archives a record: lists leave it out, and readers without `includeArchived` get RecordArchived. RestoreWMRecord brings it back
-   * until its retention ends (a setting, 30 days from when it was archived or expired). Then, or at once with `purge`, it is gone for
-   * good, and its bytes follow after the grace time of the service (7 days) if no other record shares them. Its log stays.
+   * Archives a record: lists leave it out, and reads without `includeArchived` fail with RecordArchived.
+   * RestoreWMRecord restores it until its retention ends (a setting; default: 30 days after it was archived or
+   * expired). Then, or at once with `purge`, the service deletes it for good. It deletes the bytes after its grace
+   * period (7 days), if no other record shares them. The log of the record stays.
    *
-   * Again is harmless: an archived record stays as it is, and to purge one that was purged is no error.
+   * A repeat is harmless: an archived record stays as it is, and the purge of a purged record is no error.
    *
    * Throws RecordNotFound.
    *
-   * @param options.purge Remove it for good, archived or not.
+   * @param workingMemoryId The record to archive or purge.
+   * @param options.purge Delete it for good, archived or not.
    */
   async delete(
     workingMemoryId: string,
@@ -318,9 +346,11 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Brings an archived record back, and one past its `expiresAt`, which is then taken away. Again is harmless.
+   * Restores an archived record, or one past its `expiresAt`, which the call removes. A repeat is harmless.
    *
-   * Throws RecordNotFound (it never was, or it was purged).
+   * Throws RecordNotFound (it never existed, or it was purged).
+   *
+   * @param workingMemoryId The record to restore.
    */
   async restore(workingMemoryId: string, options: CallOptions = {}): Promise<WMRecord> {
     const request = {
@@ -331,12 +361,13 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Lists what happened to a record, oldest first. Every change of a record is an entry, written in the transaction of the change;
-   * entries are never changed nor removed, and can be read when the record is purged.
+   * Lists the log of a record, oldest first. Every change of a record writes an entry in the same transaction. Entries
+   * are never changed or deleted, and stay readable after a purge of the record.
    *
-   * Throws RecordNotFound (it never was), InvalidPageToken.
+   * Throws RecordNotFound (it never existed), InvalidPageToken.
    *
-   * @param options.pageSize 0: 100. More than 1,000 counts as 1,000.
+   * @param workingMemoryId The record whose log to list.
+   * @param options.pageSize Entries per page. 0: 100. Values above 1,000 count as 1,000.
    */
   listActions(workingMemoryId: string, options: { pageSize?: number } & CallOptions = {}): Rows<RecordAction> {
     const request = {

@@ -10,22 +10,22 @@ import { type Specialist, specialistOf } from "../specialists.js";
 
 /** Options of `specialists.put`. */
 export interface SpecialistFields {
-  /** Up to 200 characters. Empty: the id. */
+  /** A name for people; up to 200 characters. Empty: the id. */
   displayName?: string;
   /**
-   * What a model is told of the field: what is in the folder, what is called how, what matters. Up to 8,000 characters. It tells how to look,
-   * and never what may be read.
+   * Instructions for the model about the subject: what the folder contains, which names things have, what matters. Up
+   * to 8,000 characters. They guide the search; they never widen what it may read.
    */
   instructions?: string;
   /**
-   * The folder: nodes of the graph, up to 20; what is searched are the records of these and of all nodes below them that the asking caller
-   * sees, but for the user's own, which are not the team's. They need not be there yet. Empty: the specialist is not wired, which is listed,
-   * and says so in its status.
+   * The folder: up to 20 nodes of the graph. The specialist searches the records of these nodes and of all nodes below
+   * them that the caller sees, except records that a user owns. The nodes need not exist yet. Empty: the specialist has
+   * no folder; it is listed, and its status says so.
    */
   nodeIds?: string[];
-  /** How many searches and readings a question may cost, 1 to 10. 0: 4. */
+  /** Searches and readings per question, from 1 to 10. 0: 4. */
   stepsMax?: number;
-  /** Whether it is asked where a question selects no provider. */
+  /** Query the specialist if a question selects no provider. */
   isDefault?: boolean;
 }
 
@@ -43,7 +43,7 @@ export class Specialists extends Noun<AppClient> {
    * Throws InvalidArgument, LimitExceeded (`specialists`; `specialist.node_ids`), PermissionDenied,
    * RequestIdReused.
    *
-   * @param specialistId The caller's own: 1 to 50 small letters, digits and hyphens, a letter first.
+   * @param specialistId The caller's own id: 1 to 50 lowercase letters, digits and hyphens; it begins with a letter.
    */
   async put(specialistId: string, options: SpecialistFields & WriteOptions = {}): Promise<Specialist> {
     const request = {
@@ -77,6 +77,8 @@ export class Specialists extends Noun<AppClient> {
   /**
    * Deletes a specialist; the content of its folder stays. Throws SpecialistNotFound, PermissionDenied,
    * RequestIdReused.
+   *
+   * @param specialistId The specialist to delete.
    */
   async delete(specialistId: string, options: WriteOptions = {}): Promise<void> {
     const request = {

@@ -9,9 +9,11 @@ import { type Upload, uploadOf } from "../working-memory.js";
 /** The calls of `uploads` that are one method each. */
 export class GeneratedUploads extends Noun<AppClient> {
   /**
-   * Tells how far an upload is; of one that was finished within the last day, its record.
+   * Returns the progress of an upload; for one that finished within the last day, its record.
    *
-   * Throws UploadNotFound (it never was, it was given up, or it was finished longer ago).
+   * Throws UploadNotFound (it never existed, it expired, or it finished longer ago).
+   *
+   * @param uploadId The upload to read.
    */
   async get(uploadId: string, options: CallOptions = {}): Promise<Upload> {
     const request = {

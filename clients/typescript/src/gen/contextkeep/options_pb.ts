@@ -15,7 +15,7 @@ export const file_contextkeep_options: GenFile = /*@__PURE__*/
   fileDesc("Chljb250ZXh0a2VlcC9vcHRpb25zLnByb3RvEgtjb250ZXh0a2VlcCLcAwoEQ2FsbBImCgVzY29wZRgBIAEoDjIXLmNvbnRleHRrZWVwLkNhbGwuU2NvcGUSJAoEY29zdBgCIAEoDjIWLmNvbnRleHRrZWVwLkNhbGwuQ29zdBImCgV3aG9zZRgDIAEoDjIXLmNvbnRleHRrZWVwLkNhbGwuV2hvc2USEwoLY29udGV4dF9rZXkYBCABKAgidQoFU2NvcGUSFQoRU0NPUEVfVU5TUEVDSUZJRUQQABIICgRSRUFEEAESCQoFV1JJVEUQAhIJCgVBRE1JThADEgwKCE9QRVJBVE9SEAQSEAoMQ09OVEVYVF9SRUFEEAUSCwoHQ09NUElMRRAGEggKBE5PTkUQByJvCgRDb3N0EhQKEENPU1RfVU5TUEVDSUZJRUQQABIJCgVDSEVBUBABEgsKB1JFQ0FMTFMQAhIJCgVXQUxLUxADEgkKBVBBQ0tTEAQSCQoFU0NBTlMQBRIMCghDT01QSUxFUxAGEgoKBlBBUlRMWRAHImEKBVdob3NlEhUKEVdIT1NFX1VOU1BFQ0lGSUVEEAASCgoGVEVOQU5UEAESBwoDQVBQEAISCAoETk9ERRADEggKBFVTRVIQBBILCgdDT05URVhUEAUSCwoHU0VWRVJBTBAGIo0BCgRSdWxlEg0KBWxpbWl0GAEgAygJEhEKCWNoYXJzX21heBgCIAEoAxIRCglieXRlc19tYXgYAyABKAMSEQoJaXRlbXNfbWF4GAQgASgDEhEKCXZhbHVlX21heBgFIAEoAxIKCgJpZBgGIAEoCBIMCgRqc29uGAcgASgIEhAKCHJlcXVpcmVkGAggASgIOkcKBGNhbGwSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxioiwMgASgLMhEuY29udGV4dGtlZXAuQ2FsbFIEY2FsbDo4CgZjbGllbnQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiqiwMgASgJUgZjbGllbnQ6RgoEcnVsZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYqYsDIAEoCzIRLmNvbnRleHRrZWVwLlJ1bGVSBHJ1bGViBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
- * The facts of a call that no signature shows, written once, at its RPC:
+ * The properties of a call that its signature does not show. Each RPC states them once:
  *
  *     rpc Recall(RecallRequest) returns (RecallResponse) {
  *       option idempotency_level = NO_SIDE_EFFECTS;
@@ -23,8 +23,8 @@ export const file_contextkeep_options: GenFile = /*@__PURE__*/
  *       option (contextkeep.client) = "contexts.recall";
  *     }
  *
- * Servers, clients, tests and docs derive their tables from these options. Two facts need no option: an RPC whose
- * request has a `request_id` is idempotent, and one with `NO_SIDE_EFFECTS` only reads.
+ * Servers, clients, tests and docs derive their tables from these options. Two properties need no option: an RPC whose
+ * request has a `request_id` is idempotent, and an RPC with `NO_SIDE_EFFECTS` only reads.
  *
  * @generated from message contextkeep.Call
  */
@@ -45,7 +45,7 @@ export type Call = Message<"contextkeep.Call"> & {
   whose: Call_Whose;
 
   /**
-   * a key that is bound to a context may call it: each of its statements knows this bound
+   * a key of a context may call it: each of its SQL statements applies this bound
    *
    * @generated from field: bool context_key = 4;
    */
@@ -60,7 +60,7 @@ export const CallSchema: GenMessage<Call> = /*@__PURE__*/
   messageDesc(file_contextkeep_options, 0);
 
 /**
- * What the caller's key must have.
+ * The scope that the caller's key must have.
  *
  * @generated from enum contextkeep.Call.Scope
  */
@@ -71,35 +71,35 @@ export enum Call_Scope {
   SCOPE_UNSPECIFIED = 0,
 
   /**
-   * also of ExecuteTool, which asks for the scope of its tool when it knows the tool
+   * also for ExecuteTool, which then checks the scope of its tool
    *
    * @generated from enum value: READ = 1;
    */
   READ = 1,
 
   /**
-   * changes data that a call can change back
+   * changes data in a way that a call can undo
    *
    * @generated from enum value: WRITE = 2;
    */
   WRITE = 2,
 
   /**
-   * deletes for good, speaks for a whole tenant, or makes its writes cost more
+   * deletes for good, acts for a whole tenant, or makes its writes cost more
    *
    * @generated from enum value: ADMIN = 3;
    */
   ADMIN = 3,
 
   /**
-   * concerns all tenants; only keys that the command line made have it
+   * concerns all tenants; only the command line creates keys with it
    *
    * @generated from enum value: OPERATOR = 4;
    */
   OPERATOR = 4,
 
   /**
-   * asks Context query; READ includes it
+   * calls context query; READ includes it
    *
    * @generated from enum value: CONTEXT_READ = 5;
    */
@@ -127,7 +127,8 @@ export const Call_ScopeSchema: GenEnum<Call_Scope> = /*@__PURE__*/
   enumDesc(file_contextkeep_options, 0, 0);
 
 /**
- * What the call costs. All but CHEAP and PARTLY wait for one of a few turns, which tenants and keys share fairly.
+ * The cost of the call. All calls but CHEAP and PARTLY ones wait for one of a few slots in a queue that is fair to
+ * tenants and keys.
  *
  * @generated from enum contextkeep.Call.Cost
  */
@@ -138,7 +139,7 @@ export enum Call_Cost {
   COST_UNSPECIFIED = 0,
 
   /**
-   * no more than the rows or bytes that it names; or it mostly waits
+   * costs no more than the rows or bytes that it names, or mostly waits
    *
    * @generated from enum value: CHEAP = 1;
    */
@@ -166,7 +167,7 @@ export enum Call_Cost {
   PACKS = 4,
 
   /**
-   * evaluates conditions for which no index exists
+   * evaluates conditions without an index
    *
    * @generated from enum value: SCANS = 5;
    */
@@ -180,7 +181,7 @@ export enum Call_Cost {
   COMPILES = 6,
 
   /**
-   * waits for a turn before the part of its work that another RPC also does: a recall, a tool
+   * waits for a slot before the expensive part of its work, which is that of another RPC: a recall, a tool
    *
    * @generated from enum value: PARTLY = 7;
    */
@@ -194,7 +195,7 @@ export const Call_CostSchema: GenEnum<Call_Cost> = /*@__PURE__*/
   enumDesc(file_contextkeep_options, 0, 1);
 
 /**
- * Whose data it reads or writes; these decide which bounds of a key hold.
+ * Whose data the call reads or writes. This decides which bounds of a key apply.
  *
  * @generated from enum contextkeep.Call.Whose
  */
@@ -205,7 +206,7 @@ export enum Call_Whose {
   WHOSE_UNSPECIFIED = 0,
 
   /**
-   * the tenant's, whatever a key is bound to
+   * the tenant's; the bounds of the key do not apply
    *
    * @generated from enum value: TENANT = 1;
    */
@@ -226,7 +227,7 @@ export enum Call_Whose {
   NODE = 3,
 
   /**
-   * those of the user whom the key or `subject_user_id` names
+   * the data of the user that the key or `subject_user_id` names
    *
    * @generated from enum value: USER = 4;
    */
@@ -240,7 +241,7 @@ export enum Call_Whose {
   CONTEXT = 5,
 
   /**
-   * several of these, each within its own bounds: tools, Context query, lists of keys
+   * several of these, each within its own bounds: tools, context query, lists of keys
    *
    * @generated from enum value: SEVERAL = 6;
    */
@@ -254,21 +255,21 @@ export const Call_WhoseSchema: GenEnum<Call_Whose> = /*@__PURE__*/
   enumDesc(file_contextkeep_options, 0, 2);
 
 /**
- * What the value of a field in a request must be. Passing a limit is `LimitExceeded` with the field, the limit and the
- * value; any other fault is `InvalidArgument` with the field.
+ * Rules for the value of a field in a request. A value over a limit is `LimitExceeded` with the field, the limit and the
+ * value; any other invalid value is `InvalidArgument` with the field.
  *
  *     repeated string tags = 11 [(contextkeep.rule) = {limit: "TAGS_MAX", limit: "TAG_CHARS_MAX"}];
  *     string working_memory_id = 1 [(contextkeep.rule) = {id: true, required: true}];
  *
- * docs/limits.md lists these rules. Servers check values where every way in passes them (`service_runtime/checks.py`),
- * and a test holds the two together.
+ * docs/limits.md lists these rules. Servers check the values in a place that every caller passes
+ * (`service_runtime/checks.py`), and a test compares the checks with these rules.
  *
  * @generated from message contextkeep.Rule
  */
 export type Rule = Message<"contextkeep.Rule"> & {
   /**
-   * Settings that are limits of it: of the characters or bytes of a text, the items of a list, or a number, as the
-   * setting's name says. Where there is no setting, the numbers below.
+   * Settings that limit the value: the characters or bytes of a text, the items of a list, or a number, as the name of the
+   * setting says. If there is no setting, the numbers below apply.
    *
    * @generated from field: repeated string limit = 1;
    */
@@ -338,7 +339,8 @@ export const call: GenExtension<MethodOptions, Call> = /*@__PURE__*/
   extDesc(file_contextkeep_options, 0);
 
 /**
- * The method of the clients, as noun and verb: `client.contexts.recall(...)` in Python and in TypeScript.
+ * The method of the clients, as noun and verb: "contexts.recall" is `client.contexts.recall(...)` in Python and in
+ * TypeScript.
  *
  * @generated from extension: string client = 50602;
  */

@@ -31,10 +31,13 @@ class AgentTemplates(Noun):
         The change takes effect at once for all agents that use the template. Needs the scope `admin`.
 
         Args:
-            template_id: The caller's own: 1 to 128 characters.
-            display_name: As of AgentInput, as the next three.
-            allowed: None: whom the others let it ask. Given and empty: nobody.
-            defaults: Who of them is asked where a question selects none. None: as the template has it, else the tenant.
+            template_id: The caller's own id of the template: 1 to 128 characters.
+            display_name: As in AgentInput.
+            node_ids: As in AgentInput.
+            knowledge_bases: As in AgentInput.
+            allowed: The allowed providers. None: no restriction by this policy. Given but empty: none is allowed.
+            defaults: The allowed providers to query if a question selects none. None: those of the template, else those
+                of the tenant.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
@@ -65,6 +68,7 @@ class AgentTemplates(Noun):
         """Reads a template.
 
         Args:
+            template_id: The template to read.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -101,6 +105,7 @@ class AgentTemplates(Noun):
         Needs the scope `admin`.
 
         Args:
+            template_id: The template to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 

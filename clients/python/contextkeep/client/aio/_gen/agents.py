@@ -33,18 +33,19 @@ class Agents(Noun):
         Needs the scope `admin`, because an agent must not decide which providers it may query.
 
         Args:
-            agent_id: The caller's own: 1 to 128 characters.
-            display_name: Up to 200 characters.
-            template_id: Empty: it has none. What the agent does not say, its template says.
-            node_ids: Nodes of the graph, up to 20: its files are the records of these and of all nodes below them.
-                Empty: as the template has it, else the tenant's setting of the provider `workspace`. They need not be
-                there yet.
+            agent_id: The caller's own id of the agent: 1 to 128 characters.
+            display_name: A name for people; up to 200 characters.
+            template_id: The agent's template. It supplies the fields that the agent leaves empty. Empty: none.
+            node_ids: Nodes of the graph, up to 20. The agent's files are the records of these nodes and of all nodes
+                below them. The nodes need not exist yet. Empty: those of the template, else those of the tenant's
+                settings of the provider `workspace`.
             knowledge_bases: Names of knowledge bases, up to 100 of up to 200 characters each.
-            allowed: None: whom the others let it ask. Given and empty: nobody.
-            defaults: Who of them is asked where a question selects none. None: as the template has it, else the tenant.
-            callers: Who may name the agent in `agent_id`, besides administrators and the agent's own credential. None:
-                everybody of the tenant but other agents. Given and empty: nobody else. What is read as the agent is
-                what the caller may read, whoever names it.
+            allowed: The allowed providers. None: no restriction by this policy. Given but empty: none is allowed.
+            defaults: The allowed providers to query if a question selects none. None: those of the template, else those
+                of the tenant.
+            callers: Who may pass the agent in `agent_id`, in addition to administrators and the agent's own credential.
+                None: all callers of the tenant except other agents. Given but empty: no other caller. This widens no
+                access: a call in the name of the agent reads only what its caller may read.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
@@ -79,6 +80,7 @@ class Agents(Noun):
         Any other agent is `AgentNotFound`, like an agent that does not exist.
 
         Args:
+            agent_id: The agent to read.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
         """
@@ -92,7 +94,7 @@ class Agents(Noun):
         """Lists the agents that the caller may name, by id.
 
         Args:
-            template_id: Only those of this template. Empty: all.
+            template_id: Only agents of this template. Empty: all.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
@@ -117,6 +119,7 @@ class Agents(Noun):
         Its files stay. Needs the scope `admin`.
 
         Args:
+            agent_id: The agent to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 

@@ -11,19 +11,19 @@ class Changes(Noun):
     """The calls of `client.changes` that are one RPC each."""
 
     async def start(self, *, timeout_s: float | None = None) -> str:
-        """Keeps the tenant's changes from now on, for `changes.list`, and answers the place to read them from.
+        """Starts the change log of the tenant, and answers the current place in it for `changes.list`.
 
         A caller that reads everything after this answer, and then lists from the place, misses nothing. A repeat
-        changes nothing and answers the place that is reached by then. Until a tenant calls this, its writes keep
-        nothing, and cost what they did. Needs the scope `admin`.
+        changes nothing and answers the place that the log has reached. Before the first call, writes of the tenant log
+        no changes and cost nothing extra. Needs the scope `admin`.
 
         Args:
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            PermissionDenied: the key is bound, and changes are not kept yet.
-            ChangesHeldUp: a transaction that began before, of any tenant, has been open for over five seconds: try
-                again after it; `oldest_transaction_s` in the metadata.
+            PermissionDenied: the key is bound, and the log has not started yet.
+            ChangesHeldUp: an earlier transaction of any tenant has been open for over five seconds: retry after it
+                ends; metadata `oldest_transaction_s`.
         """
         request = entity_graph_pb.StartChangesRequest()
         answer: entity_graph_pb.StartChangesResponse = await self._call("StartChanges", request, timeout_s=timeout_s)

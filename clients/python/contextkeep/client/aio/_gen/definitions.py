@@ -28,8 +28,8 @@ class Definitions(Noun):
 
         Args:
             name: 1 to 128 characters.
-            rules: docs/knowledge.md explains them by example.
-            request_id: A UUID. The same one again changes nothing.
+            rules: The rules. docs/knowledge.md explains them by example.
+            request_id: A UUID. A repeat with the same id changes nothing.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -55,7 +55,8 @@ class Definitions(Noun):
         the tenant's graphs there (`changes.start`).
 
         Args:
-            version: The version that was read. Required.
+            name: The definition.
+            version: The version to approve. Required.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
@@ -83,7 +84,8 @@ class Definitions(Noun):
         If the version was approved, no search finds the pages of the definition any more. Needs the scope `admin`.
 
         Args:
-            version: 0: the one that is approved.
+            name: The definition.
+            version: The version to retire. 0: the approved one.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
@@ -105,7 +107,8 @@ class Definitions(Noun):
         """Reads a version of a definition.
 
         Args:
-            version: 0: the one that is approved, else the newest.
+            name: The definition.
+            version: The version to read. 0: the approved one, else the newest.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -122,7 +125,7 @@ class Definitions(Noun):
         """Lists the versions of definitions.
 
         Args:
-            states: Only those in one of these states. Empty: all.
+            states: Only versions in one of these states. Empty: all.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
 
@@ -156,7 +159,8 @@ class Definitions(Noun):
         It sees the graph as the caller does. It stores nothing.
 
         Args:
-            rules: As of `definitions.put`.
+            rules: The rules, as in `definitions.put`.
+            node_id: The node whose page to compile.
             timeout_s: Deadline; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 

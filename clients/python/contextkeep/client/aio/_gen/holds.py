@@ -23,22 +23,23 @@ class Holds(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Hold:
-        """Forbids to erase a subject, or a context and those below it.
+        """Forbids the erasure of a subject, or of a context and its child contexts.
 
-        Erase and `contexts.delete` are refused with `LegalHold`, what is past its `expires_at` stays, and an erasure
-        that is under way stops where it is. It forbids nothing else: `contexts.retract_messages`, records that are
-        purged, memories that are deleted. Holds of one thing add up: each is released by itself. 1,000 a tenant.
+        While the hold exists, Erase and `contexts.delete` fail with `LegalHold`, expired data (`expires_at`) stays, and
+        a running erasure pauses. The hold forbids nothing else: `contexts.retract_messages`, purges of records and
+        deletions of memories still work. Several holds of the same subject or context all count, and each must be
+        released. A tenant has up to 1,000.
 
         Args:
-            reason: For people: 1 to 1,000 characters.
-            subject: One of these two.
-            context_id: The context; or name a subject.
+            reason: The reason, for people: 1 to 1,000 characters.
+            subject: The id of a user. Give either this or `context_id`.
+            context_id: The id of a context. Give either this or `subject`.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             ContextNotFound: There is no context with this id that the caller may see.
-            InvalidArgument: neither or both are named; no reason.
+            InvalidArgument: both or neither of subject and context; no reason.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
             PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
                 another user's.
@@ -56,9 +57,10 @@ class Holds(Noun):
     async def release(self, hold_id: Id, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
         """Releases a hold.
 
-        Who did so, and when, is in `operations.list_administrative_calls`.
+        `operations.list_administrative_calls` shows who released it, and when.
 
         Args:
+            hold_id: The hold to release.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
@@ -74,10 +76,10 @@ class Holds(Noun):
         await self._call("ReleaseHold", request, timeout_s=timeout_s)
 
     async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[Hold, None]:
-        """Lists holds, the newest first.
+        """Lists holds, newest first.
 
         Args:
-            page_size: Up to 1,000; 0: 100.
+            page_size: Holds per page, at most 1,000. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:

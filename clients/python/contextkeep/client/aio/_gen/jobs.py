@@ -19,13 +19,13 @@ class Jobs(Noun):
     ) -> Job:
         """Starts a job, and answers at once.
 
-        The process that took the call does it, one of a kind at a time, and reports once a second how far it is. A job
-        whose process ends is LOST, and started again by hand: what is done is done.
+        The process that took the call runs it, one job of a kind at a time, and reports the progress once a second. If
+        the process dies, the job is LOST. Start it again by hand: the finished part stays finished.
 
         Args:
-            kind: A sweep purges and removes what is due; fsck compares rows with stored bytes.
-            quick: Of a check: read the last MiB of each blob, not all of it.
-            repair: Of a check: mend what can be mended; bytes are never removed at once.
+            kind: The kind of job: a sweep purges and deletes what is due; fsck compares rows with stored bytes.
+            quick: For fsck: read only the last MiB of each blob.
+            repair: For fsck: repair what can be repaired. It never deletes bytes at once.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -41,9 +41,10 @@ class Jobs(Noun):
         return Job.from_proto(answer.job)
 
     async def get(self, job_id: Id, *, timeout_s: float | None = None) -> Job:
-        """Reads a job that an operator of the caller's tenant started, whichever process does it.
+        """Reads a job that an operator of the caller's tenant started, whichever process runs it.
 
         Args:
+            job_id: The job to read.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -56,7 +57,9 @@ class Jobs(Noun):
         return Job.from_proto(answer.job)
 
     async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[Job, None]:
-        """Lists them, the newest first; the last 1,000 are kept.
+        """Lists the jobs that operators of the caller's tenant started, newest first.
+
+        The service keeps the last 1,000.
 
         Args:
             page_size: Items of one page. 0: 100.

@@ -15,9 +15,9 @@ class Keys(Noun):
     """API keys. All calls but `get_caller` need the scope admin."""
 
     async def get_caller(self, *, timeout_s: float | None = None) -> Caller:
-        """Answers whom the caller's key or token stands for: its tenant, scopes, user, bounds and end.
+        """Describes the caller's key or token: its tenant, scopes, user, bounds and expiry.
 
-        Every valid key may call it, also one of a context.
+        Any valid key may call it, even a key of a context.
 
         Args:
             timeout_s: Deadline; None: the client's.
@@ -29,12 +29,13 @@ class Keys(Noun):
     async def list(
         self, *, context_id: Id | None = None, page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncGenerator[ApiKey, None]:
-        """Lists keys, the newest first, revoked and expired ones too; never what a key is, but how it begins.
+        """Lists keys, newest first, including revoked and expired ones.
 
-        Of a context: the short-lived ones of `contexts.issue_key`, which no other list has.
+        It shows only the first 12 characters of a key. With a context, it lists the short-lived keys of
+        `contexts.issue_key` instead, which no other list contains.
 
         Args:
-            context_id: Only those of this context. Empty: all others.
+            context_id: Only keys of this context. Empty: all other keys.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
 
@@ -64,23 +65,26 @@ class Keys(Noun):
         ttl_s: int = 0,
         timeout_s: float | None = None,
     ) -> CreatedKey:
-        """Makes a key, and shows it once: only its hash is kept.
+        """Creates a key, and shows it once: the service stores only its hash.
 
-        A key cannot give what it does not have: the new one has no scope, app, graph, agent bundle or user that the
-        caller's lacks, and ends no later; it lives on if that one is revoked. Only a key that is stored makes others: a
-        token of an issuer, the key of the environment and an anonymous caller in development are `PermissionDenied`.
-        Repeated, it makes another one, since nobody can be shown the first again; `keys.list` says if there is one that
-        nobody has seen.
+        A key cannot grant what it does not have: the new key has only scopes, apps, graphs, agent bundle and user of
+        the caller's key, and expires no later. It stays valid if the caller's key is revoked. Only a stored key can
+        create keys: a token of an issuer, the key of the environment and an anonymous caller in development get
+        `PermissionDenied`. A repeat creates another key, because the service cannot show the first one again. To find a
+        key whose answer was lost, use `keys.list`.
 
         Args:
-            subject: 1 to 512 characters; rows keep it as `created_by`.
+            subject: The subject that the key stands for, 1 to 512 characters. Rows store it as `created_by`.
             scopes: At least one of "read", "write", "admin", "delegate", "context:read", "compile".
-            user_id: Up to 512 characters, as the next one.
-            agent_id: The agent that the key is for. Empty: none.
-            app_ids: Up to 100 of up to 200 characters each, as `graph_names`.
-            agent_bundle_id: Up to 200 characters.
-            graph_names: Graphs that the key is bound to. Empty: it is not bound.
-            ttl_s: Seconds until it ends, ten years at most. 0: it does not end.
+            user_id: The user that the key is for, up to 512 characters. Empty: none.
+            agent_id: The agent that the key is for, up to 512 characters. Empty: none.
+            app_ids: Apps to bind the key to, up to 100 of up to 200 characters each. Empty: the key is not bound to
+                apps.
+            agent_bundle_id: The agent bundle to bind the key to, up to 200 characters. Empty: the key is not bound to
+                one.
+            graph_names: Graphs to bind the key to, up to 100 of up to 200 characters each. Empty: the key is not bound
+                to graphs.
+            ttl_s: Lifetime in seconds, at most ten years. 0: the key does not expire.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -105,17 +109,17 @@ class Keys(Noun):
         return CreatedKey.from_proto(answer)
 
     async def revoke(self, prefix: str, *, timeout_s: float | None = None) -> None:
-        """Takes a key back, of a context too, if it is a part of the caller's; again is harmless.
+        """Revokes a key within the caller's bounds, also a key of a context.
 
-        The services follow within seconds. The caller's own can be taken back as well.
+        A repeat is harmless. The services stop accepting the key within seconds. A caller may revoke its own key.
 
         Args:
-            prefix: How it begins: its first 12 characters. It may be said whole.
+            prefix: The first 12 characters of the key, or the whole key.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             KeyNotFound: `NotFound`.
-            PermissionDenied: as of `keys.create`.
+            PermissionDenied: as for `keys.create`.
             InvalidArgument: A field is malformed; `violations` name it.
         """
         request = administration_pb.RevokeKeyRequest(prefix=prefix)

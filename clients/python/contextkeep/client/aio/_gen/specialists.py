@@ -37,15 +37,15 @@ class Specialists(Noun):
         caller. If the model fails, the call does not: the queries answer instead, and the status says so.
 
         Args:
-            specialist_id: The caller's own: 1 to 50 small letters, digits and hyphens, a letter first.
-            display_name: Up to 200 characters. Empty: the id.
-            instructions: What a model is told of the field: what is in the folder, what is called how, what matters. Up
-                to 8,000 characters. It tells how to look, and never what may be read.
-            node_ids: The folder: nodes of the graph, up to 20; what is searched are the records of these and of all
-                nodes below them that the asking caller sees, but for the user's own, which are not the team's. They
-                need not be there yet. Empty: the specialist is not wired, which is listed, and says so in its status.
-            steps_max: How many searches and readings a question may cost, 1 to 10. 0: 4.
-            is_default: Whether it is asked where a question selects no provider.
+            specialist_id: The caller's own id: 1 to 50 lowercase letters, digits and hyphens; it begins with a letter.
+            display_name: A name for people; up to 200 characters. Empty: the id.
+            instructions: Instructions for the model about the subject: what the folder contains, which names things
+                have, what matters. Up to 8,000 characters. They guide the search; they never widen what it may read.
+            node_ids: The folder: up to 20 nodes of the graph. The specialist searches the records of these nodes and of
+                all nodes below them that the caller sees, except records that a user owns. The nodes need not exist
+                yet. Empty: the specialist has no folder; it is listed, and its status says so.
+            steps_max: Searches and readings per question, from 1 to 10. 0: 4.
+            is_default: Query the specialist if a question selects no provider.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
@@ -95,6 +95,7 @@ class Specialists(Noun):
         """Deletes a specialist; the content of its folder stays.
 
         Args:
+            specialist_id: The specialist to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 

@@ -28,16 +28,16 @@ class Blobs(Noun):
         """Lists the blobs of an entity, newest first.
 
         Args:
-            entity_node_id: Required, or `external_id`.
-            include_archived: Blobs of archived records, too.
+            entity_node_id: The node whose blobs to list. Required, or `external_id`.
+            include_archived: Include blobs of archived and expired records.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another query.
-            NodeNotFound: No node has this id, external id or name.
-            Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
+            NodeNotFound: of an `external_id`.
+            Unavailable: with an `external_id`.
         """
         request = working_memory_pb.ListBlobsRequest(
             entity_node_id=messages.given_node_id(entity_node_id, field="entity_node_id", **named),

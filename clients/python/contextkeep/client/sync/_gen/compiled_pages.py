@@ -41,9 +41,9 @@ class CompiledPages(Noun):
         minute.
 
         Args:
-            definition_name: Of one definition, all pages, changed or not. Not beside `node_ids`.
-            node_ids: The pages of these nodes, up to 1,000. Neither of the two: all that changed since the last compile
-                of keys with the same bounds.
+            definition_name: Compile all pages of this definition, changed or not. Not together with `node_ids`.
+            node_ids: Compile the pages of these nodes, up to 1,000. With neither this nor `definition_name`: the pages
+                of everything that changed since the last compile by keys with the same bounds.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -70,6 +70,7 @@ class CompiledPages(Noun):
         to a user and has no facets.
 
         Args:
+            page_id: The page to read.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -91,8 +92,8 @@ class CompiledPages(Noun):
         """Lists compiled pages, without their facets.
 
         Args:
-            definition_name: Empty: of all.
-            node_id: Only those of this node. Empty: of all.
+            definition_name: Only pages of this definition. Empty: all.
+            node_id: Only pages of this node. Empty: all.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.

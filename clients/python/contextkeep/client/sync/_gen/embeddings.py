@@ -26,13 +26,14 @@ class Embeddings(NamedNodes):
         """Deletes a vector of a node.
 
         Args:
-            name: Empty: "default".
+            node_id: The node of the vector.
+            name: Name of the vector. Empty: "default".
             timeout_s: Deadline; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: No node has this id, external id or name.
-            EmbeddingNotFound: a repeat, too: nothing is left.
+            EmbeddingNotFound: also for a repeat.
         """
         request = entity_graph_pb.DeleteEmbeddingRequest(node_id=self._node_id(node_id, **named), name=name)
         self._call("DeleteEmbedding", request, timeout_s=timeout_s)
@@ -46,11 +47,12 @@ class Embeddings(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[Embedding, None, None]:
-        """Lists the vectors of a node by their names, without their values unless asked.
+        """Lists the vectors of a node by name, by default without their values.
 
         Args:
-            with_vectors: With the values of the vectors.
-            page_size: 0: 100. More than 1,000 counts as 1,000.
+            node_id: The node whose vectors to list.
+            with_vectors: Include the values of the vectors.
+            page_size: Vectors per page. 0: 100. Values above 1,000 count as 1,000.
             timeout_s: Deadline of one page; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 

@@ -14,13 +14,13 @@ class Erasures(Noun):
     """Erasures of subjects. All calls need the scope admin, of a key without bounds."""
 
     def plan(self, subject: str, *, timeout_s: float | None = None) -> ErasurePlan:
-        """Says what there is of a subject, by kind, and which holds forbid to erase it.
+        """Counts the data of a subject by kind, and lists the holds that forbid its erasure.
 
-        It also says what no erasure finds, since nothing says whose it is. It changes nothing. It counts what is there,
-        which takes a second for some million rows.
+        It also lists data that no erasure finds, because nothing in it says whose it is. It changes nothing. It counts
+        existing rows, which takes about a second for several million rows.
 
         Args:
-            subject: The id of a user, as `owner_user_id` has it: up to 512 characters.
+            subject: The id of a user, as in `owner_user_id`: up to 512 characters.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -34,21 +34,23 @@ class Erasures(Noun):
         return ErasurePlan.from_proto(answer)
 
     def erase(self, subject: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> SubjectErasure:
-        """Begins to erase a subject, and answers a receipt at once.
+        """Starts the erasure of a subject, and answers a receipt at once.
 
-        The services go on by themselves, whichever process is killed, in steps that hold up nobody. What goes: the
-        subject's keys; contexts with all below them; memories, wiki pages, tests of sources; records with their bytes,
-        which have no grace; unfinished uploads; nodes with all that hangs on them; what compiled pages say of those;
-        all that any of these is found by; the answers of repeated calls. Where something of others' says who wrote it,
-        a pseudonym takes the place of the subject, in the kept calls of administrators too. While an erasure of the
-        subject runs, another call answers the same receipt. Stop before whoever writes for the subject: what comes
-        behind a step stays.
+        The services then continue by themselves in small steps that do not block other work; they also continue if a
+        process is killed.
 
-        If the Entity Service does not answer, the erasure is begun all the same, and the call is UNAVAILABLE: call
-        again, and it is begun there, too.
+        They delete: the subject's keys; contexts with all child contexts; memories, wiki pages and tests of sources;
+        records with their bytes, without a grace period; unfinished uploads; nodes with everything attached to them;
+        the content of compiled pages about these nodes; all search indexes of these; the stored answers of repeated
+        calls. If data of other users names the subject as the author, a pseudonym replaces the name, also in the log of
+        administrative calls. While an erasure of the subject runs, another call answers the same receipt. First stop
+        the programs that write for the subject: rows that they write after a step stay.
+
+        If the Entity Service does not answer, the erasure starts in the Context Service only, and the call fails with
+        UNAVAILABLE. Repeat the call to start it in the Entity Service too.
 
         Args:
-            subject: As of PlanErasureRequest.
+            subject: The id of the user to erase, as in `owner_user_id`: up to 512 characters.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
@@ -65,12 +67,14 @@ class Erasures(Noun):
         return SubjectErasure.from_proto(answer.erasure)
 
     def get(self, erasure_id: Id, *, timeout_s: float | None = None) -> SubjectErasure:
-        """Reads a receipt as it is now.
+        """Reads the current state of a receipt.
 
-        Who was erased is on none: numbers, times and ids of our own are. They are kept for good, so that erasures can
-        be done again on a database that was restored from before them.
+        A receipt does not name the erased subject; it has only numbers, times and ids that the service made. The
+        service keeps receipts for good, so that erasures can be repeated on a database that was restored from an older
+        backup.
 
         Args:
+            erasure_id: The erasure, as in its receipt.
             timeout_s: Deadline; None: the client's.
 
         Raises:

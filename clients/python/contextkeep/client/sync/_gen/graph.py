@@ -22,6 +22,7 @@ class Graph(NamedNodes):
         """Reads one node.
 
         Args:
+            node_id: The node to read.
             timeout_s: Deadline; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
@@ -38,7 +39,8 @@ class Graph(NamedNodes):
         """Reads the node with the caller's own id.
 
         Args:
-            graph_name: Where the id is looked up. Empty: "default".
+            external_id: The caller's own id of the node.
+            graph_name: The graph to look up the id in. Empty: "default".
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -63,13 +65,15 @@ class Graph(NamedNodes):
     ) -> Node:
         """Changes a node's status and appends a STATUS envelope to its timeline, in one transaction.
 
-        A node that has the wished status already is answered unchanged, whatever was expected: so a repeat is harmless.
+        If the node already has the new status, the call answers it unchanged, whatever the request expects. So a repeat
+        is harmless.
 
         Args:
-            status: "Created", "Running", "Completed", "Failed", "Cancelled", or a status of the caller's own.
+            node_id: The node to change.
+            status: "Created", "Running", "Completed", "Failed", "Cancelled", or a status of the app.
             expected_status: Change the node only if it has this status.
             expected_version: Change the node only if it has this version.
-            message: Goes into the envelope. Up to 64 KiB.
+            message: The message of the envelope. Up to 64 KiB.
             timeout_s: Deadline; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
@@ -97,12 +101,13 @@ class Graph(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Node:
-        """Archives a node, or brings it back with `restore`.
+        """Archives a node, or restores it with `restore`.
 
         Archived nodes stay readable by id.
 
         Args:
-            restore: Bring the node back.
+            node_id: The node to archive or restore.
+            restore: Restore the node.
             expected_version: Change the node only if it has this version.
             timeout_s: Deadline; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
@@ -126,11 +131,12 @@ class Graph(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Node:
-        """Resets a node so that it can run again: its status is "Created", and its output and timeline are gone.
+        """Resets a node so that it can run again: sets its status to "Created", and deletes its output and timeline.
 
-        Data, input, edges and embeddings stay. A node that is so already is answered unchanged.
+        Data, input, edges and embeddings stay. A node that is already reset is answered unchanged.
 
         Args:
+            node_id: The node to reset.
             expected_version: Reset the node only if it has this version.
             timeout_s: Deadline; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
@@ -155,16 +161,17 @@ class Graph(NamedNodes):
     ) -> int:
         """Deletes a node for good, with its edges, input, output, timeline and embeddings.
 
-        The nodes at the other ends stay. Working memory of the node stays, too: records belong to the Context Service.
-        To hide a node instead, use `graph.archive_node`. Needs the scope `admin`.
+        The nodes at the other ends stay. The node's records of working memory stay too, because they belong to the
+        Context Service. To hide a node instead, use `graph.archive_node`. Needs the scope `admin`.
 
         Args:
+            node_id: The node to delete.
             expected_version: Delete the node only if it has this version.
             timeout_s: Deadline; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: a repeat, too: nothing is left.
+            NodeNotFound: also for a repeat.
             VersionConflict: `expected_version` is not the current version: `version` in the metadata.
             PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
                 another user's.
@@ -176,18 +183,18 @@ class Graph(NamedNodes):
         return answer.edges_deleted
 
     def erase_owned(self, erasure_id: Id, subject: str, *, timeout_s: float | None = None) -> OwnedNodes:
-        """Begins to erase the nodes that a user owns, and answers how far it is.
+        """Starts to erase the nodes that a user owns, and answers the progress.
 
-        It erases every node whose `owner_user_id` it is, with all that `graph.delete_node` takes with each, the answers
-        of repeated calls for that user, and the user's keys. A pseudonym takes the user's place where other users'
-        nodes and envelopes say who wrote them. Answers at once, and goes on by itself in steps, whichever process is
-        killed. Again with the same id is harmless, and answers how far it is. Of what is gone, `changes.list` then says
-        no types any more. The Context Service calls it for its Erase, which is the one to call. Needs the scope
-        `admin`, of a key without bounds.
+        The Context Service calls it for its own Erase; call Erase instead. It deletes every node with this
+        `owner_user_id`, with everything that `graph.delete_node` deletes with a node; it also deletes the stored
+        answers of repeated calls of that user, and the user's keys. If nodes and envelopes of other users name the user
+        as the author, a pseudonym replaces the name. The call answers at once; the service continues by itself in
+        steps, also if a process is killed. A repeat with the same id is harmless, and answers the progress. For the
+        deleted rows, `changes.list` no longer shows types. Needs the scope `admin`, and a key without bounds.
 
         Args:
-            erasure_id: A UUID of the caller's making: it is this erasure's.
-            subject: The id of the user: up to 512 characters.
+            erasure_id: The id of this erasure: a UUID that the caller makes.
+            subject: The id of the user, up to 512 characters.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -202,13 +209,13 @@ class Graph(NamedNodes):
     def get_owned(
         self, subject: str = "", *, erasure_id: Id | None = None, timeout_s: float | None = None
     ) -> OwnedNodes:
-        """Reads how far an erasure is; or, of a user, what there is to erase, which counts all nodes once.
+        """Reads the progress of an erasure, or counts the data of a user that an erasure would delete.
 
-        Needs the scope `admin`, as `graph.erase_owned`.
+        The count reads all nodes once. Needs the scope `admin`, and a key without bounds.
 
         Args:
-            subject: The id of the user.
-            erasure_id: One of these two.
+            subject: The id of the user whose data to count. Give either this or `erasure_id`.
+            erasure_id: The erasure to read. Give either this or `subject`.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -226,6 +233,7 @@ class Graph(NamedNodes):
         """Reads one edge.
 
         Args:
+            edge_id: The edge to read.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -248,13 +256,14 @@ class Graph(NamedNodes):
     ) -> Generator[Edge, None, None]:
         """Lists the edges of a node, oldest first (`created_at`, then `id`).
 
-        A page looks at all edges of the node in that direction: to read many children in order, use Traverse.
+        Each page reads all edges of the node in that direction: to read many children in order, use Traverse.
 
         Args:
-            direction: Seen from the node.
-            edge_types: Empty: all.
-            descending: The newest first.
-            page_size: 0: 100. More than 1,000 counts as 1,000.
+            node_id: The node whose edges to list.
+            direction: The direction of the edges, seen from the node. None: out.
+            edge_types: Only edges of these types. Empty: all.
+            descending: Newest first.
+            page_size: Edges per page. 0: 100. Values above 1,000 count as 1,000.
             timeout_s: Deadline of one page; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 

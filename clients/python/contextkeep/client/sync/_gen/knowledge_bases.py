@@ -19,6 +19,7 @@ class KnowledgeBases(Noun):
         """Reads a knowledge base, with the number of its documents in each state.
 
         Args:
+            name: The base to read.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -58,6 +59,7 @@ class KnowledgeBases(Noun):
         `admin`.
 
         Args:
+            name: The base to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
@@ -84,7 +86,7 @@ class KnowledgeBases(Noun):
 
         Args:
             knowledge_base: The name of the base.
-            states: Only those in one of these states. Empty: all.
+            states: Only documents in one of these states. Empty: all.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
 
@@ -114,6 +116,8 @@ class KnowledgeBases(Noun):
         A record that it follows stays in working memory.
 
         Args:
+            knowledge_base: The name of the base.
+            document_id: The document to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 

@@ -34,19 +34,19 @@ class McpServers(Noun):
         without bounds.
 
         Args:
-            server_id: The caller's own: 1 to 40 small letters, digits and hyphens, a letter first.
-            url: Where it speaks streamable HTTP: https://, or http:// where MCP_SERVERS_ALLOWED lists its address. Up
-                to 1,000 characters, without a user, a query or a fragment: a key in an address would be readable. With
-                another address than before, all approvals of its tools are suspended.
-            display_name: Up to 200 characters. Empty: the id.
-            disabled: No tool of a server that is disabled runs.
-            bearer_secret: A secret that is sent to it as `Authorization: Bearer …`: up to 4,096 printable ASCII
-                characters without spaces. It is stored encrypted (SECRETS_KEY), bound to tenant and server. Empty: the
-                one that is kept stays, unless the origin of the address is another one: then say it again, or clear it,
-                so that nobody else is shown it.
-            clear_secret: Remove the secret: the server is shown none from now on.
-            request_id: What is sent again with another secret and the same request id is the same request: no trace of
-                a secret is kept with it.
+            server_id: The caller's own id: 1 to 40 lowercase letters, digits and hyphens; it begins with a letter.
+            url: The address where the server speaks streamable HTTP: https://, or http:// if MCP_SERVERS_ALLOWED lists
+                the address. Up to 1,000 characters, without user, query or fragment, because a key in an address would
+                be readable. A change of the address suspends all approvals of the server's tools.
+            display_name: A name for people; up to 200 characters. Empty: the id.
+            disabled: Disable the server: none of its tools runs.
+            bearer_secret: A secret that the service sends to the server as `Authorization: Bearer …`: up to 4,096
+                printable ASCII characters without spaces. The service stores it encrypted (SECRETS_KEY), bound to
+                tenant and server. Empty: keep the stored secret. If the origin of the address changes and a secret is
+                stored, give the secret again or clear it, so that another server does not receive it.
+            clear_secret: Delete the secret: from now on, the service sends none to the server.
+            request_id: A UUID. A repeat with the same id answers as the first time and changes nothing, even if it has
+                another secret: the service keeps no trace of the secret with the request.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -91,6 +91,7 @@ class McpServers(Noun):
         """Deletes an MCP server, its secret and its stored tools.
 
         Args:
+            server_id: The server to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
@@ -112,6 +113,7 @@ class McpServers(Noun):
         administrator approves it again. If the call fails, nothing changes.
 
         Args:
+            server_id: The server whose tools to fetch.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -135,7 +137,7 @@ class McpServers(Noun):
         """Lists the tools as the last discovery found them.
 
         Args:
-            server_id: Empty: of all servers.
+            server_id: Only tools of this server. Empty: of all servers.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
 
@@ -168,15 +170,16 @@ class McpServers(Noun):
         A tenant has up to 100 approved tools.
 
         Args:
-            arguments_json: The arguments of its calls, as a JSON object of up to 16 KiB: a value that is the text
-                "{question}" becomes the question, one that is "{limit}" the number of hits wanted; one at least is
-                "{question}". Empty: made from the tool's schema, where that has a text `query`, `question`, `q` or
-                `text`, and asks for nothing else.
-            is_default: Whether it is asked where a question selects no provider.
-            record_search_safe: Records that searching with it does no harm, for a tool that does not say so itself.
-                That it is read-only, it must say.
-            definition_sha256: Approves only the definition with this hash, as it was read. Empty: the last that was
-                discovered.
+            server_id: The server of the tool.
+            tool_name: The tool to approve.
+            arguments_json: The arguments of the calls, as a JSON object of up to 16 KiB. A value "{question}" is
+                replaced by the question, a value "{limit}" by the number of hits wanted. At least one value must be
+                "{question}". Empty: made from the tool's schema, if it has a text `query`, `question`, `q` or `text`
+                and requires no other argument.
+            is_default: Call the tool if a question selects no provider.
+            record_search_safe: Record that a search with the tool does no harm, for a tool that does not declare it.
+                The tool itself must declare that it is read-only.
+            definition_sha256: Approve only the definition with this hash. Empty: the definition of the last discovery.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
@@ -210,6 +213,8 @@ class McpServers(Noun):
         The tool is a default again only if a new approval says so.
 
         Args:
+            server_id: The server of the tool.
+            tool_name: The tool whose approval to remove.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 

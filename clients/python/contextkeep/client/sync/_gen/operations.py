@@ -17,14 +17,14 @@ class Operations(Noun):
     def list_administrative_calls(
         self, *, call_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[AdministrativeCall, None, None]:
-        """Lists the calls of administrators, the newest first: who, what, from where, and what came of it.
+        """Lists the calls of administrators, newest first: the caller, the method, the address and the result.
 
-        These are the calls of both services that need the scope `admin` and changed something, or tried to. They are
-        kept for 400 days. No content and no key is in them. A caller that is bound sees those of callers that are bound
-        to the same. The log has a line for each, too, and for every other call that writes.
+        These are the calls of both services that need the scope `admin` and that changed something, or tried to. The
+        service keeps them for 400 days. They contain no content and no keys. A bound caller sees the calls of callers
+        with the same bounds. The log also has a line for each of them, and for every other call that writes.
 
         Args:
-            call_id: Only the call of this id. Empty: all.
+            call_id: Only the call with this id. Empty: all.
             page_size: Items of one page. 0: 100.
             timeout_s: Deadline of one page; None: the client's.
 
@@ -44,9 +44,9 @@ class Operations(Noun):
             request.page_token = page.next_page_token
 
     def get_usage(self, *, timeout_s: float | None = None) -> Usage:
-        """Answers how much the tenant stores, and how much it may store.
+        """Returns how much the tenant stores, and its limits.
 
-        Of the limits it answers those that hold, whether they are the tenant's own or the settings'.
+        The limits are those in effect: the tenant's own, or else those of the settings.
 
         Args:
             timeout_s: Deadline; None: the client's.
@@ -56,9 +56,9 @@ class Operations(Noun):
         return Usage.from_proto(answer)
 
     def list_tenants(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[Tenant, None, None]:
-        """Lists all tenants by id, of all databases, with where each lives, what it stores and the limits of its own.
+        """Lists all tenants of all databases by id, with their database, usage and own limits.
 
-        Tenants of a database that does not answer are in the list, and said to be away.
+        If a database does not answer, its tenants are still in the list, marked with `is_away`.
 
         Args:
             page_size: Items of one page. 0: 100.
@@ -80,10 +80,10 @@ class Operations(Noun):
             request.page_token = page.next_page_token
 
     def list_background_work(self, *, timeout_s: float | None = None) -> OwedWork:
-        """Lists the work that waits in the background, by kind and database, of all tenants together.
+        """Lists the background work that waits, by kind and database, for all tenants together.
 
-        It makes vectors, reads files, and removes bytes and contexts. What failed for good is said where it belongs,
-        such as `text_error` of a record.
+        Background work makes embeddings, parses files, and deletes bytes and contexts. Work that failed for good is
+        shown at its object, such as in `text_error` of a record.
 
         Args:
             timeout_s: Deadline; None: the client's.
@@ -95,11 +95,12 @@ class Operations(Noun):
         return OwedWork.from_proto(answer)
 
     def retry_background_work(self, kind: str, *, timeout_s: float | None = None) -> RetriedWork:
-        """Retries the failed work of a kind now, up to 10,000 of each database.
+        """Retries the failed work of a kind now, up to 10,000 items per database.
 
-        Otherwise each retry waits longer than the one before. Again is harmless.
+        Without this call, each retry waits longer than the one before. A repeat is harmless.
 
         Args:
+            kind: The kind of work to retry, as `operations.list_background_work` names it.
             timeout_s: Deadline; None: the client's.
 
         Raises:

@@ -27,25 +27,27 @@ class Progress(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[Envelope, None, None]:
-        """Lists the envelopes of a node and of what it Calls, to any depth, in the order of `seq`.
+        """Lists the envelopes of a node and of the nodes that it Calls, to any depth, in the order of `seq`.
 
-        A node that is called in two ways, or calls itself in a circle, counts once. Like a walk, it stays in the node's
-        context.
+        A node that is reached in two ways, or that calls itself in a cycle, counts once. Like a walk, the list stays in
+        the node's context.
 
-        `seq` is the server's order of writing. An envelope written while the list is paged may or may not appear.
+        `seq` is the order in which the server wrote. An envelope that is written during the paging may or may not
+        appear.
 
         Args:
-            own_only: Only the node's own envelopes, none of what it Calls.
-            types: Empty: all.
-            descending: The newest first.
-            page_size: 0: 100. More than 1,000 counts as 1,000.
+            node_id: The node whose timeline to read.
+            own_only: List only the node's own envelopes, not those of the nodes that it Calls.
+            types: Only envelopes of these types. Empty: all.
+            descending: Newest first.
+            page_size: Envelopes per page. 0: 100. Values above 1,000 count as 1,000.
             timeout_s: Deadline of one page; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: No node has this id, external id or name.
             InvalidPageToken: The page token is malformed, or belongs to another query.
-            NodeBudgetExceeded: it Calls more than 100,000 nodes; `own_only` lists its own envelopes all the same.
+            NodeBudgetExceeded: the node Calls more than 100,000 nodes; `own_only` still lists its own envelopes.
         """
         request = entity_graph_pb.ListProgressRequest(
             node_id=self._node_id(node_id, **named),
@@ -63,9 +65,10 @@ class Progress(NamedNodes):
             request.page_token = page.next_page_token
 
     def clear(self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]) -> int:
-        """Removes all envelopes of a node for good; those of what it Calls stay.
+        """Deletes all envelopes of a node for good; those of the nodes that it Calls stay.
 
         Args:
+            node_id: The node whose timeline to delete.
             timeout_s: Deadline; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 

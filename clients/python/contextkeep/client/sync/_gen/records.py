@@ -20,7 +20,8 @@ class Records(Noun):
         """Reads a record with its inline content.
 
         Args:
-            include_archived: Archived and expired records, too.
+            working_memory_id: The record to read.
+            include_archived: Also read archived and expired records.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -53,24 +54,25 @@ class Records(Noun):
         """Lists the records of an entity, newest first.
 
         Args:
-            entity_node_id: Required, or `external_id`. A record without an entity is found by its id.
-            memory_types: Empty lists filter nothing; of several values one must match. Up to 100 values each.
-            subtypes: One of these.
-            semantic_purposes: One of these.
-            names: One of these, exactly.
-            name_prefix: The name begins with it.
-            tags: All of them must be there.
-            metadata_contains: A JSON object that the metadata must contain.
-            include_archived: Archived and expired records, too.
-            with_content: With inline content, which lists leave out otherwise.
-            page_size: 0: 100. More than 1,000 counts as 1,000.
+            entity_node_id: The node whose records to list. Required, or `external_id`. A record without an entity is in
+                no list of an entity; read it by its id.
+            memory_types: Only records with one of these memory types, up to 100. Empty: all.
+            subtypes: Only records with one of these subtypes, up to 100. Empty: all.
+            semantic_purposes: Only records with one of these purposes, up to 100. Empty: all.
+            names: Only records with exactly one of these names, up to 100. Empty: all.
+            name_prefix: Only records whose name begins with this text.
+            tags: Only records that have all of these tags, up to 100. Empty: all.
+            metadata_contains: Only records whose metadata contain this JSON object.
+            include_archived: Include archived and expired records.
+            with_content: Include inline content, which lists leave out otherwise.
+            page_size: Records per page. 0: 100. Values above 1,000 count as 1,000.
             timeout_s: Deadline of one page; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another query.
-            NodeNotFound: No node has this id, external id or name.
-            Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
+            NodeNotFound: of an `external_id`.
+            Unavailable: with an `external_id`.
         """
         request = working_memory_pb.FetchWMRecordsByEntityRequest(
             entity_node_id=messages.given_node_id(entity_node_id, field="entity_node_id", **named),
@@ -116,34 +118,35 @@ class Records(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[ManifestEntity, None, None]:
-        """Lists the entities below a root node that have records, with these records by memory type.
+        """Lists the entities below a root node that have records, with their records by memory type.
 
-        The root comes first, the others in the order of the walk (`created_at`, then the order of writing), each with
-        its place in the graph. Records are counted and added up. An entity that is reached in several ways is there
-        once, with the shortest. A root that is no node of the caller's gives its own records: records may be written
-        before their node.
+        The root comes first, then the others in the order of the walk (`created_at`, then the order of writing), each
+        with its path in the graph. The groups have the number of records and their total size. An entity that the walk
+        reaches in several ways appears once, with the shortest path. If the root is not a node that the caller sees,
+        the answer has the records of the root only, because records may be written before their node.
 
-        One walk and one query a page, whatever the number of entities. Entities without records that pass the filters
-        are left out, and so are archived ones unless `include_archived`; what hangs below them is not. A page ends at
-        `page_size` entities or 2 MiB; if the records of its first entity do not fit, there are fewer of them than
-        `record_count` says: `records.list_by_entity` lists them all.
+        Each page costs one walk and one query, whatever the number of entities. Entities without matching records are
+        left out, and so are archived entities unless `include_archived`; the entities below them are not. A page ends
+        at `page_size` entities or 2 MiB. If the records of its first entity do not fit, the page has fewer records than
+        `record_count`: `records.list_by_entity` lists all of them.
 
         Args:
-            root_node_id: Required, or `external_id`.
-            depth_max: 1 to 100; 0: 3.
-            edge_types: Followed from a node to what is below it. Empty: Contains, Owns, Calls, Produces, HasIO,
-                HAS_CHILD, HAS_STEP.
-            memory_types: Empty lists filter nothing; of several values one must match. Up to 100 values each.
-            subtypes: One of these.
-            semantic_purposes: One of these.
-            names: One of these, exactly.
-            name_prefix: The name begins with it.
-            tags: All of them must be there.
-            metadata_contains: A JSON object that the metadata must contain.
-            include_archived: Archived and expired records, and those of archived nodes.
-            counts_only: Leave the records out.
-            records_max: Records of one entity and memory type, the newest; 0: 100. More than 1,000 counts as 1,000.
-            page_size: Entities; 0: 100. More than 1,000 counts as 1,000.
+            root_node_id: The node to start from. Required, or `external_id`.
+            depth_max: Maximum depth, from 1 to 100. 0: 3.
+            edge_types: Types of the edges to follow from a node to the nodes below it. Empty: Contains, Owns, Calls,
+                Produces, HasIO, HAS_CHILD, HAS_STEP.
+            memory_types: Only records with one of these memory types, up to 100. Empty: all.
+            subtypes: Only records with one of these subtypes, up to 100. Empty: all.
+            semantic_purposes: Only records with one of these purposes, up to 100. Empty: all.
+            names: Only records with exactly one of these names, up to 100. Empty: all.
+            name_prefix: Only records whose name begins with this text.
+            tags: Only records that have all of these tags, up to 100. Empty: all.
+            metadata_contains: Only records whose metadata contain this JSON object.
+            include_archived: Include archived and expired records, and records of archived nodes.
+            counts_only: Leave out the records; answer only their numbers and sizes.
+            records_max: Records to return for each entity and memory type, newest first. 0: 100. Values above 1,000
+                count as 1,000.
+            page_size: Entities per page. 0: 100. Values above 1,000 count as 1,000.
             timeout_s: Deadline of one page; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
@@ -151,7 +154,7 @@ class Records(Noun):
             NodeNotFound: of an `external_id`.
             InvalidPageToken: The page token is malformed, or belongs to another query.
             LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            NodeBudgetExceeded: more entities than one walk visits: 100,000.
+            NodeBudgetExceeded: the walk would visit more than 100,000 entities.
             AnswerTooLarge: an entity has records of more than 1,000 memory types.
             Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
         """
@@ -183,15 +186,16 @@ class Records(Noun):
             request.page_token = page.next_page_token
 
     def restore(self, working_memory_id: Id, *, timeout_s: float | None = None) -> Record:
-        """Brings an archived record back, and one past its `expires_at`, which is then taken away.
+        """Restores an archived record, or one past its `expires_at`, which the call removes.
 
-        Again is harmless.
+        A repeat is harmless.
 
         Args:
+            working_memory_id: The record to restore.
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            RecordNotFound: it never was, or it was purged.
+            RecordNotFound: it never existed, or it was purged.
         """
         request = working_memory_pb.RestoreWMRecordRequest(working_memory_id=messages.to_id(working_memory_id))
         answer: working_memory_pb.RestoreWMRecordResponse = self._call("RestoreWMRecord", request, timeout_s=timeout_s)
@@ -200,17 +204,18 @@ class Records(Noun):
     def list_actions(
         self, working_memory_id: Id, *, page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[RecordAction, None, None]:
-        """Lists what happened to a record, oldest first.
+        """Lists the log of a record, oldest first.
 
-        Every change of a record is an entry, written in the transaction of the change; entries are never changed nor
-        removed, and can be read when the record is purged.
+        Every change of a record writes an entry in the same transaction. Entries are never changed or deleted, and stay
+        readable after a purge of the record.
 
         Args:
-            page_size: 0: 100. More than 1,000 counts as 1,000.
+            working_memory_id: The record whose log to list.
+            page_size: Entries per page. 0: 100. Values above 1,000 count as 1,000.
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            RecordNotFound: it never was.
+            RecordNotFound: it never existed.
             InvalidPageToken: The page token is malformed, or belongs to another query.
         """
         request = working_memory_pb.ListWMRecordActionsRequest(

@@ -14,13 +14,14 @@ class Uploads(Noun):
     """The calls of `client.uploads` that are one RPC each."""
 
     def get(self, upload_id: Id, *, timeout_s: float | None = None) -> Upload:
-        """Tells how far an upload is; of one that was finished within the last day, its record.
+        """Returns the progress of an upload; for one that finished within the last day, its record.
 
         Args:
+            upload_id: The upload to read.
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            UploadNotFound: it never was, it was given up, or it was finished longer ago.
+            UploadNotFound: it never existed, it expired, or it finished longer ago.
         """
         request = working_memory_pb.GetUploadRequest(upload_id=messages.to_id(upload_id))
         answer: working_memory_pb.GetUploadResponse = self._call("GetUpload", request, timeout_s=timeout_s)

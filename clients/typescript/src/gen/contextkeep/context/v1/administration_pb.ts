@@ -29,7 +29,7 @@ export const GetCallerRequestSchema: GenMessage<GetCallerRequest> = /*@__PURE__*
   messageDesc(file_contextkeep_context_v1_administration, 0);
 
 /**
- * Whom your key or token stands for.
+ * The identity and rights of your key or token.
  *
  * @generated from message contextkeep.context.v1.GetCallerResponse
  */
@@ -40,21 +40,21 @@ export type GetCallerResponse = Message<"contextkeep.context.v1.GetCallerRespons
   tenantId: string;
 
   /**
-   * Its name.
+   * The name of the tenant.
    *
    * @generated from field: string tenant = 2;
    */
   tenant: string;
 
   /**
-   * What rows keep as `created_by`.
+   * The value that rows store as `created_by`.
    *
    * @generated from field: string subject = 3;
    */
   subject: string;
 
   /**
-   * How the key begins: 12 characters. Empty: it is not stored, such as a token of an issuer.
+   * The first 12 characters of the key. Empty: the key is not stored, such as a token of an issuer.
    *
    * @generated from field: string key_prefix = 4;
    */
@@ -66,41 +66,49 @@ export type GetCallerResponse = Message<"contextkeep.context.v1.GetCallerRespons
   scopes: string[];
 
   /**
-   * The user whose own things the key sees; empty: it has no user.
+   * The user whose own data the key sees. Empty: the key has no user.
    *
    * @generated from field: string user_id = 6;
    */
   userId: string;
 
   /**
+   * The agent that the key is for. Empty: none.
+   *
    * @generated from field: string agent_id = 7;
    */
   agentId: string;
 
   /**
-   * The apps that the key is bound to; empty: it is bound to no app. The same holds for the next three.
+   * The apps that the key is bound to. Empty: it is not bound to apps.
    *
    * @generated from field: repeated string app_ids = 8;
    */
   appIds: string[];
 
   /**
+   * The agent bundle that the key is bound to. Empty: it is not bound to one.
+   *
    * @generated from field: string agent_bundle_id = 9;
    */
   agentBundleId: string;
 
   /**
+   * The graphs that the key is bound to. Empty: it is not bound to graphs.
+   *
    * @generated from field: repeated string graph_names = 10;
    */
   graphNames: string[];
 
   /**
+   * The context that the key is bound to. Empty: it is not bound to one.
+   *
    * @generated from field: string context_id = 11;
    */
   contextId: string;
 
   /**
-   * Unset: it does not end.
+   * Unset: it does not expire.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 12;
    */
@@ -115,20 +123,20 @@ export const GetCallerResponseSchema: GenMessage<GetCallerResponse> = /*@__PURE_
   messageDesc(file_contextkeep_context_v1_administration, 1);
 
 /**
- * A key, without what it is.
+ * A key, without its secret.
  *
  * @generated from message contextkeep.context.v1.ApiKey
  */
 export type ApiKey = Message<"contextkeep.context.v1.ApiKey"> & {
   /**
-   * How it begins: 12 characters, by which it is revoked.
+   * The first 12 characters. RevokeKey takes them.
    *
    * @generated from field: string prefix = 1;
    */
   prefix: string;
 
   /**
-   * Whom it stands for.
+   * The subject that the key stands for.
    *
    * @generated from field: string subject = 2;
    */
@@ -140,43 +148,49 @@ export type ApiKey = Message<"contextkeep.context.v1.ApiKey"> & {
   scopes: string[];
 
   /**
-   * Whose own it sees, of what belongs to users; empty: nobody's.
+   * The user whose own data the key sees. Empty: the key has no user.
    *
    * @generated from field: string user_id = 4;
    */
   userId: string;
 
   /**
+   * The agent that the key is for. Empty: none.
+   *
    * @generated from field: string agent_id = 5;
    */
   agentId: string;
 
   /**
-   * What it is bound to, as the next two; empty: to none of these.
+   * The apps that the key is bound to. Empty: it is not bound to apps.
    *
    * @generated from field: repeated string app_ids = 6;
    */
   appIds: string[];
 
   /**
+   * The agent bundle that the key is bound to. Empty: it is not bound to one.
+   *
    * @generated from field: string agent_bundle_id = 7;
    */
   agentBundleId: string;
 
   /**
+   * The graphs that the key is bound to. Empty: it is not bound to graphs.
+   *
    * @generated from field: repeated string graph_names = 8;
    */
   graphNames: string[];
 
   /**
-   * Of a key of IssueContextKey: which one it reaches.
+   * For a key of IssueContextKey: the context that it reaches.
    *
    * @generated from field: string context_id = 9;
    */
   contextId: string;
 
   /**
-   * How the key begins that it was made with; empty: it was none, such as an operator's command.
+   * The first 12 characters of the key that created it. Empty: no key did, such as for a command of an operator.
    *
    * @generated from field: string made_by = 10;
    */
@@ -188,7 +202,7 @@ export type ApiKey = Message<"contextkeep.context.v1.ApiKey"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Unset: it does not end.
+   * Unset: it does not expire.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 12;
    */
@@ -202,7 +216,8 @@ export type ApiKey = Message<"contextkeep.context.v1.ApiKey"> & {
   revokedAt?: Timestamp | undefined;
 
   /**
-   * To the minute. Unset: never, or it is a context's, of which it is not noted.
+   * When the key was last used, to the minute. Unset: never, or it is a key of a context, for which the service does
+   * not record it.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 14;
    */
@@ -217,13 +232,13 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_administration, 2);
 
 /**
- * What a key is to stand for.
+ * The properties of a new key.
  *
  * @generated from message contextkeep.context.v1.KeyInput
  */
 export type KeyInput = Message<"contextkeep.context.v1.KeyInput"> & {
   /**
-   * 1 to 512 characters; rows keep it as `created_by`.
+   * The subject that the key stands for, 1 to 512 characters. Rows store it as `created_by`.
    *
    * @generated from field: string subject = 1;
    */
@@ -237,42 +252,42 @@ export type KeyInput = Message<"contextkeep.context.v1.KeyInput"> & {
   scopes: string[];
 
   /**
-   * Up to 512 characters, as the next one.
+   * The user that the key is for, up to 512 characters. Empty: none.
    *
    * @generated from field: string user_id = 3;
    */
   userId: string;
 
   /**
-   * The agent that the key is for. Empty: none.
+   * The agent that the key is for, up to 512 characters. Empty: none.
    *
    * @generated from field: string agent_id = 4;
    */
   agentId: string;
 
   /**
-   * Up to 100 of up to 200 characters each, as `graph_names`.
+   * Apps to bind the key to, up to 100 of up to 200 characters each. Empty: the key is not bound to apps.
    *
    * @generated from field: repeated string app_ids = 5;
    */
   appIds: string[];
 
   /**
-   * Up to 200 characters.
+   * The agent bundle to bind the key to, up to 200 characters. Empty: the key is not bound to one.
    *
    * @generated from field: string agent_bundle_id = 6;
    */
   agentBundleId: string;
 
   /**
-   * Graphs that the key is bound to. Empty: it is not bound.
+   * Graphs to bind the key to, up to 100 of up to 200 characters each. Empty: the key is not bound to graphs.
    *
    * @generated from field: repeated string graph_names = 7;
    */
   graphNames: string[];
 
   /**
-   * Seconds until it ends, ten years at most. 0: it does not end.
+   * Lifetime in seconds, at most ten years. 0: the key does not expire.
    *
    * @generated from field: int64 ttl_s = 8;
    */
@@ -287,13 +302,13 @@ export const KeyInputSchema: GenMessage<KeyInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_administration, 3);
 
 /**
- * A call that needed the scope `admin`, or `operator`.
+ * A call that needed the scope `admin` or `operator`.
  *
  * @generated from message contextkeep.context.v1.AdministrativeCall
  */
 export type AdministrativeCall = Message<"contextkeep.context.v1.AdministrativeCall"> & {
   /**
-   * As logs and errors have it.
+   * The id of the call, as in logs and errors.
    *
    * @generated from field: string call_id = 1;
    */
@@ -305,7 +320,7 @@ export type AdministrativeCall = Message<"contextkeep.context.v1.AdministrativeC
   calledAt?: Timestamp | undefined;
 
   /**
-   * "contextkeep.context.v1.Knowledge/PutAgent".
+   * Such as "contextkeep.context.v1.Knowledge/PutAgent".
    *
    * @generated from field: string method = 3;
    */
@@ -317,21 +332,21 @@ export type AdministrativeCall = Message<"contextkeep.context.v1.AdministrativeC
   scope: string;
 
   /**
-   * Name of its status code: "OK", "PERMISSION_DENIED".
+   * Name of the status code, such as "OK" or "PERMISSION_DENIED".
    *
    * @generated from field: string status = 5;
    */
   status: string;
 
   /**
-   * Of its error; empty: there was none.
+   * Reason of the error. Empty: there was no error.
    *
    * @generated from field: string reason = 6;
    */
   reason: string;
 
   /**
-   * Who called.
+   * The subject of the caller's key or token.
    *
    * @generated from field: string subject = 7;
    */
@@ -348,22 +363,22 @@ export type AdministrativeCall = Message<"contextkeep.context.v1.AdministrativeC
   agentId: string;
 
   /**
-   * From where: "ipv4:127.0.0.1:50000".
+   * The address of the caller, such as "ipv4:127.0.0.1:50000".
    *
    * @generated from field: string peer = 10;
    */
   peer: string;
 
   /**
-   * The ids in its request and answer, by the paths of their fields: an object of lists of texts, 40 at most.
+   * The ids in the request and the answer, by the paths of their fields: an object of lists of texts, at most 40.
    *
    * @generated from field: string ids_json = 11;
    */
   idsJson: string;
 
   /**
-   * How many calls it stands for. Of refused calls that are alike (caller, method, reason) the first in a minute has a row,
-   * and those that follow in that minute are added to its count when the minute is over. Of any other call 1.
+   * Number of calls that this row stands for. Refused calls with the same caller, method and reason share a row for
+   * each minute: the first call writes it, and the others are added when the minute is over. For any other call: 1.
    *
    * @generated from field: int32 count = 12;
    */
@@ -382,7 +397,7 @@ export const AdministrativeCallSchema: GenMessage<AdministrativeCall> = /*@__PUR
  */
 export type ListKeysRequest = Message<"contextkeep.context.v1.ListKeysRequest"> & {
   /**
-   * Only those of this context. Empty: all others.
+   * Only keys of this context. Empty: all other keys.
    *
    * @generated from field: string context_id = 1;
    */
@@ -446,20 +461,20 @@ export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*
   messageDesc(file_contextkeep_context_v1_administration, 7);
 
 /**
- * A key that was made. It is never shown again.
+ * A new key. No call shows it again.
  *
  * @generated from message contextkeep.context.v1.CreateKeyResponse
  */
 export type CreateKeyResponse = Message<"contextkeep.context.v1.CreateKeyResponse"> & {
   /**
-   * Shown once.
+   * The key itself, shown only here.
    *
    * @generated from field: string key = 1;
    */
   key: string;
 
   /**
-   * How it begins.
+   * The first 12 characters of the key.
    *
    * @generated from field: string prefix = 2;
    */
@@ -478,7 +493,7 @@ export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE_
  */
 export type RevokeKeyRequest = Message<"contextkeep.context.v1.RevokeKeyRequest"> & {
   /**
-   * How it begins: its first 12 characters. It may be said whole.
+   * The first 12 characters of the key, or the whole key.
    *
    * @generated from field: string prefix = 1;
    */
@@ -510,7 +525,7 @@ export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE_
  */
 export type ListAdministrativeCallsRequest = Message<"contextkeep.context.v1.ListAdministrativeCallsRequest"> & {
   /**
-   * Only the call of this id. Empty: all.
+   * Only the call with this id. Empty: all.
    *
    * @generated from field: string call_id = 1;
    */
@@ -557,34 +572,34 @@ export const ListAdministrativeCallsResponseSchema: GenMessage<ListAdministrativ
   messageDesc(file_contextkeep_context_v1_administration, 12);
 
 /**
- * What a tenant may store. Unset: of a tenant, what the settings say; of GetUsage, any number.
+ * The storage limits of a tenant. Unset: for a tenant, the settings apply; in GetUsage, there is no limit.
  *
  * @generated from message contextkeep.context.v1.TenantLimits
  */
 export type TenantLimits = Message<"contextkeep.context.v1.TenantLimits"> & {
   /**
-   * Archived ones count, too.
+   * Number of records, archived ones included.
    *
    * @generated from field: optional int64 records_max = 1;
    */
   recordsMax?: bigint | undefined;
 
   /**
-   * Of all contents and unfinished uploads.
+   * Total size of all contents and unfinished uploads, in bytes.
    *
    * @generated from field: optional int64 bytes_max = 2;
    */
   bytesMax?: bigint | undefined;
 
   /**
-   * Of one blob; at least 1, as the next one.
+   * Size of one blob, in bytes; at least 1.
    *
    * @generated from field: optional int64 blob_bytes_max = 3;
    */
   blobBytesMax?: bigint | undefined;
 
   /**
-   * Of one inline content; no more than the setting counts.
+   * Size of one inline content, in bytes; at least 1. If it is above the setting, the setting applies.
    *
    * @generated from field: optional int64 content_bytes_max = 4;
    */
@@ -612,17 +627,21 @@ export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_administration, 14);
 
 /**
- * What your tenant stores, and the limits that hold for it.
+ * The data that your tenant stores, and the limits in effect.
  *
  * @generated from message contextkeep.context.v1.GetUsageResponse
  */
 export type GetUsageResponse = Message<"contextkeep.context.v1.GetUsageResponse"> & {
   /**
+   * Number of records.
+   *
    * @generated from field: int64 records = 1;
    */
   records: bigint;
 
   /**
+   * Total size of the contents.
+   *
    * @generated from field: int64 size_bytes = 2;
    */
   sizeBytes: bigint;
@@ -641,7 +660,7 @@ export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*
   messageDesc(file_contextkeep_context_v1_administration, 15);
 
 /**
- * A tenant, what it stores, and its own limits.
+ * A tenant, its usage and its own limits.
  *
  * @generated from message contextkeep.context.v1.Tenant
  */
@@ -672,21 +691,21 @@ export type Tenant = Message<"contextkeep.context.v1.Tenant"> & {
   sizeBytes: bigint;
 
   /**
-   * Its own.
+   * The tenant's own limits, without those of the settings.
    *
    * @generated from field: contextkeep.context.v1.TenantLimits limits = 6;
    */
   limits?: TenantLimits | undefined;
 
   /**
-   * Where it lives, as DATABASE_URLS names it; empty: in the home database.
+   * The tenant's database, by its name in DATABASE_URLS. Empty: the home database.
    *
    * @generated from field: string database = 7;
    */
   database: string;
 
   /**
-   * That database does not answer: what it stores, and its limits, are not known, and not said here.
+   * The database does not answer: usage and limits are unknown and left out.
    *
    * @generated from field: bool is_away = 8;
    */
@@ -749,19 +768,22 @@ export const ListTenantsResponseSchema: GenMessage<ListTenantsResponse> = /*@__P
  */
 export type SetTenantLimitsRequest = Message<"contextkeep.context.v1.SetTenantLimitsRequest"> & {
   /**
-   * By its name.
+   * The name of the tenant.
    *
    * @generated from field: string tenant = 1;
    */
   tenant: string;
 
   /**
+   * The new limits.
+   *
    * @generated from field: contextkeep.context.v1.TenantLimits limits = 2;
    */
   limits?: TenantLimits | undefined;
 
   /**
-   * Of "records_max", "bytes_max", "blob_bytes_max", "content_bytes_max". One that is named and unset is what the settings say again.
+   * The limits to set: any of "records_max", "bytes_max", "blob_bytes_max", "content_bytes_max". A limit that is named
+   * here and unset in `limits` returns to the setting.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
    */
@@ -793,44 +815,49 @@ export const SetTenantLimitsResponseSchema: GenMessage<SetTenantLimitsResponse> 
   messageDesc(file_contextkeep_context_v1_administration, 20);
 
 /**
- * What is owed of a kind, in a database.
+ * Waiting work of one kind, in one database.
  *
  * @generated from message contextkeep.context.v1.BackgroundWork
  */
 export type BackgroundWork = Message<"contextkeep.context.v1.BackgroundWork"> & {
   /**
-   * "index" (vectors of records), "text" (texts of files), "records of messages", "erasures", ... New kinds may come.
+   * "index" (embeddings of records), "text" (texts of files), "records of messages", "erasures", and others. Later
+   * versions may add kinds.
    *
    * @generated from field: string kind = 1;
    */
   kind: string;
 
   /**
+   * Number of items that wait, failed ones included.
+   *
    * @generated from field: int64 owed = 2;
    */
   owed: bigint;
 
   /**
-   * Of it: what was tried, and is tried again.
+   * Number of items that failed and will be retried.
    *
    * @generated from field: int64 failed = 3;
    */
   failed: bigint;
 
   /**
+   * When the oldest of them began to wait.
+   *
    * @generated from field: google.protobuf.Timestamp oldest_at = 4;
    */
   oldestAt?: Timestamp | undefined;
 
   /**
-   * Of one of those that failed.
+   * Error of one of the failed items.
    *
    * @generated from field: string last_error = 5;
    */
   lastError: string;
 
   /**
-   * As DATABASE_URLS names it; empty: the home database.
+   * The database, by its name in DATABASE_URLS. Empty: the home database.
    *
    * @generated from field: string database = 6;
    */
@@ -858,20 +885,20 @@ export const ListBackgroundWorkRequestSchema: GenMessage<ListBackgroundWorkReque
   messageDesc(file_contextkeep_context_v1_administration, 22);
 
 /**
- * Work that calls left to the background, by kind and database.
+ * Background work that waits, by kind and database.
  *
  * @generated from message contextkeep.context.v1.ListBackgroundWorkResponse
  */
 export type ListBackgroundWorkResponse = Message<"contextkeep.context.v1.ListBackgroundWorkResponse"> & {
   /**
-   * A kind of which nothing is owed is not there.
+   * Kinds without waiting work are left out.
    *
    * @generated from field: repeated contextkeep.context.v1.BackgroundWork work = 1;
    */
   work: BackgroundWork[];
 
   /**
-   * Databases that do not answer: what is owed there is not known.
+   * Databases that do not answer; their work is unknown.
    *
    * @generated from field: repeated string databases_away = 2;
    */
@@ -890,6 +917,8 @@ export const ListBackgroundWorkResponseSchema: GenMessage<ListBackgroundWorkResp
  */
 export type RetryBackgroundWorkRequest = Message<"contextkeep.context.v1.RetryBackgroundWorkRequest"> & {
   /**
+   * The kind of work to retry, as ListBackgroundWork names it.
+   *
    * @generated from field: string kind = 1;
    */
   kind: string;
@@ -903,18 +932,20 @@ export const RetryBackgroundWorkRequestSchema: GenMessage<RetryBackgroundWorkReq
   messageDesc(file_contextkeep_context_v1_administration, 24);
 
 /**
- * How much failed work is tried again now.
+ * The result of a retry.
  *
  * @generated from message contextkeep.context.v1.RetryBackgroundWorkResponse
  */
 export type RetryBackgroundWorkResponse = Message<"contextkeep.context.v1.RetryBackgroundWorkResponse"> & {
   /**
+   * Number of items that are retried now.
+   *
    * @generated from field: int64 retried = 1;
    */
   retried: bigint;
 
   /**
-   * Databases that do not answer: nothing is tried again there.
+   * Databases that do not answer; nothing is retried there.
    *
    * @generated from field: repeated string databases_away = 2;
    */
@@ -929,7 +960,7 @@ export const RetryBackgroundWorkResponseSchema: GenMessage<RetryBackgroundWorkRe
   messageDesc(file_contextkeep_context_v1_administration, 25);
 
 /**
- * Work that an operator started, and how far it is.
+ * Work that an operator started, and its progress.
  *
  * @generated from message contextkeep.context.v1.Job
  */
@@ -960,36 +991,42 @@ export type Job = Message<"contextkeep.context.v1.Job"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Unset: it is not over.
+   * Unset: it is not finished.
    *
    * @generated from field: google.protobuf.Timestamp finished_at = 6;
    */
   finishedAt?: Timestamp | undefined;
 
   /**
+   * The subject of the credential that started it.
+   *
    * @generated from field: string started_by = 7;
    */
   startedBy: string;
 
   /**
+   * Why it failed. Empty: it did not.
+   *
    * @generated from field: string error = 8;
    */
   error: string;
 
   /**
-   * As of StartJobRequest.
+   * As in StartJobRequest.
    *
    * @generated from field: bool quick = 9;
    */
   quick: boolean;
 
   /**
+   * As in StartJobRequest.
+   *
    * @generated from field: bool repair = 10;
    */
   repair: boolean;
 
   /**
-   * How far it is: an object of numbers; of a check that is over also the first 50 `problems`.
+   * The progress: an object of numbers. A finished check adds the first 50 `problems`.
    *
    * @generated from field: string progress_json = 11;
    */
@@ -1008,21 +1045,21 @@ export const JobSchema: GenMessage<Job> = /*@__PURE__*/
  */
 export type StartJobRequest = Message<"contextkeep.context.v1.StartJobRequest"> & {
   /**
-   * A sweep purges and removes what is due; fsck compares rows with stored bytes.
+   * The kind of job: a sweep purges and deletes what is due; fsck compares rows with stored bytes.
    *
    * @generated from field: contextkeep.context.v1.JobKind kind = 1;
    */
   kind: JobKind;
 
   /**
-   * Of a check: read the last MiB of each blob, not all of it.
+   * For fsck: read only the last MiB of each blob.
    *
    * @generated from field: bool quick = 2;
    */
   quick: boolean;
 
   /**
-   * Of a check: mend what can be mended; bytes are never removed at once.
+   * For fsck: repair what can be repaired. It never deletes bytes at once.
    *
    * @generated from field: bool repair = 3;
    */
@@ -1058,6 +1095,8 @@ export const StartJobResponseSchema: GenMessage<StartJobResponse> = /*@__PURE__*
  */
 export type GetJobRequest = Message<"contextkeep.context.v1.GetJobRequest"> & {
   /**
+   * The job to read.
+   *
    * @generated from field: string job_id = 1;
    */
   jobId: string;
@@ -1141,7 +1180,8 @@ export enum JobKind {
   UNSPECIFIED = 0,
 
   /**
-   * Purges what is past its time, and removes bytes that nobody may read: what the services do by themselves, now.
+   * Purges expired data, and deletes bytes that no caller can read any more. The services do the same by themselves;
+   * the job does it now.
    *
    * @generated from enum value: JOB_KIND_SWEEP = 1;
    */
@@ -1188,7 +1228,7 @@ export enum JobState {
   FAILED = 3,
 
   /**
-   * Its process has said nothing for a minute: it is gone.
+   * Its process has not reported for a minute: it died.
    *
    * @generated from enum value: JOB_STATE_LOST = 4;
    */
@@ -1202,17 +1242,21 @@ export const JobStateSchema: GenEnum<JobState> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_administration, 1);
 
 /**
- * What administrators of a tenant and operators of an installation do, so that nothing that they look with needs a database.
+ * Calls for the administrators of a tenant and the operators of an installation, so that they need no access to a
+ * database.
  *
- * GetCaller needs a valid key and no scope. The next five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is
- * outside of them is answered as what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
- * on; they are about all tenants, and answer a caller without it, or whose key is not stored, with PERMISSION_DENIED.
+ * GetCaller needs a valid key and no scope. The next five need the scope `admin`. They are about the caller's tenant,
+ * within the bounds of its key: anything outside the bounds looks as if it did not exist. The other calls need the
+ * scope `operator`. Only the command line grants it (`context-service keys create --scope operator`); no key can pass
+ * it on. These calls are about all tenants. They answer PERMISSION_DENIED to a caller without this scope, or whose key
+ * is not stored.
  *
  * @generated from service contextkeep.context.v1.Administration
  */
 export const Administration: GenService<{
   /**
-   * Answers whom the caller's key or token stands for: its tenant, scopes, user, bounds and end. Every valid key may call it, also one of a context.
+   * Describes the caller's key or token: its tenant, scopes, user, bounds and expiry. Any valid key may call it, even a
+   * key of a context.
    *
    * @generated from rpc contextkeep.context.v1.Administration.GetCaller
    */
@@ -1222,8 +1266,8 @@ export const Administration: GenService<{
     output: typeof GetCallerResponseSchema;
   },
   /**
-   * Lists keys, the newest first, revoked and expired ones too; never what a key is, but how it begins. Of a context: the short-lived ones of
-   * IssueContextKey, which no other list has.
+   * Lists keys, newest first, including revoked and expired ones. It shows only the first 12 characters of a key. With
+   * a context, it lists the short-lived keys of IssueContextKey instead, which no other list contains.
    *
    * Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
    *
@@ -1235,10 +1279,11 @@ export const Administration: GenService<{
     output: typeof ListKeysResponseSchema;
   },
   /**
-   * Makes a key, and shows it once: only its hash is kept. A key cannot give what it does not have: the new one has no scope, app, graph,
-   * agent bundle or user that the caller's lacks, and ends no later; it lives on if that one is revoked. Only a key that is stored makes others: a
-   * token of an issuer, the key of the environment and an anonymous caller in development are PERMISSION_DENIED. Repeated, it makes another one,
-   * since nobody can be shown the first again; ListKeys says if there is one that nobody has seen.
+   * Creates a key, and shows it once: the service stores only its hash. A key cannot grant what it does not have: the
+   * new key has only scopes, apps, graphs, agent bundle and user of the caller's key, and expires no later. It stays
+   * valid if the caller's key is revoked. Only a stored key can create keys: a token of an issuer, the key of the
+   * environment and an anonymous caller in development get PERMISSION_DENIED. A repeat creates another key, because the
+   * service cannot show the first one again. To find a key whose answer was lost, use ListKeys.
    *
    * Reasons: PERMISSION_DENIED, INVALID_ARGUMENT, LIMIT_EXCEEDED.
    *
@@ -1250,10 +1295,10 @@ export const Administration: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * Takes a key back, of a context too, if it is a part of the caller's; again is harmless. The services follow within seconds. The caller's own
-   * can be taken back as well.
+   * Revokes a key within the caller's bounds, also a key of a context. A repeat is harmless. The services stop
+   * accepting the key within seconds. A caller may revoke its own key.
    *
-   * Reasons: KEY_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED (as of CreateKey), INVALID_ARGUMENT.
+   * Reasons: KEY_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED (as for CreateKey), INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.Administration.RevokeKey
    */
@@ -1263,10 +1308,10 @@ export const Administration: GenService<{
     output: typeof RevokeKeyResponseSchema;
   },
   /**
-   * Lists the calls of administrators, the newest first: who, what, from where, and what came of it. These are the calls of both services
-   * that need the scope `admin` and changed something, or tried to. They are kept for 400 days. No content and no key is in them. A
-   * caller that is bound sees those of callers that are bound to the same. The log has a line for each, too, and for every other call
-   * that writes.
+   * Lists the calls of administrators, newest first: the caller, the method, the address and the result. These are the
+   * calls of both services that need the scope `admin` and that changed something, or tried to. The service keeps them
+   * for 400 days. They contain no content and no keys. A bound caller sees the calls of callers with the same bounds.
+   * The log also has a line for each of them, and for every other call that writes.
    *
    * Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
    *
@@ -1278,8 +1323,8 @@ export const Administration: GenService<{
     output: typeof ListAdministrativeCallsResponseSchema;
   },
   /**
-   * Answers how much the tenant stores, and how much it may store. Of the limits it answers those that hold, whether they are the
-   * tenant's own or the settings'.
+   * Returns how much the tenant stores, and its limits. The limits are those in effect: the tenant's own, or else those
+   * of the settings.
    *
    * @generated from rpc contextkeep.context.v1.Administration.GetUsage
    */
@@ -1289,8 +1334,8 @@ export const Administration: GenService<{
     output: typeof GetUsageResponseSchema;
   },
   /**
-   * Lists all tenants by id, of all databases, with where each lives, what it stores and the limits of its own. Tenants of a database that does not answer
-   * are in the list, and said to be away.
+   * Lists all tenants of all databases by id, with their database, usage and own limits. If a database does not answer,
+   * its tenants are still in the list, marked with `is_away`.
    *
    * Reasons: PERMISSION_DENIED, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
    *
@@ -1302,10 +1347,11 @@ export const Administration: GenService<{
     output: typeof ListTenantsResponseSchema;
   },
   /**
-   * Says what a tenant may store: the limits that `update_mask` names, and no others. The services follow within seconds; what it stores already stays.
+   * Sets the limits of a tenant that `update_mask` names. The services apply them within seconds. Data that is already
+   * stored stays.
    *
-   * Reasons: TENANT_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED, INVALID_ARGUMENT; UNAVAILABLE: the database where it lives does not answer; TENANT_MOVING
-   * (UNAVAILABLE).
+   * Reasons: TENANT_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED, INVALID_ARGUMENT, UNAVAILABLE (the tenant's database does
+   * not answer), TENANT_MOVING (UNAVAILABLE).
    *
    * @generated from rpc contextkeep.context.v1.Administration.SetTenantLimits
    */
@@ -1315,8 +1361,9 @@ export const Administration: GenService<{
     output: typeof SetTenantLimitsResponseSchema;
   },
   /**
-   * Lists the work that waits in the background, by kind and database, of all tenants together. It makes vectors, reads files, and
-   * removes bytes and contexts. What failed for good is said where it belongs, such as `text_error` of a record.
+   * Lists the background work that waits, by kind and database, for all tenants together. Background work makes
+   * embeddings, parses files, and deletes bytes and contexts. Work that failed for good is shown at its object, such as
+   * in `text_error` of a record.
    *
    * @generated from rpc contextkeep.context.v1.Administration.ListBackgroundWork
    */
@@ -1326,8 +1373,8 @@ export const Administration: GenService<{
     output: typeof ListBackgroundWorkResponseSchema;
   },
   /**
-   * Retries the failed work of a kind now, up to 10,000 of each database. Otherwise each retry waits longer than the one before. Again is
-   * harmless.
+   * Retries the failed work of a kind now, up to 10,000 items per database. Without this call, each retry waits longer
+   * than the one before. A repeat is harmless.
    *
    * Reasons: PERMISSION_DENIED, INVALID_ARGUMENT.
    *
@@ -1339,8 +1386,9 @@ export const Administration: GenService<{
     output: typeof RetryBackgroundWorkResponseSchema;
   },
   /**
-   * Starts a job, and answers at once. The process that took the call does it, one of a kind at a time, and reports once a second how far
-   * it is. A job whose process ends is LOST, and started again by hand: what is done is done.
+   * Starts a job, and answers at once. The process that took the call runs it, one job of a kind at a time, and reports
+   * the progress once a second. If the process dies, the job is LOST. Start it again by hand: the finished part stays
+   * finished.
    *
    * Reasons: JOB_RUNNING (FAILED_PRECONDITION, with its `job_id`), PERMISSION_DENIED, INVALID_ARGUMENT.
    *
@@ -1352,7 +1400,8 @@ export const Administration: GenService<{
     output: typeof StartJobResponseSchema;
   },
   /**
-   * Reads a job that an operator of the caller's tenant started, whichever process does it. Reasons: JOB_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED.
+   * Reads a job that an operator of the caller's tenant started, whichever process runs it. Reasons: JOB_NOT_FOUND
+   * (NOT_FOUND), PERMISSION_DENIED.
    *
    * @generated from rpc contextkeep.context.v1.Administration.GetJob
    */
@@ -1362,7 +1411,8 @@ export const Administration: GenService<{
     output: typeof GetJobResponseSchema;
   },
   /**
-   * Lists them, the newest first; the last 1,000 are kept. Reasons: PERMISSION_DENIED, INVALID_PAGE_TOKEN.
+   * Lists the jobs that operators of the caller's tenant started, newest first. The service keeps the last 1,000.
+   * Reasons: PERMISSION_DENIED, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.Administration.ListJobs
    */

@@ -18,35 +18,36 @@ export const file_contextkeep_context_v1_agents: GenFile = /*@__PURE__*/
   fileDesc("CiNjb250ZXh0a2VlcC9jb250ZXh0L3YxL2FnZW50cy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSKSAgoKQWdlbnRJbnB1dBIbCghhZ2VudF9pZBgBIAEoCUIJytoYBRCAAUABEh0KDGRpc3BsYXlfbmFtZRgCIAEoCUIHytoYAxDIARIcCgt0ZW1wbGF0ZV9pZBgDIAEoCUIHytoYAxCAARIaCghub2RlX2lkcxgEIAMoCUIIytoYBCAUMAESIgoPa25vd2xlZGdlX2Jhc2VzGAUgAygJQgnK2hgFEMgBIGQSMwoGcG9saWN5GAYgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudFBvbGljeRI1CgdjYWxsZXJzGAcgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudENhbGxlcnMiyAEKEkFnZW50VGVtcGxhdGVJbnB1dBIeCgt0ZW1wbGF0ZV9pZBgBIAEoCUIJytoYBRCAAUABEh0KDGRpc3BsYXlfbmFtZRgCIAEoCUIHytoYAxDIARIaCghub2RlX2lkcxgDIAMoCUIIytoYBCAUMAESIgoPa25vd2xlZGdlX2Jhc2VzGAQgAygJQgnK2hgFEMgBIGQSMwoGcG9saWN5GAUgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudFBvbGljeSJ+CgtBZ2VudFBvbGljeRI2CgdhbGxvd2VkGAEgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Qcm92aWRlck5hbWVzEjcKCGRlZmF1bHRzGAIgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Qcm92aWRlck5hbWVzIj4KDVByb3ZpZGVyTmFtZXMSEwoDaWRzGAEgAygJQgbK2hgCIEASGAoIZmFtaWxpZXMYAiADKAlCBsraGAIgQCJpCgxBZ2VudENhbGxlcnMSHAoIdXNlcl9pZHMYASADKAlCCsraGAYQgAQg6AcSHQoJYWdlbnRfaWRzGAIgAygJQgrK2hgGEIAEIOgHEhwKCHN1YmplY3RzGAMgAygJQgrK2hgGEIAEIOgHIpQDCgVBZ2VudBIQCghhZ2VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSEwoLdGVtcGxhdGVfaWQYAyABKAkSEAoIbm9kZV9pZHMYBCADKAkSFwoPa25vd2xlZGdlX2Jhc2VzGAUgAygJEjMKBnBvbGljeRgGIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQWdlbnRQb2xpY3kSNQoHY2FsbGVycxgHIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQWdlbnRDYWxsZXJzEg8KB3ZlcnNpb24YCCABKAUSLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKdXBkYXRlZF9ieRgLIAEoCRIyCghpbXBvcnRlZBgMIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0ZWQi0wIKDUFnZW50VGVtcGxhdGUSEwoLdGVtcGxhdGVfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEhAKCG5vZGVfaWRzGAMgAygJEhcKD2tub3dsZWRnZV9iYXNlcxgEIAMoCRIzCgZwb2xpY3kYBSABKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50UG9saWN5Eg8KB3ZlcnNpb24YBiABKAUSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKdXBkYXRlZF9ieRgJIAEoCRIyCghpbXBvcnRlZBgKIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0ZWQiYAoPUHV0QWdlbnRSZXF1ZXN0EjEKBWFnZW50GAEgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudElucHV0EhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASJAChBQdXRBZ2VudFJlc3BvbnNlEiwKBWFnZW50GAEgASgLMh0uY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudCJQCg9HZXRBZ2VudFJlcXVlc3QSGwoIYWdlbnRfaWQYASABKAlCCcraGAUQgAFAARIgCg9zdWJqZWN0X3VzZXJfaWQYAiABKAlCB8raGAMQgAQiQAoQR2V0QWdlbnRSZXNwb25zZRIsCgVhZ2VudBgBIAEoCzIdLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQWdlbnQiegoRTGlzdEFnZW50c1JlcXVlc3QSHAoLdGVtcGxhdGVfaWQYASABKAlCB8raGAMQgAESEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkSIAoPc3ViamVjdF91c2VyX2lkGAQgASgJQgfK2hgDEIAEIlwKEkxpc3RBZ2VudHNSZXNwb25zZRItCgZhZ2VudHMYASADKAsyHS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJNChJEZWxldGVBZ2VudFJlcXVlc3QSGwoIYWdlbnRfaWQYASABKAlCCcraGAUQgAFAARIaCgpyZXF1ZXN0X2lkGAIgASgJQgbK2hgCMAEiFQoTRGVsZXRlQWdlbnRSZXNwb25zZSJzChdQdXRBZ2VudFRlbXBsYXRlUmVxdWVzdBI8Cgh0ZW1wbGF0ZRgBIAEoCzIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQWdlbnRUZW1wbGF0ZUlucHV0EhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASJTChhQdXRBZ2VudFRlbXBsYXRlUmVzcG9uc2USNwoIdGVtcGxhdGUYASABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50VGVtcGxhdGUiOQoXR2V0QWdlbnRUZW1wbGF0ZVJlcXVlc3QSHgoLdGVtcGxhdGVfaWQYASABKAlCCcraGAUQgAFAASJTChhHZXRBZ2VudFRlbXBsYXRlUmVzcG9uc2USNwoIdGVtcGxhdGUYASABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50VGVtcGxhdGUiQgoZTGlzdEFnZW50VGVtcGxhdGVzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJvChpMaXN0QWdlbnRUZW1wbGF0ZXNSZXNwb25zZRI4Cgl0ZW1wbGF0ZXMYASADKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50VGVtcGxhdGUSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlgKGkRlbGV0ZUFnZW50VGVtcGxhdGVSZXF1ZXN0Eh4KC3RlbXBsYXRlX2lkGAEgASgJQgnK2hgFEIABQAESGgoKcmVxdWVzdF9pZBgCIAEoCUIGytoYAjABIh0KG0RlbGV0ZUFnZW50VGVtcGxhdGVSZXNwb25zZWIGcHJvdG8z", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
- * What an administrator says of an agent.
+ * The settings of an agent, as an administrator writes them.
  *
  * @generated from message contextkeep.context.v1.AgentInput
  */
 export type AgentInput = Message<"contextkeep.context.v1.AgentInput"> & {
   /**
-   * The caller's own: 1 to 128 characters.
+   * The caller's own id of the agent: 1 to 128 characters.
    *
    * @generated from field: string agent_id = 1;
    */
   agentId: string;
 
   /**
-   * Up to 200 characters.
+   * A name for people; up to 200 characters.
    *
    * @generated from field: string display_name = 2;
    */
   displayName: string;
 
   /**
-   * Empty: it has none. What the agent does not say, its template says.
+   * The agent's template. It supplies the fields that the agent leaves empty. Empty: none.
    *
    * @generated from field: string template_id = 3;
    */
   templateId: string;
 
   /**
-   * Nodes of the graph, up to 20: its files are the records of these and of all nodes below them. Empty: as the template has it, else the
-   * tenant's setting of the provider `workspace`. They need not be there yet.
+   * Nodes of the graph, up to 20. The agent's files are the records of these nodes and of all nodes below them. The
+   * nodes need not exist yet. Empty: those of the template, else those of the tenant's settings of the provider
+   * `workspace`.
    *
    * @generated from field: repeated string node_ids = 4;
    */
@@ -60,13 +61,16 @@ export type AgentInput = Message<"contextkeep.context.v1.AgentInput"> & {
   knowledgeBases: string[];
 
   /**
+   * The providers that the agent may query.
+   *
    * @generated from field: contextkeep.context.v1.AgentPolicy policy = 6;
    */
   policy?: AgentPolicy | undefined;
 
   /**
-   * Who may name the agent in `agent_id`, besides administrators and the agent's own credential. Unset: everybody of the tenant but other
-   * agents. Given and empty: nobody else. What is read as the agent is what the caller may read, whoever names it.
+   * Who may pass the agent in `agent_id`, in addition to administrators and the agent's own credential. Unset: all
+   * callers of the tenant except other agents. Given but empty: no other caller. This widens no access: a call in the
+   * name of the agent reads only what its caller may read.
    *
    * @generated from field: contextkeep.context.v1.AgentCallers callers = 7;
    */
@@ -81,36 +85,42 @@ export const AgentInputSchema: GenMessage<AgentInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_agents, 0);
 
 /**
- * What an administrator says of a template.
+ * The settings of a template, as an administrator writes them.
  *
  * @generated from message contextkeep.context.v1.AgentTemplateInput
  */
 export type AgentTemplateInput = Message<"contextkeep.context.v1.AgentTemplateInput"> & {
   /**
-   * The caller's own: 1 to 128 characters.
+   * The caller's own id of the template: 1 to 128 characters.
    *
    * @generated from field: string template_id = 1;
    */
   templateId: string;
 
   /**
-   * As of AgentInput, as the next three.
+   * As in AgentInput.
    *
    * @generated from field: string display_name = 2;
    */
   displayName: string;
 
   /**
+   * As in AgentInput.
+   *
    * @generated from field: repeated string node_ids = 3;
    */
   nodeIds: string[];
 
   /**
+   * As in AgentInput.
+   *
    * @generated from field: repeated string knowledge_bases = 4;
    */
   knowledgeBases: string[];
 
   /**
+   * As in AgentInput.
+   *
    * @generated from field: contextkeep.context.v1.AgentPolicy policy = 5;
    */
   policy?: AgentPolicy | undefined;
@@ -124,20 +134,21 @@ export const AgentTemplateInputSchema: GenMessage<AgentTemplateInput> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_agents, 1);
 
 /**
- * Whom an agent may ask. It only takes away: the tenant's settings, the template's and the agent's policy must all have a provider.
+ * The providers that an agent may query. A policy only restricts: the agent may query a provider if the tenant's
+ * settings, the template's policy and the agent's policy all allow it.
  *
  * @generated from message contextkeep.context.v1.AgentPolicy
  */
 export type AgentPolicy = Message<"contextkeep.context.v1.AgentPolicy"> & {
   /**
-   * Unset: whom the others let it ask. Given and empty: nobody.
+   * The allowed providers. Unset: no restriction by this policy. Given but empty: none is allowed.
    *
    * @generated from field: contextkeep.context.v1.ProviderNames allowed = 1;
    */
   allowed?: ProviderNames | undefined;
 
   /**
-   * Who of them is asked where a question selects none. Unset: as the template has it, else the tenant.
+   * The allowed providers to query if a question selects none. Unset: those of the template, else those of the tenant.
    *
    * @generated from field: contextkeep.context.v1.ProviderNames defaults = 2;
    */
@@ -152,17 +163,21 @@ export const AgentPolicySchema: GenMessage<AgentPolicy> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_agents, 2);
 
 /**
- * All that are in either list; up to 64 names each. What no provider is called allows nothing.
+ * All providers that are in either list; up to 64 names each. A name that no provider has allows nothing.
  *
  * @generated from message contextkeep.context.v1.ProviderNames
  */
 export type ProviderNames = Message<"contextkeep.context.v1.ProviderNames"> & {
   /**
+   * Ids of providers.
+   *
    * @generated from field: repeated string ids = 1;
    */
   ids: string[];
 
   /**
+   * Families of providers: all providers of the family.
+   *
    * @generated from field: repeated string families = 2;
    */
   families: string[];
@@ -176,27 +191,27 @@ export const ProviderNamesSchema: GenMessage<ProviderNames> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_agents, 3);
 
 /**
- * All that are in any list; up to 1,000 names each, of up to 512 characters.
+ * All callers that are in any of the lists; up to 1,000 names each, of up to 512 characters.
  *
  * @generated from message contextkeep.context.v1.AgentCallers
  */
 export type AgentCallers = Message<"contextkeep.context.v1.AgentCallers"> & {
   /**
-   * Users: of the key, or named by `subject_user_id`.
+   * Users: of the key, or named in `subject_user_id`.
    *
    * @generated from field: repeated string user_ids = 1;
    */
   userIds: string[];
 
   /**
-   * Agents of credentials. The credential of an agent may name another one only where that one lists it.
+   * Agents of credentials. The credential of an agent may name another agent only if that agent lists it here.
    *
    * @generated from field: repeated string agent_ids = 2;
    */
   agentIds: string[];
 
   /**
-   * Whom keys and tokens stand for.
+   * Subjects of keys and tokens.
    *
    * @generated from field: repeated string subjects = 3;
    */
@@ -211,7 +226,7 @@ export const AgentCallersSchema: GenMessage<AgentCallers> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_agents, 4);
 
 /**
- * An agent that can be asked for. Where it says nothing, its template does, and then the tenant.
+ * An agent. Its template supplies the fields that it leaves empty, and after it the tenant's settings.
  *
  * @generated from message contextkeep.context.v1.Agent
  */
@@ -249,14 +264,14 @@ export type Agent = Message<"contextkeep.context.v1.Agent"> & {
   policy?: AgentPolicy | undefined;
 
   /**
-   * Shown to administrators only.
+   * Only administrators see it.
    *
    * @generated from field: contextkeep.context.v1.AgentCallers callers = 7;
    */
   callers?: AgentCallers | undefined;
 
   /**
-   * Counts how often it was put, from 1.
+   * Counts the puts of the agent, from 1.
    *
    * @generated from field: int32 version = 8;
    */
@@ -273,14 +288,14 @@ export type Agent = Message<"contextkeep.context.v1.Agent"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Who put it last.
+   * The subject of the credential that put it last.
    *
    * @generated from field: string updated_by = 11;
    */
   updatedBy: string;
 
   /**
-   * Unset: no import wrote it, or it was put since.
+   * Where an import took it from. Unset: no import wrote it, or it was put since.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 12;
    */
@@ -295,7 +310,7 @@ export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_agents, 5);
 
 /**
- * What many agents have in common.
+ * Settings that several agents share.
  *
  * @generated from message contextkeep.context.v1.AgentTemplate
  */
@@ -311,7 +326,7 @@ export type AgentTemplate = Message<"contextkeep.context.v1.AgentTemplate"> & {
   displayName: string;
 
   /**
-   * Below which nodes files are.
+   * Nodes of the graph: the files of the agents are the records of these nodes and of all nodes below them.
    *
    * @generated from field: repeated string node_ids = 3;
    */
@@ -328,6 +343,8 @@ export type AgentTemplate = Message<"contextkeep.context.v1.AgentTemplate"> & {
   policy?: AgentPolicy | undefined;
 
   /**
+   * Counts the puts of the template, from 1.
+   *
    * @generated from field: int32 version = 6;
    */
   version: number;
@@ -343,12 +360,14 @@ export type AgentTemplate = Message<"contextkeep.context.v1.AgentTemplate"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
+   * The subject of the credential that put it last.
+   *
    * @generated from field: string updated_by = 9;
    */
   updatedBy: string;
 
   /**
-   * Unset: no import wrote it, or it was put since.
+   * Where an import took it from. Unset: no import wrote it, or it was put since.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 10;
    */
@@ -406,6 +425,8 @@ export const PutAgentResponseSchema: GenMessage<PutAgentResponse> = /*@__PURE__*
  */
 export type GetAgentRequest = Message<"contextkeep.context.v1.GetAgentRequest"> & {
   /**
+   * The agent to read.
+   *
    * @generated from field: string agent_id = 1;
    */
   agentId: string;
@@ -445,7 +466,7 @@ export const GetAgentResponseSchema: GenMessage<GetAgentResponse> = /*@__PURE__*
  */
 export type ListAgentsRequest = Message<"contextkeep.context.v1.ListAgentsRequest"> & {
   /**
-   * Only those of this template. Empty: all.
+   * Only agents of this template. Empty: all.
    *
    * @generated from field: string template_id = 1;
    */
@@ -501,6 +522,8 @@ export const ListAgentsResponseSchema: GenMessage<ListAgentsResponse> = /*@__PUR
  */
 export type DeleteAgentRequest = Message<"contextkeep.context.v1.DeleteAgentRequest"> & {
   /**
+   * The agent to delete.
+   *
    * @generated from field: string agent_id = 1;
    */
   agentId: string;
@@ -575,6 +598,8 @@ export const PutAgentTemplateResponseSchema: GenMessage<PutAgentTemplateResponse
  */
 export type GetAgentTemplateRequest = Message<"contextkeep.context.v1.GetAgentTemplateRequest"> & {
   /**
+   * The template to read.
+   *
    * @generated from field: string template_id = 1;
    */
   templateId: string;
@@ -653,6 +678,8 @@ export const ListAgentTemplatesResponseSchema: GenMessage<ListAgentTemplatesResp
  */
 export type DeleteAgentTemplateRequest = Message<"contextkeep.context.v1.DeleteAgentTemplateRequest"> & {
   /**
+   * The template to delete.
+   *
    * @generated from field: string template_id = 1;
    */
   templateId: string;

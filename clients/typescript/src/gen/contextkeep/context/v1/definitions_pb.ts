@@ -18,56 +18,57 @@ export const file_contextkeep_context_v1_definitions: GenFile = /*@__PURE__*/
   fileDesc("Cihjb250ZXh0a2VlcC9jb250ZXh0L3YxL2RlZmluaXRpb25zLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIuQBCg9EZWZpbml0aW9uUnVsZXMSKQoJbm9kZV90eXBlGAEgASgJQhbK2hgSCg5UWVBFX0NIQVJTX01BWEABEhsKCmdyYXBoX25hbWUYAiABKAlCB8raGAMQgAQSDAoEd2hlbhgDIAEoCRIVCgV0aXRsZRgEIAEoCUIGytoYAkABEg8KB2FsaWFzZXMYBSABKAkSOgoGZmFjZXRzGAYgAygLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldFJ1bGVzQgbK2hgCICASFwoGYXBwX2lkGAcgASgJQgfK2hgDEIAEIpMCCgpGYWNldFJ1bGVzEhYKBHNsdWcYASABKAlCCMraGAQQQEABEhoKB2hlYWRpbmcYAiABKAlCCcraGAUQyAFAARIvCgRraW5kGAMgASgOMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldEtpbmQSLwoEd2FsaxgEIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRmFjZXRXYWxrEgwKBHdoZW4YBSABKAkSFAoEdGV4dBgGIAEoCUIGytoYAkABEhIKCmNvbmZpZGVuY2UYByABKAkSDQoFYXNfb2YYCCABKAkSFAoMdGltZV90b19saXZlGAkgASgJEhIKCmRlY2xhc3NpZnkYCiABKAgi2AEKCUZhY2V0V2FsaxIrCgplZGdlX3R5cGVzGAEgAygJQhfK2hgTCg5UWVBFX0NIQVJTX01BWCDoBxIRCglkaXJlY3Rpb24YAiABKAkSKwoJZGVwdGhfbWF4GAMgASgFQhjK2hgUChJUUkFWRVJTRV9ERVBUSF9NQVgSLQoMZW50aXR5X3R5cGVzGAQgAygJQhfK2hgTCg5UWVBFX0NIQVJTX01BWCDoBxIVCg1pbmNsdWRlX3N0YXJ0GAUgASgIEhgKEGluY2x1ZGVfYXJjaGl2ZWQYBiABKAgiiQMKCkRlZmluaXRpb24SDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgFEjYKBXN0YXRlGAMgASgOMicuY29udGV4dGtlZXAuY29udGV4dC52MS5EZWZpbml0aW9uU3RhdGUSNgoFcnVsZXMYBCABKAsyJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb25SdWxlcxISCgpjcmVhdGVkX2J5GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2FwcHJvdmVkX2J5GAcgASgJEi8KC2FwcHJvdmVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXRpcmVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCghpbXBvcnRlZBgKIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0ZWQiiAMKDENvbXBpbGVkUGFnZRIPCgdwYWdlX2lkGAEgASgJEhcKD2RlZmluaXRpb25fbmFtZRgCIAEoCRIaChJkZWZpbml0aW9uX3ZlcnNpb24YAyABKAUSDwoHbm9kZV9pZBgEIAEoCRIRCglub2RlX3R5cGUYBSABKAkSDQoFdGl0bGUYBiABKAkSDwoHYWxpYXNlcxgHIAMoCRItCgZmYWNldHMYCCADKAsyHS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZhY2V0Eg0KBXN0YWxlGAkgAygJEhIKCmdyYXBoX25hbWUYCiABKAkSFwoPYWdlbnRfYnVuZGxlX2lkGAsgASgJEg4KBmFwcF9pZBgMIAEoCRISCgpjb21waWxlX2lkGA0gASgJEi8KC2NvbXBpbGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLcAwoFRmFjZXQSDAoEc2x1ZxgBIAEoCRIPCgdoZWFkaW5nGAIgASgJEi8KBGtpbmQYAyABKA4yIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZhY2V0S2luZBINCgV0cnVzdBgEIAEoBRIMCgR0ZXh0GAUgASgJEg4KBmlzX2N1dBgGIAEoCBISCgpjb25maWRlbmNlGAcgASgBEikKBWFzX29mGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtmcmVzaF91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc3RhbGUYCiADKAkSNAoHc291cmNlcxgLIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRmFjZXRTb3VyY2USGAoQYWdlbnRfYnVuZGxlX2lkcxgMIAMoCRIXCg9pc19kZWNsYXNzaWZpZWQYDSABKAgSGgoSZGVmaW5pdGlvbl92ZXJzaW9uGA4gASgFEhIKCmNvbXBpbGVfaWQYDyABKAkSDgoGcHV0X2J5GBAgASgJEi4KCndyaXR0ZW5fYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIncKC0ZhY2V0U291cmNlEg8KB25vZGVfaWQYASABKAkSFAoMbm9kZV92ZXJzaW9uGAIgASgDEg8KB2VkZ2VfaWQYAyABKAkSFAoMZWRnZV92ZXJzaW9uGAQgASgDEg0KBWxhYmVsGAUgASgJEgsKA3VyaRgGIAEoCSI7CgtSdWxlUHJvYmxlbRIMCgRydWxlGAEgASgJEg8KB25vZGVfaWQYAiABKAkSDQoFZXJyb3IYAyABKAkigwEKFFB1dERlZmluaXRpb25SZXF1ZXN0EhcKBG5hbWUYASABKAlCCcraGAUQgAFAARI2CgVydWxlcxgCIAEoCzInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvblJ1bGVzEhoKCnJlcXVlc3RfaWQYAyABKAlCBsraGAIwASJPChVQdXREZWZpbml0aW9uUmVzcG9uc2USNgoKZGVmaW5pdGlvbhgBIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvbiJgChhBcHByb3ZlRGVmaW5pdGlvblJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJytoYBRCAAUABEg8KB3ZlcnNpb24YAiABKAUSGgoKcmVxdWVzdF9pZBgDIAEoCUIGytoYAjABIlMKGUFwcHJvdmVEZWZpbml0aW9uUmVzcG9uc2USNgoKZGVmaW5pdGlvbhgBIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvbiJfChdSZXRpcmVEZWZpbml0aW9uUmVxdWVzdBIXCgRuYW1lGAEgASgJQgnK2hgFEIABQAESDwoHdmVyc2lvbhgCIAEoBRIaCgpyZXF1ZXN0X2lkGAMgASgJQgbK2hgCMAEiUgoYUmV0aXJlRGVmaW5pdGlvblJlc3BvbnNlEjYKCmRlZmluaXRpb24YASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb24iQAoUR2V0RGVmaW5pdGlvblJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJytoYBRCAAUABEg8KB3ZlcnNpb24YAiABKAUiTwoVR2V0RGVmaW5pdGlvblJlc3BvbnNlEjYKCmRlZmluaXRpb24YASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb24ieAoWTGlzdERlZmluaXRpb25zUmVxdWVzdBI3CgZzdGF0ZXMYASADKA4yJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb25TdGF0ZRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJrChdMaXN0RGVmaW5pdGlvbnNSZXNwb25zZRI3CgtkZWZpbml0aW9ucxgBIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkixAEKFVRlc3REZWZpbml0aW9uUmVxdWVzdBI2CgVydWxlcxgBIAEoCzInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvblJ1bGVzEhcKB25vZGVfaWQYAiABKAlCBsraGAIwARIwCgtleHRlcm5hbF9pZBgDIAEoCUIbytoYFwoVRVhURVJOQUxfSURfQllURVNfTUFYEigKCmdyYXBoX25hbWUYBCABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYIp4BChZUZXN0RGVmaW5pdGlvblJlc3BvbnNlEjIKBHBhZ2UYASABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbXBpbGVkUGFnZRI1Cghwcm9ibGVtcxgCIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUnVsZVByb2JsZW0SGQoRcHJvYmxlbXNfbGVmdF9vdXQYAyABKAUiVAoTQ29tcGlsZVBhZ2VzUmVxdWVzdBIgCg9kZWZpbml0aW9uX25hbWUYASABKAlCB8raGAMQgAESGwoIbm9kZV9pZHMYAiADKAlCCcraGAUg6AcwASKSAgoUQ29tcGlsZVBhZ2VzUmVzcG9uc2USEgoKY29tcGlsZV9pZBgBIAEoCRISCgpub2Rlc19yZWFkGAIgASgDEhQKDGNoYW5nZXNfcmVhZBgDIAEoAxIVCg1wYWdlc193cml0dGVuGAQgASgDEhcKD3BhZ2VzX3VuY2hhbmdlZBgFIAEoAxIVCg1wYWdlc19yZW1vdmVkGAYgASgDEhQKDHBhZ2VzX2ZhaWxlZBgHIAEoAxIXCg9kZWZpbml0aW9uX25hbWUYCCABKAkSNQoIcHJvYmxlbXMYCSADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJ1bGVQcm9ibGVtEg8KB2lzX2RvbmUYCiABKAgiMwoWR2V0Q29tcGlsZWRQYWdlUmVxdWVzdBIZCgdwYWdlX2lkGAEgASgJQgjK2hgEMAFAASJNChdHZXRDb21waWxlZFBhZ2VSZXNwb25zZRIyCgRwYWdlGAEgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db21waWxlZFBhZ2Ui2AEKGExpc3RDb21waWxlZFBhZ2VzUmVxdWVzdBIgCg9kZWZpbml0aW9uX25hbWUYASABKAlCB8raGAMQgAESFwoHbm9kZV9pZBgCIAEoCUIGytoYAjABEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJEjAKC2V4dGVybmFsX2lkGAUgASgJQhvK2hgXChVFWFRFUk5BTF9JRF9CWVRFU19NQVgSKAoKZ3JhcGhfbmFtZRgGIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgiaQoZTGlzdENvbXBpbGVkUGFnZXNSZXNwb25zZRIzCgVwYWdlcxgBIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29tcGlsZWRQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLRAgoKRmFjZXRJbnB1dBIWCgRzbHVnGAEgASgJQgjK2hgEEEBAARIaCgdoZWFkaW5nGAIgASgJQgnK2hgFEMgBQAESLwoEa2luZBgDIAEoDjIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRmFjZXRLaW5kEhYKBHRleHQYBCABKAlCCMraGAQYgIAEEh8KCmNvbmZpZGVuY2UYBSABKAFCBsraGAIoAUgAiAEBEikKBWFzX29mGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtmcmVzaF91bnRpbBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHQoMc291cmNlX2xhYmVsGAggASgJQgfK2hgDEPQDEhsKCnNvdXJjZV91cmkYCSABKAlCB8raGAMQ0A9CDQoLX2NvbmZpZGVuY2UiewoPUHV0RmFjZXRSZXF1ZXN0EhkKB3BhZ2VfaWQYASABKAlCCMraGAQwAUABEjEKBWZhY2V0GAIgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldElucHV0EhoKCnJlcXVlc3RfaWQYAyABKAlCBsraGAIwASJAChBQdXRGYWNldFJlc3BvbnNlEiwKBWZhY2V0GAEgASgLMh0uY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldCq+AQoJRmFjZXRLaW5kEhoKFkZBQ0VUX0tJTkRfVU5TUEVDSUZJRUQQABIaChZGQUNFVF9LSU5EX09QRVJBVElPTkFMEAESGwoXRkFDRVRfS0lORF9SRUxBVElPTlNISVAQAhIXChNGQUNFVF9LSU5EX0NPTVBJTEVEEAMSFwoTRkFDRVRfS0lORF9BQ1RJVklUWRAEEhEKDUZBQ0VUX0tJTkRfS0IQBRIXChNGQUNFVF9LSU5EX0VYVEVSTkFMEAYqjAEKD0RlZmluaXRpb25TdGF0ZRIgChxERUZJTklUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWREVGSU5JVElPTl9TVEFURV9EUkFGVBABEh0KGURFRklOSVRJT05fU1RBVEVfQVBQUk9WRUQQAhIcChhERUZJTklUSU9OX1NUQVRFX1JFVElSRUQQA2IGcHJvdG8z", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
- * What a definition says of the nodes of a type: which of them have a page, what that is called, and of which facets it consists. Expressions
- * are CEL in the language of chat mappings, over `entity` (a node, without its input and output).
+ * Rules for the nodes of one type: which nodes have a page, the title of the page, and its facets. Expressions are CEL,
+ * in the language of chat mappings, over `entity` (a node, without its input and output).
  *
  * @generated from message contextkeep.context.v1.DefinitionRules
  */
 export type DefinitionRules = Message<"contextkeep.context.v1.DefinitionRules"> & {
   /**
-   * Either type name of the nodes that have pages. Required, up to 128 characters.
+   * Type of the nodes that have pages: the general or the specific type name. Required, up to 128 characters.
    *
    * @generated from field: string node_type = 1;
    */
   nodeType: string;
 
   /**
-   * The graph that they are in. Empty: "default".
+   * The graph of the nodes. Empty: "default".
    *
    * @generated from field: string graph_name = 2;
    */
   graphName: string;
 
   /**
-   * CEL, bool: which of them have one. Empty: all that are not archived.
+   * CEL, bool: whether a node has a page. Empty: every node that is not archived.
    *
    * @generated from field: string when = 3;
    */
   when: string;
 
   /**
-   * CEL, text: what the page is called. Cut to 200 characters; one that is empty makes no page. Required.
+   * CEL, text: the title of the page, cut to 200 characters. A node with an empty title has no page. Required.
    *
    * @generated from field: string title = 4;
    */
   title: string;
 
   /**
-   * CEL, list of texts: what it is called besides; the first 20 count. Empty: nothing.
+   * CEL, list of texts: other names of the page; only the first 20 count. Empty: none.
    *
    * @generated from field: string aliases = 5;
    */
   aliases: string;
 
   /**
-   * 1 to 32.
+   * The facets of the page, 1 to 32.
    *
    * @generated from field: repeated contextkeep.context.v1.FacetRules facets = 6;
    */
   facets: FacetRules[];
 
   /**
-   * A wall of all its pages: a key that is bound to apps sees them if this is one of them, and none without an app.
+   * The app of all its pages. A key that is bound to apps sees the pages only if this app is one of them, and sees no
+   * page without an app.
    *
    * @generated from field: string app_id = 7;
    */
@@ -82,80 +83,81 @@ export const DefinitionRulesSchema: GenMessage<DefinitionRules> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_definitions, 0);
 
 /**
- * A part of a page: what some nodes say, a line each.
+ * Rules for one part of a page: one line for each node that it reads. `when`, `text`, `confidence`, `as_of` and
+ * `time_to_live` are CEL expressions over `entity` (the node that is read), `edge` (`type`, `depth`, `data`: the edge
+ * by which the walk reached the node) and `root` (the page's own node). With a walk, `entity.io` has input and output.
  *
  * @generated from message contextkeep.context.v1.FacetRules
  */
 export type FacetRules = Message<"contextkeep.context.v1.FacetRules"> & {
   /**
-   * What it is known by on the page: small letters and digits with single marks between, up to 64 characters.
+   * The id of the facet on the page: lowercase letters and digits with single marks between them, up to 64 characters.
    *
    * @generated from field: string slug = 1;
    */
   slug: string;
 
   /**
-   * Required, up to 200 characters.
+   * Heading of the facet. Required, up to 200 characters.
    *
    * @generated from field: string heading = 2;
    */
   heading: string;
 
   /**
-   * How far it is trusted. Required.
+   * The kind, which determines how far the facet is trusted. Required.
    *
    * @generated from field: contextkeep.context.v1.FacetKind kind = 3;
    */
   kind: FacetKind;
 
   /**
-   * Which nodes it reads. Absent: the page's own, and no other.
+   * The walk that selects the nodes to read. Absent: only the page's own node.
    *
    * @generated from field: contextkeep.context.v1.FacetWalk walk = 4;
    */
   walk?: FacetWalk | undefined;
 
   /**
-   * The rest is CEL over `entity`, the node that is read, `edge` (`type`, `depth`, `data`), by which the walk came to it, and `root`, the
-   * page's own node. With a walk, `entity.io` has input and output.
-   * Bool: whether a node has a line. Empty: each.
+   * Bool: whether a node has a line. Empty: every node has one.
    *
    * @generated from field: string when = 5;
    */
   when: string;
 
   /**
-   * Text: the line; an empty one is none. Required.
+   * Text: the line. A node with an empty text has no line. Required.
    *
    * @generated from field: string text = 6;
    */
   text: string;
 
   /**
-   * A number from 0 to 1: how sure the line is. Empty: 1. A facet is as sure as the line that is least.
+   * A number from 0 to 1: confidence in the line. Empty: 1. A facet has the lowest confidence of its lines.
    *
    * @generated from field: string confidence = 7;
    */
   confidence: string;
 
   /**
-   * A timestamp: as of when the line holds. Empty: when the node was changed last. A facet holds as of its newest line.
+   * A timestamp: when the line was true. Empty: when the node was last changed. A facet has the time of its newest
+   * line.
    *
    * @generated from field: string as_of = 8;
    */
   asOf: string;
 
   /**
-   * A duration: for how long behind `as_of` the line is good. Empty: for as long as the node stays as it is. A facet is stale as soon as one
-   * of its lines is.
+   * A duration: how long after `as_of` the line is good. Empty: as long as the node does not change. A facet is out of
+   * date as soon as one of its lines is.
    *
    * @generated from field: string time_to_live = 9;
    */
   timeToLive: string;
 
   /**
-   * Whoever may see the page's own node may see the facet, whatever else it read. Else only who may see all that it read. An administrator
-   * approves it with the definition.
+   * Show the facet to every caller that may see the page's own node, whatever else the facet read. Otherwise only
+   * callers that may see everything it read see it. An administrator approves this with the definition.
    *
    * @generated from field: bool declassify = 10;
    */
@@ -170,12 +172,15 @@ export const FacetRulesSchema: GenMessage<FacetRules> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_definitions, 1);
 
 /**
- * A walk from the page's node; its fields mean what those of MappingRules do. It may come to 2,000 nodes.
+ * A walk that starts at the page's node. The fields have the same meaning as in MappingRules. A walk may reach up to
+ * 2,000 nodes.
  *
  * @generated from message contextkeep.context.v1.FacetWalk
  */
 export type FacetWalk = Message<"contextkeep.context.v1.FacetWalk"> & {
   /**
+   * Types of the edges to follow.
+   *
    * @generated from field: repeated string edge_types = 1;
    */
   edgeTypes: string[];
@@ -188,25 +193,30 @@ export type FacetWalk = Message<"contextkeep.context.v1.FacetWalk"> & {
   direction: string;
 
   /**
-   * 1 to 100; 0: 3.
+   * Maximum depth, from 1 to 100. 0: 3.
    *
    * @generated from field: int32 depth_max = 3;
    */
   depthMax: number;
 
   /**
-   * Either type name. A node of another type is passed through, and has no line. Empty: all.
+   * General or specific type names of the nodes that have lines. The walk passes through nodes of other types. Empty:
+   * all.
    *
    * @generated from field: repeated string entity_types = 4;
    */
   entityTypes: string[];
 
   /**
+   * Include the page's own node.
+   *
    * @generated from field: bool include_start = 5;
    */
   includeStart: boolean;
 
   /**
+   * Include archived nodes.
+   *
    * @generated from field: bool include_archived = 6;
    */
   includeArchived: boolean;
@@ -258,7 +268,7 @@ export type Definition = Message<"contextkeep.context.v1.Definition"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Who approved it last; empty: nobody did.
+   * The subject of the credential that last approved it. Empty: it was never approved.
    *
    * @generated from field: string approved_by = 7;
    */
@@ -270,14 +280,14 @@ export type Definition = Message<"contextkeep.context.v1.Definition"> & {
   approvedAt?: Timestamp | undefined;
 
   /**
-   * Absent unless it is retired.
+   * Absent unless the version is retired.
    *
    * @generated from field: google.protobuf.Timestamp retired_at = 9;
    */
   retiredAt?: Timestamp | undefined;
 
   /**
-   * Unset: no import wrote it.
+   * Where an import took it from. Unset: no import wrote it.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 10;
    */
@@ -292,7 +302,7 @@ export const DefinitionSchema: GenMessage<Definition> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_definitions, 3);
 
 /**
- * A page that was compiled of a node.
+ * A page compiled from a node.
  *
  * @generated from message contextkeep.context.v1.CompiledPage
  */
@@ -315,13 +325,15 @@ export type CompiledPage = Message<"contextkeep.context.v1.CompiledPage"> & {
   definitionVersion: number;
 
   /**
-   * Its own node, and that node's specific type.
+   * The page's own node.
    *
    * @generated from field: string node_id = 4;
    */
   nodeId: string;
 
   /**
+   * The specific type name of the node.
+   *
    * @generated from field: string node_type = 5;
    */
   nodeType: string;
@@ -337,44 +349,51 @@ export type CompiledPage = Message<"contextkeep.context.v1.CompiledPage"> & {
   aliases: string[];
 
   /**
-   * Those that the caller may see; none in lists. First those of the definition in its order, then those that were put, by slug.
+   * The facets that the caller may see; empty in lists. First those of the definition in its order, then the added ones
+   * by slug.
    *
    * @generated from field: repeated contextkeep.context.v1.Facet facets = 8;
    */
   facets: Facet[];
 
   /**
-   * Why the page is out of date; empty: it is not, as far as is known.
+   * Why the page is out of date. Empty: the service knows of no reason.
    *
    * @generated from field: repeated string stale = 9;
    */
   stale: string[];
 
   /**
-   * The walls of the page: those of its node, and the app of its definition.
+   * The graph of its node. Keys that are bound to other graphs do not see the page.
    *
    * @generated from field: string graph_name = 10;
    */
   graphName: string;
 
   /**
+   * The agent bundle of its node. Keys that are bound to another bundle do not see the page.
+   *
    * @generated from field: string agent_bundle_id = 11;
    */
   agentBundleId: string;
 
   /**
+   * The app of its definition. Keys that are bound to other apps do not see the page.
+   *
    * @generated from field: string app_id = 12;
    */
   appId: string;
 
   /**
-   * Of the compile that read its node last, and when it did.
+   * The compile that last read the node.
    *
    * @generated from field: string compile_id = 13;
    */
   compileId: string;
 
   /**
+   * When that compile read the node.
+   *
    * @generated from field: google.protobuf.Timestamp compiled_at = 14;
    */
   compiledAt?: Timestamp | undefined;
@@ -421,14 +440,14 @@ export type Facet = Message<"contextkeep.context.v1.Facet"> & {
   trust: number;
 
   /**
-   * Lines, the oldest node's first.
+   * The lines, that of the oldest node first.
    *
    * @generated from field: string text = 5;
    */
   text: string;
 
   /**
-   * There is more of it than 64 KiB, which is left out.
+   * The text is longer than 64 KiB; the rest is left out.
    *
    * @generated from field: bool is_cut = 6;
    */
@@ -445,55 +464,57 @@ export type Facet = Message<"contextkeep.context.v1.Facet"> & {
   asOf?: Timestamp | undefined;
 
   /**
-   * Absent: it is good until its nodes change.
+   * When the facet becomes out of date. Absent: when its nodes change.
    *
    * @generated from field: google.protobuf.Timestamp fresh_until = 9;
    */
   freshUntil?: Timestamp | undefined;
 
   /**
-   * As of CompiledPage.
+   * Why the facet is out of date. Empty: the service knows of no reason.
    *
    * @generated from field: repeated string stale = 10;
    */
   stale: string[];
 
   /**
-   * What it says is from: the nodes that have a line in it; or what was said of one that was put.
+   * The nodes that have a line in it. For an added facet: the source that its writer named.
    *
    * @generated from field: repeated contextkeep.context.v1.FacetSource sources = 11;
    */
   sources: FacetSource[];
 
   /**
-   * The agent bundles of all nodes that were read for it, all of which are in the page's graph. A key that is bound to one sees it if all of
-   * them are that one, unless it is declassified.
+   * The agent bundles of all nodes that were read for it; all these nodes are in the page's graph. A key that is bound
+   * to a bundle sees the facet only if all of them are this bundle, unless the facet is declassified.
    *
    * @generated from field: repeated string agent_bundle_ids = 12;
    */
   agentBundleIds: string[];
 
   /**
+   * Every caller that may see the page's own node sees the facet.
+   *
    * @generated from field: bool is_declassified = 13;
    */
   isDeclassified: boolean;
 
   /**
-   * Of what was compiled.
+   * The version of the definition that compiled it. 0: it was added by PutFacet.
    *
    * @generated from field: int32 definition_version = 14;
    */
   definitionVersion: number;
 
   /**
-   * Of the compile that wrote it; empty: it was put.
+   * The compile that wrote it. Empty: it was added by PutFacet.
    *
    * @generated from field: string compile_id = 15;
    */
   compileId: string;
 
   /**
-   * Who put it; empty: it was compiled.
+   * The subject of the credential that added it. Empty: it was compiled.
    *
    * @generated from field: string put_by = 16;
    */
@@ -513,7 +534,7 @@ export const FacetSchema: GenMessage<Facet> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_definitions, 5);
 
 /**
- * What a facet is from: a node and the edge by which the walk came to it, or something else that has a name.
+ * The source of a facet: a node and the edge by which the walk reached it, or a named source of an added facet.
  *
  * @generated from message contextkeep.context.v1.FacetSource
  */
@@ -541,13 +562,15 @@ export type FacetSource = Message<"contextkeep.context.v1.FacetSource"> & {
   edgeVersion: bigint;
 
   /**
-   * Of a facet that was put: up to 500 and 2,000 characters.
+   * Only for an added facet; up to 500 characters.
    *
    * @generated from field: string label = 5;
    */
   label: string;
 
   /**
+   * Only for an added facet; up to 2,000 characters.
+   *
    * @generated from field: string uri = 6;
    */
   uri: string;
@@ -561,13 +584,13 @@ export const FacetSourceSchema: GenMessage<FacetSource> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_definitions, 6);
 
 /**
- * A rule that failed on a node, or a walk that came too far.
+ * An expression that failed on a node, or a walk that exceeded a limit.
  *
  * @generated from message contextkeep.context.v1.RuleProblem
  */
 export type RuleProblem = Message<"contextkeep.context.v1.RuleProblem"> & {
   /**
-   * "definition.facets[0].text".
+   * The path of the rule, such as "definition.facets[0].text".
    *
    * @generated from field: string rule = 1;
    */
@@ -603,14 +626,14 @@ export type PutDefinitionRequest = Message<"contextkeep.context.v1.PutDefinition
   name: string;
 
   /**
-   * docs/knowledge.md explains them by example.
+   * The rules. docs/knowledge.md explains them by example.
    *
    * @generated from field: contextkeep.context.v1.DefinitionRules rules = 2;
    */
   rules?: DefinitionRules | undefined;
 
   /**
-   * A UUID. The same one again changes nothing.
+   * A UUID. A repeat with the same id changes nothing.
    *
    * @generated from field: string request_id = 3;
    */
@@ -646,12 +669,14 @@ export const PutDefinitionResponseSchema: GenMessage<PutDefinitionResponse> = /*
  */
 export type ApproveDefinitionRequest = Message<"contextkeep.context.v1.ApproveDefinitionRequest"> & {
   /**
+   * The definition.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The version that was read. Required.
+   * The version to approve. Required.
    *
    * @generated from field: int32 version = 2;
    */
@@ -692,12 +717,14 @@ export const ApproveDefinitionResponseSchema: GenMessage<ApproveDefinitionRespon
  */
 export type RetireDefinitionRequest = Message<"contextkeep.context.v1.RetireDefinitionRequest"> & {
   /**
+   * The definition.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * 0: the one that is approved.
+   * The version to retire. 0: the approved one.
    *
    * @generated from field: int32 version = 2;
    */
@@ -738,12 +765,14 @@ export const RetireDefinitionResponseSchema: GenMessage<RetireDefinitionResponse
  */
 export type GetDefinitionRequest = Message<"contextkeep.context.v1.GetDefinitionRequest"> & {
   /**
+   * The definition.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * 0: the one that is approved, else the newest.
+   * The version to read. 0: the approved one, else the newest.
    *
    * @generated from field: int32 version = 2;
    */
@@ -779,7 +808,7 @@ export const GetDefinitionResponseSchema: GenMessage<GetDefinitionResponse> = /*
  */
 export type ListDefinitionsRequest = Message<"contextkeep.context.v1.ListDefinitionsRequest"> & {
   /**
-   * Only those in one of these states. Empty: all.
+   * Only versions in one of these states. Empty: all.
    *
    * @generated from field: repeated contextkeep.context.v1.DefinitionState states = 1;
    */
@@ -832,25 +861,29 @@ export const ListDefinitionsResponseSchema: GenMessage<ListDefinitionsResponse> 
  */
 export type TestDefinitionRequest = Message<"contextkeep.context.v1.TestDefinitionRequest"> & {
   /**
-   * As of PutDefinition.
+   * The rules, as in PutDefinition.
    *
    * @generated from field: contextkeep.context.v1.DefinitionRules rules = 1;
    */
   rules?: DefinitionRules | undefined;
 
   /**
+   * The node whose page to compile.
+   *
    * @generated from field: string node_id = 2;
    */
   nodeId: string;
 
   /**
-   * The caller's own id of the node, in the place of `node_id`; and the graph where it is looked up, "default" if empty.
+   * The caller's own id of the node, instead of `node_id`.
    *
    * @generated from field: string external_id = 3;
    */
   externalId: string;
 
   /**
+   * The graph to look up `external_id` in. Empty: "default".
+   *
    * @generated from field: string graph_name = 4;
    */
   graphName: string;
@@ -864,26 +897,29 @@ export const TestDefinitionRequestSchema: GenMessage<TestDefinitionRequest> = /*
   messageDesc(file_contextkeep_context_v1_definitions, 18);
 
 /**
- * What rules make of a node.
+ * The page that the rules make of a node.
  *
  * @generated from message contextkeep.context.v1.TestDefinitionResponse
  */
 export type TestDefinitionResponse = Message<"contextkeep.context.v1.TestDefinitionResponse"> & {
   /**
-   * Absent: the node would have none, because of its type, its graph, `when`, its title, or because it is archived.
+   * Absent: the node has no page by these rules, because of its type, its graph, `when` or its title, or because it is
+   * archived.
    *
    * @generated from field: contextkeep.context.v1.CompiledPage page = 1;
    */
   page?: CompiledPage | undefined;
 
   /**
-   * The first 20, and how many more there are.
+   * The first 20 problems.
    *
    * @generated from field: repeated contextkeep.context.v1.RuleProblem problems = 2;
    */
   problems: RuleProblem[];
 
   /**
+   * Number of further problems.
+   *
    * @generated from field: int32 problems_left_out = 3;
    */
   problemsLeftOut: number;
@@ -901,14 +937,15 @@ export const TestDefinitionResponseSchema: GenMessage<TestDefinitionResponse> = 
  */
 export type CompilePagesRequest = Message<"contextkeep.context.v1.CompilePagesRequest"> & {
   /**
-   * Of one definition, all pages, changed or not. Not beside `node_ids`.
+   * Compile all pages of this definition, changed or not. Not together with `node_ids`.
    *
    * @generated from field: string definition_name = 1;
    */
   definitionName: string;
 
   /**
-   * The pages of these nodes, up to 1,000. Neither of the two: all that changed since the last compile of keys with the same bounds.
+   * Compile the pages of these nodes, up to 1,000. With neither this nor `definition_name`: the pages of everything
+   * that changed since the last compile by keys with the same bounds.
    *
    * @generated from field: repeated string node_ids = 2;
    */
@@ -923,7 +960,7 @@ export const CompilePagesRequestSchema: GenMessage<CompilePagesRequest> = /*@__P
   messageDesc(file_contextkeep_context_v1_definitions, 20);
 
 /**
- * How far a compile is. What it counts is stored.
+ * The progress of a compile. Everything that it counts is stored.
  *
  * @generated from message contextkeep.context.v1.CompilePagesResponse
  */
@@ -934,55 +971,63 @@ export type CompilePagesResponse = Message<"contextkeep.context.v1.CompilePagesR
   compileId: string;
 
   /**
-   * Nodes that were read, and changes of the graph that were listed, so far.
+   * Nodes read so far.
    *
    * @generated from field: int64 nodes_read = 2;
    */
   nodesRead: bigint;
 
   /**
+   * Changes of the graph read so far.
+   *
    * @generated from field: int64 changes_read = 3;
    */
   changesRead: bigint;
 
   /**
-   * Pages that are new or another by now, that are as they were, that went, and on which a rule failed, so far.
+   * New and changed pages so far.
    *
    * @generated from field: int64 pages_written = 4;
    */
   pagesWritten: bigint;
 
   /**
+   * Unchanged pages so far.
+   *
    * @generated from field: int64 pages_unchanged = 5;
    */
   pagesUnchanged: bigint;
 
   /**
+   * Deleted pages so far.
+   *
    * @generated from field: int64 pages_removed = 6;
    */
   pagesRemoved: bigint;
 
   /**
+   * Pages on which a rule failed, so far.
+   *
    * @generated from field: int64 pages_failed = 7;
    */
   pagesFailed: bigint;
 
   /**
-   * What is compiled now; empty: what changed.
+   * The definition that is compiled now. Empty: the changes are compiled.
    *
    * @generated from field: string definition_name = 8;
    */
   definitionName: string;
 
   /**
-   * Since the message before: the first 20 of each batch of nodes.
+   * Problems since the message before: the first 20 of each batch of nodes.
    *
    * @generated from field: repeated contextkeep.context.v1.RuleProblem problems = 9;
    */
   problems: RuleProblem[];
 
   /**
-   * The last message.
+   * This is the last message.
    *
    * @generated from field: bool is_done = 10;
    */
@@ -1001,6 +1046,8 @@ export const CompilePagesResponseSchema: GenMessage<CompilePagesResponse> = /*@_
  */
 export type GetCompiledPageRequest = Message<"contextkeep.context.v1.GetCompiledPageRequest"> & {
   /**
+   * The page to read.
+   *
    * @generated from field: string page_id = 1;
    */
   pageId: string;
@@ -1035,14 +1082,14 @@ export const GetCompiledPageResponseSchema: GenMessage<GetCompiledPageResponse> 
  */
 export type ListCompiledPagesRequest = Message<"contextkeep.context.v1.ListCompiledPagesRequest"> & {
   /**
-   * Empty: of all.
+   * Only pages of this definition. Empty: all.
    *
    * @generated from field: string definition_name = 1;
    */
   definitionName: string;
 
   /**
-   * Only those of this node. Empty: of all.
+   * Only pages of this node. Empty: all.
    *
    * @generated from field: string node_id = 2;
    */
@@ -1059,13 +1106,15 @@ export type ListCompiledPagesRequest = Message<"contextkeep.context.v1.ListCompi
   pageToken: string;
 
   /**
-   * As of TestDefinitionRequest.
+   * The caller's own id of the node, instead of `node_id`.
    *
    * @generated from field: string external_id = 5;
    */
   externalId: string;
 
   /**
+   * The graph to look up `external_id` in. Empty: "default".
+   *
    * @generated from field: string graph_name = 6;
    */
   graphName: string;
@@ -1103,64 +1152,70 @@ export const ListCompiledPagesResponseSchema: GenMessage<ListCompiledPagesRespon
   messageDesc(file_contextkeep_context_v1_definitions, 25);
 
 /**
- * A facet that somebody puts.
+ * A facet to add to a page by hand.
  *
  * @generated from message contextkeep.context.v1.FacetInput
  */
 export type FacetInput = Message<"contextkeep.context.v1.FacetInput"> & {
   /**
-   * As of FacetRules; no matter what the definition's are called.
+   * The id of the facet, as in FacetRules. Facets of the definition may have the same slug.
    *
    * @generated from field: string slug = 1;
    */
   slug: string;
 
   /**
+   * Heading of the facet. Required, up to 200 characters.
+   *
    * @generated from field: string heading = 2;
    */
   heading: string;
 
   /**
+   * The kind, which determines how far the facet is trusted.
+   *
    * @generated from field: contextkeep.context.v1.FacetKind kind = 3;
    */
   kind: FacetKind;
 
   /**
-   * Up to 64 KiB. Empty: the facet goes.
+   * The text, up to 64 KiB. Empty: delete the facet.
    *
    * @generated from field: string text = 4;
    */
   text: string;
 
   /**
-   * 0 to 1. Absent: 1.
+   * Confidence in the text, from 0 to 1. Absent: 1.
    *
    * @generated from field: optional double confidence = 5;
    */
   confidence?: number | undefined;
 
   /**
-   * Absent: now.
+   * When the text was true. Absent: now.
    *
    * @generated from field: google.protobuf.Timestamp as_of = 6;
    */
   asOf?: Timestamp | undefined;
 
   /**
-   * Absent: it is good until it is put again.
+   * When the facet becomes out of date. Absent: when it is put again.
    *
    * @generated from field: google.protobuf.Timestamp fresh_until = 7;
    */
   freshUntil?: Timestamp | undefined;
 
   /**
-   * What it is from: a label of up to 500 characters, and an address of up to 2,000; one of them at least, unless the facet goes.
+   * A label of the source, up to 500 characters. Required, unless `source_uri` is set or `text` is empty.
    *
    * @generated from field: string source_label = 8;
    */
   sourceLabel: string;
 
   /**
+   * The address of the source, up to 2,000 characters. Required, unless `source_label` is set or `text` is empty.
+   *
    * @generated from field: string source_uri = 9;
    */
   sourceUri: string;
@@ -1178,6 +1233,8 @@ export const FacetInputSchema: GenMessage<FacetInput> = /*@__PURE__*/
  */
 export type PutFacetRequest = Message<"contextkeep.context.v1.PutFacetRequest"> & {
   /**
+   * The page to add the facet to.
+   *
    * @generated from field: string page_id = 1;
    */
   pageId: string;
@@ -1205,7 +1262,7 @@ export const PutFacetRequestSchema: GenMessage<PutFacetRequest> = /*@__PURE__*/
  */
 export type PutFacetResponse = Message<"contextkeep.context.v1.PutFacetResponse"> & {
   /**
-   * Absent: it is gone.
+   * The stored facet. Absent: it was deleted.
    *
    * @generated from field: contextkeep.context.v1.Facet facet = 1;
    */
@@ -1220,7 +1277,7 @@ export const PutFacetResponseSchema: GenMessage<PutFacetResponse> = /*@__PURE__*
   messageDesc(file_contextkeep_context_v1_definitions, 28);
 
 /**
- * What a facet is, and so how far it is trusted where texts are equal: 5 the most.
+ * The kind of a facet. It determines the trust, from 1 to 5 (the most trusted), which decides if texts are equal.
  *
  * @generated from enum contextkeep.context.v1.FacetKind
  */
@@ -1231,42 +1288,42 @@ export enum FacetKind {
   UNSPECIFIED = 0,
 
   /**
-   * What a system of record says of itself. Trust 5.
+   * Statements of a system of record about itself. Trust 5.
    *
    * @generated from enum value: FACET_KIND_OPERATIONAL = 1;
    */
   OPERATIONAL = 1,
 
   /**
-   * Who has to do with whom. Trust 4.
+   * Relations between things. Trust 4.
    *
    * @generated from enum value: FACET_KIND_RELATIONSHIP = 2;
    */
   RELATIONSHIP = 2,
 
   /**
-   * What was put together. Trust 3.
+   * Statements put together from several sources. Trust 3.
    *
    * @generated from enum value: FACET_KIND_COMPILED = 3;
    */
   COMPILED = 3,
 
   /**
-   * What happened. Trust 2.
+   * Events. Trust 2.
    *
    * @generated from enum value: FACET_KIND_ACTIVITY = 4;
    */
   ACTIVITY = 4,
 
   /**
-   * What a document says. Trust 2.
+   * Statements of a document. Trust 2.
    *
    * @generated from enum value: FACET_KIND_KB = 5;
    */
   KB = 5,
 
   /**
-   * What comes from outside. Trust 1.
+   * Statements from outside. Trust 1.
    *
    * @generated from enum value: FACET_KIND_EXTERNAL = 6;
    */
@@ -1289,21 +1346,21 @@ export enum DefinitionState {
   UNSPECIFIED = 0,
 
   /**
-   * Written; changes no page.
+   * Written; it changes no page.
    *
    * @generated from enum value: DEFINITION_STATE_DRAFT = 1;
    */
   DRAFT = 1,
 
   /**
-   * Pages are compiled by it; one version of a definition at most.
+   * Pages are compiled by it. At most one version of a definition is approved.
    *
    * @generated from enum value: DEFINITION_STATE_APPROVED = 2;
    */
   APPROVED = 2,
 
   /**
-   * It was approved, or a draft, and is neither any more.
+   * It was a draft or approved, and is no longer in use.
    *
    * @generated from enum value: DEFINITION_STATE_RETIRED = 3;
    */

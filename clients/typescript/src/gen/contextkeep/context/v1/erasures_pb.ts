@@ -18,13 +18,13 @@ export const file_contextkeep_context_v1_erasures: GenFile = /*@__PURE__*/
   fileDesc("CiVjb250ZXh0a2VlcC9jb250ZXh0L3YxL2VyYXN1cmVzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIisKDEVyYXN1cmVDb3VudBIMCgRraW5kGAEgASgJEg0KBWNvdW50GAIgASgDIrYCCg5TdWJqZWN0RXJhc3VyZRISCgplcmFzdXJlX2lkGAEgASgJEjMKBXN0YXRlGAIgASgOMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5FcmFzdXJlU3RhdGUSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDHJlcXVlc3RlZF9ieRgFIAEoCRI1CgdyZW1vdmVkGAYgAygLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5FcmFzdXJlQ291bnQSGQoRaXNfYmVndW5faW5fZ3JhcGgYByABKAgSEgoKb2xkX2NvcGllcxgIIAMoCSKQAQoESG9sZBIPCgdob2xkX2lkGAEgASgJEg8KB3N1YmplY3QYAiABKAkSEgoKY29udGV4dF9pZBgDIAEoCRIOCgZyZWFzb24YBCABKAkSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgGIAEoCSIwChJQbGFuRXJhc3VyZVJlcXVlc3QSGgoHc3ViamVjdBgBIAEoCUIJytoYBRCABEABIosBChNQbGFuRXJhc3VyZVJlc3BvbnNlEjQKBmNvdW50cxgBIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXJhc3VyZUNvdW50EisKBWhvbGRzGAIgAygLMhwuY29udGV4dGtlZXAuY29udGV4dC52MS5Ib2xkEhEKCW5vdF9mb3VuZBgDIAMoCSJGCgxFcmFzZVJlcXVlc3QSGgoHc3ViamVjdBgBIAEoCUIJytoYBRCABEABEhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASJICg1FcmFzZVJlc3BvbnNlEjcKB2VyYXN1cmUYASABKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN1YmplY3RFcmFzdXJlIjgKGEdldFN1YmplY3RFcmFzdXJlUmVxdWVzdBIcCgplcmFzdXJlX2lkGAEgASgJQgjK2hgEMAFAASJUChlHZXRTdWJqZWN0RXJhc3VyZVJlc3BvbnNlEjcKB2VyYXN1cmUYASABKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN1YmplY3RFcmFzdXJlInQKDlB1dEhvbGRSZXF1ZXN0Eg8KB3N1YmplY3QYASABKAkSGgoKY29udGV4dF9pZBgCIAEoCUIGytoYAjABEhkKBnJlYXNvbhgDIAEoCUIJytoYBRDoB0ABEhoKCnJlcXVlc3RfaWQYBCABKAlCBsraGAIwASI9Cg9QdXRIb2xkUmVzcG9uc2USKgoEaG9sZBgBIAEoCzIcLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSG9sZCJLChJSZWxlYXNlSG9sZFJlcXVlc3QSGQoHaG9sZF9pZBgBIAEoCUIIytoYBDABQAESGgoKcmVxdWVzdF9pZBgCIAEoCUIGytoYAjABIhUKE1JlbGVhc2VIb2xkUmVzcG9uc2UiOQoQTGlzdEhvbGRzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJZChFMaXN0SG9sZHNSZXNwb25zZRIrCgVob2xkcxgBIAMoCzIcLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSG9sZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkymwYKCEVyYXN1cmVzEoYBCgtQbGFuRXJhc3VyZRIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGxhbkVyYXN1cmVSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5QbGFuRXJhc3VyZVJlc3BvbnNlIh6QAgHC2hgGCAMQARgB0toYDWVyYXN1cmVzLnBsYW4ScgoFRXJhc2USJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkVyYXNlUmVxdWVzdBolLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXJhc2VSZXNwb25zZSIcwtoYBggDEAEYAdLaGA5lcmFzdXJlcy5lcmFzZRKXAQoRR2V0U3ViamVjdEVyYXN1cmUSMC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFN1YmplY3RFcmFzdXJlUmVxdWVzdBoxLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0U3ViamVjdEVyYXN1cmVSZXNwb25zZSIdkAIBwtoYBggDEAEYAdLaGAxlcmFzdXJlcy5nZXQScwoHUHV0SG9sZBImLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHV0SG9sZFJlcXVlc3QaJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlB1dEhvbGRSZXNwb25zZSIXwtoYBggDEAEYAdLaGAlob2xkcy5wdXQSgwEKC1JlbGVhc2VIb2xkEiouY29udGV4dGtlZXAuY29udGV4dC52MS5SZWxlYXNlSG9sZFJlcXVlc3QaKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlbGVhc2VIb2xkUmVzcG9uc2UiG8LaGAYIAxABGAHS2hgNaG9sZHMucmVsZWFzZRJ9CglMaXN0SG9sZHMSKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RIb2xkc1JlcXVlc3QaKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RIb2xkc1Jlc3BvbnNlIhuQAgHC2hgGCAMQARgB0toYCmhvbGRzLmxpc3RiBnByb3RvMw", [file_contextkeep_context_v1_contexts, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
- * How many there are, or were, of a kind.
+ * Number of rows of one kind.
  *
  * @generated from message contextkeep.context.v1.ErasureCount
  */
 export type ErasureCount = Message<"contextkeep.context.v1.ErasureCount"> & {
   /**
-   * "context.message", "context.wm_record", "entity.node": as tables are called.
+   * Name of the table: "context.message", "context.wm_record", "entity.node".
    *
    * @generated from field: string kind = 1;
    */
@@ -44,7 +44,7 @@ export const ErasureCountSchema: GenMessage<ErasureCount> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_erasures, 0);
 
 /**
- * The receipt of a subject that is erased.
+ * The receipt of an erasure of a subject.
  *
  * @generated from message contextkeep.context.v1.SubjectErasure
  */
@@ -67,36 +67,36 @@ export type SubjectErasure = Message<"contextkeep.context.v1.SubjectErasure"> & 
   createdAt?: Timestamp | undefined;
 
   /**
-   * Unset while it runs.
+   * Unset while the erasure runs.
    *
    * @generated from field: google.protobuf.Timestamp finished_at = 4;
    */
   finishedAt?: Timestamp | undefined;
 
   /**
-   * The subject of the credential that asked for it, unless that is who was erased.
+   * The subject of the credential that started it; a pseudonym if that is the erased subject.
    *
    * @generated from field: string requested_by = 5;
    */
   requestedBy: string;
 
   /**
-   * What is removed so far, of both services. Of contexts, those of their receipts.
+   * Rows deleted so far, in both services. For contexts, the counts of their own receipts.
    *
    * @generated from field: repeated contextkeep.context.v1.ErasureCount removed = 6;
    */
   removed: ErasureCount[];
 
   /**
-   * It is begun in the Entity Service, too. If not, call Erase again.
+   * The erasure has started in the Entity Service too. If not, call Erase again.
    *
    * @generated from field: bool is_begun_in_graph = 7;
    */
   isBegunInGraph: boolean;
 
   /**
-   * Databases that the tenant was moved away from and that still have its rows from before the move, which no erasure reaches:
-   * `context-service tenants clean --after-hours 0` removes them. Those that do not answer are left out.
+   * Databases that the tenant was moved away from and that still have its old rows. No erasure reaches these;
+   * `context-service tenants clean --after-hours 0` deletes them. Databases that do not answer are left out.
    *
    * @generated from field: repeated string old_copies = 8;
    */
@@ -111,7 +111,7 @@ export const SubjectErasureSchema: GenMessage<SubjectErasure> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_erasures, 1);
 
 /**
- * What may not be erased, and why.
+ * A subject or a context that must not be erased, and why.
  *
  * @generated from message contextkeep.context.v1.Hold
  */
@@ -122,13 +122,15 @@ export type Hold = Message<"contextkeep.context.v1.Hold"> & {
   holdId: string;
 
   /**
-   * One of these two.
+   * The user. Empty: the hold is for a context.
    *
    * @generated from field: string subject = 2;
    */
   subject: string;
 
   /**
+   * The context. Empty: the hold is for a user.
+   *
    * @generated from field: string context_id = 3;
    */
   contextId: string;
@@ -163,7 +165,7 @@ export const HoldSchema: GenMessage<Hold> = /*@__PURE__*/
  */
 export type PlanErasureRequest = Message<"contextkeep.context.v1.PlanErasureRequest"> & {
   /**
-   * The id of a user, as `owner_user_id` has it: up to 512 characters.
+   * The id of a user, as in `owner_user_id`: up to 512 characters.
    *
    * @generated from field: string subject = 1;
    */
@@ -178,27 +180,27 @@ export const PlanErasureRequestSchema: GenMessage<PlanErasureRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_erasures, 3);
 
 /**
- * What there is of a subject, which holds forbid to erase it, and what no erasure finds.
+ * The data of a subject, the holds that forbid its erasure, and the data that no erasure finds.
  *
  * @generated from message contextkeep.context.v1.PlanErasureResponse
  */
 export type PlanErasureResponse = Message<"contextkeep.context.v1.PlanErasureResponse"> & {
   /**
-   * Without kinds of which there is nothing.
+   * Kinds without rows are left out.
    *
    * @generated from field: repeated contextkeep.context.v1.ErasureCount counts = 1;
    */
   counts: ErasureCount[];
 
   /**
-   * Those that forbid it: 100 at most.
+   * The holds that forbid the erasure; at most 100.
    *
    * @generated from field: repeated contextkeep.context.v1.Hold holds = 2;
    */
   holds: Hold[];
 
   /**
-   * What is not found: sentences for people.
+   * The data that no erasure finds: sentences for people.
    *
    * @generated from field: repeated string not_found = 3;
    */
@@ -217,7 +219,7 @@ export const PlanErasureResponseSchema: GenMessage<PlanErasureResponse> = /*@__P
  */
 export type EraseRequest = Message<"contextkeep.context.v1.EraseRequest"> & {
   /**
-   * As of PlanErasureRequest.
+   * The id of the user to erase, as in `owner_user_id`: up to 512 characters.
    *
    * @generated from field: string subject = 1;
    */
@@ -258,6 +260,8 @@ export const EraseResponseSchema: GenMessage<EraseResponse> = /*@__PURE__*/
  */
 export type GetSubjectErasureRequest = Message<"contextkeep.context.v1.GetSubjectErasureRequest"> & {
   /**
+   * The erasure, as in its receipt.
+   *
    * @generated from field: string erasure_id = 1;
    */
   erasureId: string;
@@ -292,21 +296,21 @@ export const GetSubjectErasureResponseSchema: GenMessage<GetSubjectErasureRespon
  */
 export type PutHoldRequest = Message<"contextkeep.context.v1.PutHoldRequest"> & {
   /**
-   * One of these two.
+   * The id of a user. Give either this or `context_id`.
    *
    * @generated from field: string subject = 1;
    */
   subject: string;
 
   /**
-   * The context; or name a subject.
+   * The id of a context. Give either this or `subject`.
    *
    * @generated from field: string context_id = 2;
    */
   contextId: string;
 
   /**
-   * For people: 1 to 1,000 characters.
+   * The reason, for people: 1 to 1,000 characters.
    *
    * @generated from field: string reason = 3;
    */
@@ -347,6 +351,8 @@ export const PutHoldResponseSchema: GenMessage<PutHoldResponse> = /*@__PURE__*/
  */
 export type ReleaseHoldRequest = Message<"contextkeep.context.v1.ReleaseHoldRequest"> & {
   /**
+   * The hold to release.
+   *
    * @generated from field: string hold_id = 1;
    */
   holdId: string;
@@ -382,7 +388,7 @@ export const ReleaseHoldResponseSchema: GenMessage<ReleaseHoldResponse> = /*@__P
  */
 export type ListHoldsRequest = Message<"contextkeep.context.v1.ListHoldsRequest"> & {
   /**
-   * Up to 1,000; 0: 100.
+   * Holds per page, at most 1,000. 0: 100.
    *
    * @generated from field: int32 page_size = 1;
    */
@@ -424,15 +430,17 @@ export const ListHoldsResponseSchema: GenMessage<ListHoldsResponse> = /*@__PURE_
   messageDesc(file_contextkeep_context_v1_erasures, 14);
 
 /**
- * Forgetting a subject: everything whose owner a user is, in both services. All RPCs need the scope `admin`, of a key without bounds: a subject
- * is erased within the whole tenant. A context alone is erased by Contexts/DeleteContext, which has receipts of its own.
+ * Erases subjects: deletes everything that a user owns, in both services. All RPCs need the scope `admin` and a key
+ * without bounds, because an erasure covers the whole tenant. To erase a single context, use Contexts/DeleteContext,
+ * which has its own receipts.
  *
  * @generated from service contextkeep.context.v1.Erasures
  */
 export const Erasures: GenService<{
   /**
-   * Says what there is of a subject, by kind, and which holds forbid to erase it. It also says what no erasure finds, since nothing says
-   * whose it is. It changes nothing. It counts what is there, which takes a second for some million rows.
+   * Counts the data of a subject by kind, and lists the holds that forbid its erasure. It also lists data that no
+   * erasure finds, because nothing in it says whose it is. It changes nothing. It counts existing rows, which takes
+   * about a second for several million rows.
    *
    * Reasons: INVALID_ARGUMENT, PERMISSION_DENIED, UNAVAILABLE (the Entity Service does not answer).
    *
@@ -444,17 +452,21 @@ export const Erasures: GenService<{
     output: typeof PlanErasureResponseSchema;
   },
   /**
-   * Begins to erase a subject, and answers a receipt at once. The services go on by themselves, whichever process is killed, in steps
-   * that hold up nobody. What goes: the subject's keys; contexts with all below them; memories, wiki pages, tests of sources; records
-   * with their bytes, which have no grace; unfinished uploads; nodes with all that hangs on them; what compiled pages say of those; all
-   * that any of these is found by; the answers of repeated calls. Where something of others' says who wrote it, a pseudonym takes the
-   * place of the subject, in the kept calls of administrators too. While an erasure of the subject runs, another call answers the same
-   * receipt. Stop before whoever writes for the subject: what comes behind a step stays.
+   * Starts the erasure of a subject, and answers a receipt at once. The services then continue by themselves in small
+   * steps that do not block other work; they also continue if a process is killed.
    *
-   * If the Entity Service does not answer, the erasure is begun all the same, and the call is UNAVAILABLE: call again, and it is begun
-   * there, too.
+   * They delete: the subject's keys; contexts with all child contexts; memories, wiki pages and tests of sources;
+   * records with their bytes, without a grace period; unfinished uploads; nodes with everything attached to them; the
+   * content of compiled pages about these nodes; all search indexes of these; the stored answers of repeated calls. If
+   * data of other users names the subject as the author, a pseudonym replaces the name, also in the log of
+   * administrative calls. While an erasure of the subject runs, another call answers the same receipt. First stop the
+   * programs that write for the subject: rows that they write after a step stay.
    *
-   * Reasons: LEGAL_HOLD (FAILED_PRECONDITION, with `hold_ids`), INVALID_ARGUMENT, PERMISSION_DENIED, REQUEST_ID_REUSED, UNAVAILABLE.
+   * If the Entity Service does not answer, the erasure starts in the Context Service only, and the call fails with
+   * UNAVAILABLE. Repeat the call to start it in the Entity Service too.
+   *
+   * Reasons: LEGAL_HOLD (FAILED_PRECONDITION, with `hold_ids`), INVALID_ARGUMENT, PERMISSION_DENIED, REQUEST_ID_REUSED,
+   * UNAVAILABLE.
    *
    * @generated from rpc contextkeep.context.v1.Erasures.Erase
    */
@@ -464,8 +476,9 @@ export const Erasures: GenService<{
     output: typeof EraseResponseSchema;
   },
   /**
-   * Reads a receipt as it is now. Who was erased is on none: numbers, times and ids of our own are. They are kept for good, so that erasures can be done again on a
-   * database that was restored from before them.
+   * Reads the current state of a receipt. A receipt does not name the erased subject; it has only numbers, times and
+   * ids that the service made. The service keeps receipts for good, so that erasures can be repeated on a database that
+   * was restored from an older backup.
    *
    * Reasons: ERASURE_NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE (the Entity Service does not answer).
    *
@@ -477,12 +490,13 @@ export const Erasures: GenService<{
     output: typeof GetSubjectErasureResponseSchema;
   },
   /**
-   * Forbids to erase a subject, or a context and those below it. Erase and DeleteContext are refused with LEGAL_HOLD, what is past its
-   * `expires_at` stays, and an erasure that is under way stops where it is. It forbids nothing else: RetractMessages, records that are
-   * purged, memories that are deleted. Holds of one thing add up: each is released by itself. 1,000 a tenant.
+   * Forbids the erasure of a subject, or of a context and its child contexts. While the hold exists, Erase and
+   * DeleteContext fail with LEGAL_HOLD, expired data (`expires_at`) stays, and a running erasure pauses. The hold
+   * forbids nothing else: RetractMessages, purges of records and deletions of memories still work. Several holds of the
+   * same subject or context all count, and each must be released. A tenant has up to 1,000.
    *
-   * Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT (neither or both are named; no reason), LIMIT_EXCEEDED, PERMISSION_DENIED,
-   * REQUEST_ID_REUSED.
+   * Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT (both or neither of subject and context; no reason), LIMIT_EXCEEDED,
+   * PERMISSION_DENIED, REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Erasures.PutHold
    */
@@ -492,7 +506,8 @@ export const Erasures: GenService<{
     output: typeof PutHoldResponseSchema;
   },
   /**
-   * Releases a hold. Who did so, and when, is in ListAdministrativeCalls. Reasons: HOLD_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
+   * Releases a hold. ListAdministrativeCalls shows who released it, and when. Reasons: HOLD_NOT_FOUND,
+   * PERMISSION_DENIED, REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Erasures.ReleaseHold
    */
@@ -502,7 +517,7 @@ export const Erasures: GenService<{
     output: typeof ReleaseHoldResponseSchema;
   },
   /**
-   * Lists holds, the newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+   * Lists holds, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
    *
    * @generated from rpc contextkeep.context.v1.Erasures.ListHolds
    */

@@ -18,53 +18,61 @@ export const file_contextkeep_context_v1_knowledge_bases: GenFile = /*@__PURE__*
   fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2tub3dsZWRnZV9iYXNlcy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSL4AQoSS25vd2xlZGdlQmFzZUlucHV0EhcKBG5hbWUYASABKAlCCcraGAUQyAFAARIcCgtkZXNjcmlwdGlvbhgCIAEoCUIHytoYAxDQDxIUCgxpc19vZl90ZW5hbnQYAyABKAgSFwoGYXBwX2lkGAQgASgJQgfK2hgDEIAEEiAKD2FnZW50X2J1bmRsZV9pZBgFIAEoCUIHytoYAxCABBIbCgpncmFwaF9uYW1lGAYgASgJQgfK2hgDEIAEEj0KB2JlZHJvY2sYByABKAsyLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkJlZHJvY2tLbm93bGVkZ2VCYXNlIkEKFEJlZHJvY2tLbm93bGVkZ2VCYXNlEhkKEWtub3dsZWRnZV9iYXNlX2lkGAEgASgJEg4KBnJlZ2lvbhgCIAEoCSL+AwoNS25vd2xlZGdlQmFzZRIZChFrbm93bGVkZ2VfYmFzZV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhQKDGlzX29mX3RlbmFudBgEIAEoCBIOCgZhcHBfaWQYBSABKAkSFwoPYWdlbnRfYnVuZGxlX2lkGAYgASgJEhIKCmdyYXBoX25hbWUYByABKAkSFgoOZG9jdW1lbnRfY291bnQYCCABKAUSEgoKc2l6ZV9ieXRlcxgJIAEoAxI4Cglkb2N1bWVudHMYCiADKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRvY3VtZW50Q291bnQSDwoHdmVyc2lvbhgLIAEoBRIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgp1cGRhdGVkX2J5GA4gASgJEj0KB2JlZHJvY2sYDyABKAsyLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkJlZHJvY2tLbm93bGVkZ2VCYXNlEjIKCGltcG9ydGVkGBAgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCJUCg1Eb2N1bWVudENvdW50EjQKBXN0YXRlGAEgASgOMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudFN0YXRlEg0KBWNvdW50GAIgASgFIpwBCg1Eb2N1bWVudElucHV0EhcKBG5hbWUYASABKAlCCcraGAUQ9ANAARIUCgN1cmkYAiABKAlCB8raGAMQ0A8SHQoMY29udGVudF90eXBlGAMgASgJQgfK2hgDEMgBEg4KBGRhdGEYBCABKAxIABIjChF3b3JraW5nX21lbW9yeV9pZBgFIAEoCUIGytoYAjABSABCCAoGc291cmNlIqsDCghEb2N1bWVudBITCgtkb2N1bWVudF9pZBgBIAEoCRIWCg5rbm93bGVkZ2VfYmFzZRgCIAEoCRIMCgRuYW1lGAMgASgJEgsKA3VyaRgEIAEoCRIUCgxjb250ZW50X3R5cGUYBSABKAkSEgoKc2l6ZV9ieXRlcxgGIAEoAxIZChF3b3JraW5nX21lbW9yeV9pZBgHIAEoCRI0CgVzdGF0ZRgIIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRG9jdW1lbnRTdGF0ZRINCgVlcnJvchgJIAEoCRIVCg1wYXNzYWdlX2NvdW50GAogASgFEg4KBmlzX2N1dBgLIAEoCBISCgpjcmVhdGVkX2J5GAwgASgJEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKCGltcG9ydGVkGA8gASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCJ5ChdQdXRLbm93bGVkZ2VCYXNlUmVxdWVzdBJCCg5rbm93bGVkZ2VfYmFzZRgBIAEoCzIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuS25vd2xlZGdlQmFzZUlucHV0EhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASJZChhQdXRLbm93bGVkZ2VCYXNlUmVzcG9uc2USPQoOa25vd2xlZGdlX2Jhc2UYASABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLktub3dsZWRnZUJhc2UiMgoXR2V0S25vd2xlZGdlQmFzZVJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJytoYBRDIAUABIlkKGEdldEtub3dsZWRnZUJhc2VSZXNwb25zZRI9Cg5rbm93bGVkZ2VfYmFzZRgBIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuS25vd2xlZGdlQmFzZSJCChlMaXN0S25vd2xlZGdlQmFzZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJInUKGkxpc3RLbm93bGVkZ2VCYXNlc1Jlc3BvbnNlEj4KD2tub3dsZWRnZV9iYXNlcxgBIAMoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuS25vd2xlZGdlQmFzZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiUQoaRGVsZXRlS25vd2xlZGdlQmFzZVJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJytoYBRDIAUABEhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASIdChtEZWxldGVLbm93bGVkZ2VCYXNlUmVzcG9uc2UijAEKEkFkZERvY3VtZW50UmVxdWVzdBIhCg5rbm93bGVkZ2VfYmFzZRgBIAEoCUIJytoYBRDIAUABEjcKCGRvY3VtZW50GAIgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudElucHV0EhoKCnJlcXVlc3RfaWQYAyABKAlCBsraGAIwASJJChNBZGREb2N1bWVudFJlc3BvbnNlEjIKCGRvY3VtZW50GAEgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudCKMAQoUTGlzdERvY3VtZW50c1JlcXVlc3QSFgoOa25vd2xlZGdlX2Jhc2UYASABKAkSNQoGc3RhdGVzGAIgAygOMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudFN0YXRlEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJImUKFUxpc3REb2N1bWVudHNSZXNwb25zZRIzCglkb2N1bWVudHMYASADKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRvY3VtZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJ1ChVSZW1vdmVEb2N1bWVudFJlcXVlc3QSIQoOa25vd2xlZGdlX2Jhc2UYASABKAlCCcraGAUQyAFAARIdCgtkb2N1bWVudF9pZBgCIAEoCUIIytoYBDABQAESGgoKcmVxdWVzdF9pZBgDIAEoCUIGytoYAjABIhgKFlJlbW92ZURvY3VtZW50UmVzcG9uc2UqnQEKDURvY3VtZW50U3RhdGUSHgoaRE9DVU1FTlRfU1RBVEVfVU5TUEVDSUZJRUQQABIZChVET0NVTUVOVF9TVEFURV9RVUVVRUQQARIaChZET0NVTUVOVF9TVEFURV9QQVJTSU5HEAISGgoWRE9DVU1FTlRfU1RBVEVfSU5ERVhFRBADEhkKFURPQ1VNRU5UX1NUQVRFX0ZBSUxFRBAEYgZwcm90bzM", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
- * What an administrator says of a knowledge base.
+ * The settings of a knowledge base, as an administrator writes them.
  *
  * @generated from message contextkeep.context.v1.KnowledgeBaseInput
  */
 export type KnowledgeBaseInput = Message<"contextkeep.context.v1.KnowledgeBaseInput"> & {
   /**
-   * What agents name it by: 1 to 200 characters.
+   * The name by which agents refer to it: 1 to 200 characters.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What is in it, up to 2,000 characters.
+   * What the base contains; up to 2,000 characters.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * It is asked for everybody of the tenant. Else only for the agents that name it, or whose template does.
+   * Search the base for every caller of the tenant. Otherwise only for the agents that name it, or whose template does.
    *
    * @generated from field: bool is_of_tenant = 3;
    */
   isOfTenant: boolean;
 
   /**
-   * Walls: a key that is bound to an app, an agent bundle or graphs sees what has its own, and nothing that has none. They never change.
+   * The app of the base. A key that is bound to apps sees only bases of these apps, and none without an app. It never
+   * changes.
    *
    * @generated from field: string app_id = 4;
    */
   appId: string;
 
   /**
+   * The agent bundle of the base. A key that is bound to a bundle sees only bases of this bundle, and none without one.
+   * It never changes.
+   *
    * @generated from field: string agent_bundle_id = 5;
    */
   agentBundleId: string;
 
   /**
+   * The graph of the base. A key that is bound to graphs sees only bases of these graphs, and none without one. It
+   * never changes.
+   *
    * @generated from field: string graph_name = 6;
    */
   graphName: string;
 
   /**
-   * Of Amazon Bedrock, which is asked by its Retrieve API; it takes no documents here. Unset: its documents are added by AddDocument. Never
-   * changes. The operator of the service says in BEDROCK_KNOWLEDGE_BASES which ones a tenant may name, as they are asked with the service's
-   * own credentials; any other is PERMISSION_DENIED.
+   * The knowledge base of Amazon Bedrock to search by its Retrieve API; such a base takes no documents here. Unset:
+   * AddDocument adds its documents. It never changes. The operator of the service lists in BEDROCK_KNOWLEDGE_BASES
+   * which ones a tenant may name, because the service searches them with its own credentials; any other is
+   * PERMISSION_DENIED.
    *
    * @generated from field: contextkeep.context.v1.BedrockKnowledgeBase bedrock = 7;
    */
@@ -85,14 +93,14 @@ export const KnowledgeBaseInputSchema: GenMessage<KnowledgeBaseInput> = /*@__PUR
  */
 export type BedrockKnowledgeBase = Message<"contextkeep.context.v1.BedrockKnowledgeBase"> & {
   /**
-   * Bedrock's own id of it: 10 letters and digits.
+   * Bedrock's id of it: 10 letters and digits.
    *
    * @generated from field: string knowledge_base_id = 1;
    */
   knowledgeBaseId: string;
 
   /**
-   * Such as "eu-central-1".
+   * The AWS region, such as "eu-central-1".
    *
    * @generated from field: string region = 2;
    */
@@ -107,7 +115,7 @@ export const BedrockKnowledgeBaseSchema: GenMessage<BedrockKnowledgeBase> = /*@_
   messageDesc(file_contextkeep_context_v1_knowledge_bases, 1);
 
 /**
- * Documents that are found together.
+ * A set of documents to search together.
  *
  * @generated from message contextkeep.context.v1.KnowledgeBase
  */
@@ -118,7 +126,7 @@ export type KnowledgeBase = Message<"contextkeep.context.v1.KnowledgeBase"> & {
   knowledgeBaseId: string;
 
   /**
-   * What agents name it by.
+   * The name by which agents refer to it.
    *
    * @generated from field: string name = 2;
    */
@@ -130,7 +138,8 @@ export type KnowledgeBase = Message<"contextkeep.context.v1.KnowledgeBase"> & {
   description: string;
 
   /**
-   * It is asked for every agent; otherwise only for those that name it.
+   * The base is searched for every caller of the tenant; otherwise only for the agents that name it, or whose template
+   * does.
    *
    * @generated from field: bool is_of_tenant = 4;
    */
@@ -152,28 +161,28 @@ export type KnowledgeBase = Message<"contextkeep.context.v1.KnowledgeBase"> & {
   graphName: string;
 
   /**
-   * Of all its documents, and the bytes that came with them.
+   * Number of its documents.
    *
    * @generated from field: int32 document_count = 8;
    */
   documentCount: number;
 
   /**
-   * Bytes that came with the documents.
+   * Total size of the bytes that were added with the documents.
    *
    * @generated from field: int64 size_bytes = 9;
    */
   sizeBytes: bigint;
 
   /**
-   * How many are in which state; in answers of GetKnowledgeBase only.
+   * Number of documents in each state; only in answers of GetKnowledgeBase.
    *
    * @generated from field: repeated contextkeep.context.v1.DocumentCount documents = 10;
    */
   documents: DocumentCount[];
 
   /**
-   * Counts how often it was put, from 1.
+   * Counts the puts of the base, from 1.
    *
    * @generated from field: int32 version = 11;
    */
@@ -190,21 +199,21 @@ export type KnowledgeBase = Message<"contextkeep.context.v1.KnowledgeBase"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Who put it last.
+   * The subject of the credential that put it last.
    *
    * @generated from field: string updated_by = 14;
    */
   updatedBy: string;
 
   /**
-   * Unset: its documents are here.
+   * The knowledge base of Amazon Bedrock that it stands for. Unset: its documents are stored here.
    *
    * @generated from field: contextkeep.context.v1.BedrockKnowledgeBase bedrock = 15;
    */
   bedrock?: BedrockKnowledgeBase | undefined;
 
   /**
-   * Unset: no import wrote it, or it was put since.
+   * Where an import took it from. Unset: no import wrote it, or it was put since.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 16;
    */
@@ -245,21 +254,22 @@ export const DocumentCountSchema: GenMessage<DocumentCount> = /*@__PURE__*/
  */
 export type DocumentInput = Message<"contextkeep.context.v1.DocumentInput"> & {
   /**
-   * Its title, such as the name of a file, whose ending tells what it is where no type does: up to 500 characters. Empty: as the record has it.
+   * The title, such as a file name; up to 500 characters. The extension determines the type if no content type does.
+   * Empty: the name of the record.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Where it is from, for who follows a hit: up to 2,000 characters. Nothing is read from there.
+   * The address of the original, shown with hits; up to 2,000 characters. The service reads nothing from there.
    *
    * @generated from field: string uri = 2;
    */
   uri: string;
 
   /**
-   * Such as "application/pdf". Of a record: as the record has it.
+   * The media type, such as "application/pdf". For a record: the record's own.
    *
    * @generated from field: string content_type = 3;
    */
@@ -270,7 +280,7 @@ export type DocumentInput = Message<"contextkeep.context.v1.DocumentInput"> & {
    */
   source: {
     /**
-     * Up to 3,000,000 bytes. What is larger is uploaded to working memory first.
+     * The content, up to 3,000,000 bytes. Upload larger files to working memory first.
      *
      * @generated from field: bytes data = 4;
      */
@@ -278,8 +288,9 @@ export type DocumentInput = Message<"contextkeep.context.v1.DocumentInput"> & {
     case: "data";
   } | {
     /**
-     * A record of working memory that has no owner and belongs to no context, with the walls of the base. The document follows it: changed, it
-     * is read again; archived, expired, purged or moved behind other walls, nothing of it is found any more.
+     * A record of working memory that has no owner, belongs to no context, and has the app, agent bundle and graph of
+     * the base. The document follows the record: if the record changes, the service parses it again. If the record is
+     * archived, expired, purged, or moved to another app, bundle or graph, searches find none of it.
      *
      * @generated from field: string working_memory_id = 5;
      */
@@ -329,14 +340,14 @@ export type Document = Message<"contextkeep.context.v1.Document"> & {
   contentType: string;
 
   /**
-   * Of what came with it; of a record 0.
+   * Size of the bytes that were added with it. For a record: 0.
    *
    * @generated from field: int64 size_bytes = 6;
    */
   sizeBytes: bigint;
 
   /**
-   * The record that it follows.
+   * The record that it follows. Empty: none.
    *
    * @generated from field: string working_memory_id = 7;
    */
@@ -348,21 +359,22 @@ export type Document = Message<"contextkeep.context.v1.Document"> & {
   state: DocumentState;
 
   /**
-   * Of FAILED: a word, and what happened: "password: it wants a password". Of QUEUED: what happened the last time, if it is tried again.
+   * FAILED: a word and an explanation, such as "password: it wants a password". QUEUED after a failed attempt: the
+   * error of that attempt.
    *
    * @generated from field: string error = 9;
    */
   error: string;
 
   /**
-   * What is found of it: pieces of a few sentences.
+   * Number of its passages: chunks of a few sentences that searches find.
    *
    * @generated from field: int32 passage_count = 10;
    */
   passageCount: number;
 
   /**
-   * There is more of it than is read: the first 2,000,000 characters are.
+   * The document is longer than 2,000,000 characters; only these are read.
    *
    * @generated from field: bool is_cut = 11;
    */
@@ -379,14 +391,14 @@ export type Document = Message<"contextkeep.context.v1.Document"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it got into its state.
+   * When it entered its state.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 14;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Unset: no import wrote it.
+   * Where an import took it from. Unset: no import wrote it.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 15;
    */
@@ -444,6 +456,8 @@ export const PutKnowledgeBaseResponseSchema: GenMessage<PutKnowledgeBaseResponse
  */
 export type GetKnowledgeBaseRequest = Message<"contextkeep.context.v1.GetKnowledgeBaseRequest"> & {
   /**
+   * The base to read.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -522,6 +536,8 @@ export const ListKnowledgeBasesResponseSchema: GenMessage<ListKnowledgeBasesResp
  */
 export type DeleteKnowledgeBaseRequest = Message<"contextkeep.context.v1.DeleteKnowledgeBaseRequest"> & {
   /**
+   * The base to delete.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -557,7 +573,7 @@ export const DeleteKnowledgeBaseResponseSchema: GenMessage<DeleteKnowledgeBaseRe
  */
 export type AddDocumentRequest = Message<"contextkeep.context.v1.AddDocumentRequest"> & {
   /**
-   * The name of a base.
+   * The name of the base.
    *
    * @generated from field: string knowledge_base = 1;
    */
@@ -569,7 +585,7 @@ export type AddDocumentRequest = Message<"contextkeep.context.v1.AddDocumentRequ
   document?: DocumentInput | undefined;
 
   /**
-   * A UUID. The same one again answers the same document, and adds nothing.
+   * A UUID. A repeat with the same id answers the same document and adds nothing.
    *
    * @generated from field: string request_id = 3;
    */
@@ -612,7 +628,7 @@ export type ListDocumentsRequest = Message<"contextkeep.context.v1.ListDocuments
   knowledgeBase: string;
 
   /**
-   * Only those in one of these states. Empty: all.
+   * Only documents in one of these states. Empty: all.
    *
    * @generated from field: repeated contextkeep.context.v1.DocumentState states = 2;
    */
@@ -641,7 +657,7 @@ export const ListDocumentsRequestSchema: GenMessage<ListDocumentsRequest> = /*@_
  */
 export type ListDocumentsResponse = Message<"contextkeep.context.v1.ListDocumentsResponse"> & {
   /**
-   * Those that were added last first.
+   * The latest added first.
    *
    * @generated from field: repeated contextkeep.context.v1.Document documents = 1;
    */
@@ -665,11 +681,15 @@ export const ListDocumentsResponseSchema: GenMessage<ListDocumentsResponse> = /*
  */
 export type RemoveDocumentRequest = Message<"contextkeep.context.v1.RemoveDocumentRequest"> & {
   /**
+   * The name of the base.
+   *
    * @generated from field: string knowledge_base = 1;
    */
   knowledgeBase: string;
 
   /**
+   * The document to delete.
+   *
    * @generated from field: string document_id = 2;
    */
   documentId: string;
@@ -710,28 +730,28 @@ export enum DocumentState {
   UNSPECIFIED = 0,
 
   /**
-   * Stored, and not read yet; or read, and its record was changed since.
+   * Stored, but not parsed yet; or parsed, but its record changed since.
    *
    * @generated from enum value: DOCUMENT_STATE_QUEUED = 1;
    */
   QUEUED = 1,
 
   /**
-   * It is being read.
+   * The service is parsing it.
    *
    * @generated from enum value: DOCUMENT_STATE_PARSING = 2;
    */
   PARSING = 2,
 
   /**
-   * What it says is found.
+   * Searches find its text.
    *
    * @generated from enum value: DOCUMENT_STATE_INDEXED = 3;
    */
   INDEXED = 3,
 
   /**
-   * Nothing of it is found: `error` says why.
+   * Searches find none of it: `error` says why.
    *
    * @generated from enum value: DOCUMENT_STATE_FAILED = 4;
    */

@@ -18,36 +18,36 @@ export const file_contextkeep_context_v1_mcp_servers: GenFile = /*@__PURE__*/
   fileDesc("Cihjb250ZXh0a2VlcC9jb250ZXh0L3YxL21jcF9zZXJ2ZXJzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxInYKDk1jcFNlcnZlcklucHV0EhsKCXNlcnZlcl9pZBgBIAEoCUIIytoYBBAoQAESHQoMZGlzcGxheV9uYW1lGAIgASgJQgfK2hgDEMgBEhYKA3VybBgDIAEoCUIJytoYBRDoB0ABEhAKCGRpc2FibGVkGAQgASgIItMCCglNY3BTZXJ2ZXISEQoJc2VydmVyX2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRILCgN1cmwYAyABKAkSEAoIZGlzYWJsZWQYBCABKAgSEgoKaGFzX3NlY3JldBgFIAEoCBIPCgd2ZXJzaW9uGAYgASgFEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnVwZGF0ZWRfYnkYCSABKAkSMQoNZGlzY292ZXJlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoIaW1wb3J0ZWQYCyABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkltcG9ydGVkIpcECgdNY3BUb29sEhEKCXNlcnZlcl9pZBgBIAEoCRIRCgl0b29sX25hbWUYAiABKAkSEwoLcHJvdmlkZXJfaWQYAyABKAkSDQoFdGl0bGUYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSGQoRaW5wdXRfc2NoZW1hX2pzb24YBiABKAkSGgoSZGVjbGFyZXNfcmVhZF9vbmx5GAcgASgIEhwKFGRlY2xhcmVzX3NlYXJjaF9zYWZlGAggASgIEh8KF3NlYXJjaF9zYWZlX3JlY29yZGVkX2J5GAkgASgJEjMKBXN0YXRlGAogASgOMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5NY3BUb29sU3RhdGUSDgoGcmVhc29uGAsgASgJEhIKCmlzX2RlZmF1bHQYDCABKAgSFgoOYXJndW1lbnRzX2pzb24YDSABKAkSGQoRZGVmaW5pdGlvbl9zaGEyNTYYDiABKAkSEwoLYXBwcm92ZWRfYnkYDyABKAkSLwoLYXBwcm92ZWRfYXQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWRpc2NvdmVyZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKCGltcG9ydGVkGBIgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCKfAQoTUHV0TWNwU2VydmVyUmVxdWVzdBI2CgZzZXJ2ZXIYASABKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFNlcnZlcklucHV0Eh4KDWJlYXJlcl9zZWNyZXQYAiABKAlCB8raGAMQgCASFAoMY2xlYXJfc2VjcmV0GAMgASgIEhoKCnJlcXVlc3RfaWQYBCABKAlCBsraGAIwASJJChRQdXRNY3BTZXJ2ZXJSZXNwb25zZRIxCgZzZXJ2ZXIYASABKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFNlcnZlciI+ChVMaXN0TWNwU2VydmVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiZQoWTGlzdE1jcFNlcnZlcnNSZXNwb25zZRIyCgdzZXJ2ZXJzGAEgAygLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5NY3BTZXJ2ZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlEKFkRlbGV0ZU1jcFNlcnZlclJlcXVlc3QSGwoJc2VydmVyX2lkGAEgASgJQgjK2hgEEChAARIaCgpyZXF1ZXN0X2lkGAIgASgJQgbK2hgCMAEiGQoXRGVsZXRlTWNwU2VydmVyUmVzcG9uc2UiNgoXRGlzY292ZXJNY3BUb29sc1JlcXVlc3QSGwoJc2VydmVyX2lkGAEgASgJQgjK2hgEEChAASJKChhEaXNjb3Zlck1jcFRvb2xzUmVzcG9uc2USLgoFdG9vbHMYASADKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFRvb2wiVwoTTGlzdE1jcFRvb2xzUmVxdWVzdBIZCglzZXJ2ZXJfaWQYASABKAlCBsraGAIQKBIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJfChRMaXN0TWNwVG9vbHNSZXNwb25zZRIuCgV0b29scxgBIAMoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWNwVG9vbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki3QEKFUFwcHJvdmVNY3BUb29sUmVxdWVzdBIbCglzZXJ2ZXJfaWQYASABKAlCCMraGAQQKEABEhwKCXRvb2xfbmFtZRgCIAEoCUIJytoYBRCAAUABEiIKDmFyZ3VtZW50c19qc29uGAMgASgJQgrK2hgGGICAATgBEhIKCmlzX2RlZmF1bHQYBCABKAgSGgoScmVjb3JkX3NlYXJjaF9zYWZlGAUgASgIEhkKEWRlZmluaXRpb25fc2hhMjU2GAYgASgJEhoKCnJlcXVlc3RfaWQYByABKAlCBsraGAIwASJHChZBcHByb3ZlTWNwVG9vbFJlc3BvbnNlEi0KBHRvb2wYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFRvb2wicAoXVW5hcHByb3ZlTWNwVG9vbFJlcXVlc3QSGwoJc2VydmVyX2lkGAEgASgJQgjK2hgEEChAARIcCgl0b29sX25hbWUYAiABKAlCCcraGAUQgAFAARIaCgpyZXF1ZXN0X2lkGAMgASgJQgbK2hgCMAEiSQoYVW5hcHByb3ZlTWNwVG9vbFJlc3BvbnNlEi0KBHRvb2wYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFRvb2wqmgEKDE1jcFRvb2xTdGF0ZRIeChpNQ1BfVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhgKFE1DUF9UT09MX1NUQVRFX0ZPVU5EEAESGwoXTUNQX1RPT0xfU1RBVEVfQVBQUk9WRUQQAhIaChZNQ1BfVE9PTF9TVEFURV9DSEFOR0VEEAMSFwoTTUNQX1RPT0xfU1RBVEVfR09ORRAEYgZwcm90bzM", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
- * What an administrator says of a server.
+ * The settings of a server, as an administrator writes them.
  *
  * @generated from message contextkeep.context.v1.McpServerInput
  */
 export type McpServerInput = Message<"contextkeep.context.v1.McpServerInput"> & {
   /**
-   * The caller's own: 1 to 40 small letters, digits and hyphens, a letter first.
+   * The caller's own id: 1 to 40 lowercase letters, digits and hyphens; it begins with a letter.
    *
    * @generated from field: string server_id = 1;
    */
   serverId: string;
 
   /**
-   * Up to 200 characters. Empty: the id.
+   * A name for people; up to 200 characters. Empty: the id.
    *
    * @generated from field: string display_name = 2;
    */
   displayName: string;
 
   /**
-   * Where it speaks streamable HTTP: https://, or http:// where MCP_SERVERS_ALLOWED lists its address. Up to 1,000 characters, without a
-   * user, a query or a fragment: a key in an address would be readable. With another address than before, all approvals of its tools are
-   * suspended.
+   * The address where the server speaks streamable HTTP: https://, or http:// if MCP_SERVERS_ALLOWED lists the address.
+   * Up to 1,000 characters, without user, query or fragment, because a key in an address would be readable. A change of
+   * the address suspends all approvals of the server's tools.
    *
    * @generated from field: string url = 3;
    */
   url: string;
 
   /**
-   * No tool of a server that is disabled runs.
+   * Disable the server: none of its tools runs.
    *
    * @generated from field: bool disabled = 4;
    */
@@ -90,14 +90,14 @@ export type McpServer = Message<"contextkeep.context.v1.McpServer"> & {
   disabled: boolean;
 
   /**
-   * Whether a bearer secret is kept. Nothing gives it out.
+   * Whether the service stores a bearer secret for the server. No call returns the secret.
    *
    * @generated from field: bool has_secret = 5;
    */
   hasSecret: boolean;
 
   /**
-   * Counts how often it was put, from 1.
+   * Counts the puts of the server, from 1.
    *
    * @generated from field: int32 version = 6;
    */
@@ -114,21 +114,21 @@ export type McpServer = Message<"contextkeep.context.v1.McpServer"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Who put it last.
+   * The subject of the credential that put it last.
    *
    * @generated from field: string updated_by = 9;
    */
   updatedBy: string;
 
   /**
-   * When its tools were discovered last. Unset: never.
+   * When its tools were last discovered. Unset: never.
    *
    * @generated from field: google.protobuf.Timestamp discovered_at = 10;
    */
   discoveredAt?: Timestamp | undefined;
 
   /**
-   * Unset: no import wrote it, or it was put since.
+   * Where an import took it from. Unset: no import wrote it, or it was put since.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 11;
    */
@@ -143,7 +143,8 @@ export const McpServerSchema: GenMessage<McpServer> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_mcp_servers, 1);
 
 /**
- * A tool of a server, as it was discovered last. Title, description and schema are the server's own words: not to be trusted.
+ * A tool of a server, as the last discovery found it. Title, description and schema come from the server: do not trust
+ * them.
  *
  * @generated from message contextkeep.context.v1.McpTool
  */
@@ -159,7 +160,7 @@ export type McpTool = Message<"contextkeep.context.v1.McpTool"> & {
   toolName: string;
 
   /**
-   * Of context query, family `mcp`.
+   * Its provider id in context query, of the family `mcp`.
    *
    * @generated from field: string provider_id = 3;
    */
@@ -181,14 +182,14 @@ export type McpTool = Message<"contextkeep.context.v1.McpTool"> & {
   inputSchemaJson: string;
 
   /**
-   * Whether it says by the standard hint that it changes nothing.
+   * Whether the tool declares by MCP's read-only hint that it changes nothing.
    *
    * @generated from field: bool declares_read_only = 7;
    */
   declaresReadOnly: boolean;
 
   /**
-   * Whether it says in its `_meta` that searching with it does no harm: {"contextkeep/searchSafe": true}, or
+   * Whether the tool declares in its `_meta` that a search with it does no harm: {"contextkeep/searchSafe": true}, or
    * {"contextEngine": {"searchSafe": true}}.
    *
    * @generated from field: bool declares_search_safe = 8;
@@ -196,7 +197,7 @@ export type McpTool = Message<"contextkeep.context.v1.McpTool"> & {
   declaresSearchSafe: boolean;
 
   /**
-   * The administrator who recorded that it is search-safe, where it does not say so.
+   * The administrator who recorded that the tool is search-safe, if the tool does not declare it.
    *
    * @generated from field: string search_safe_recorded_by = 9;
    */
@@ -208,28 +209,28 @@ export type McpTool = Message<"contextkeep.context.v1.McpTool"> & {
   state: McpToolState;
 
   /**
-   * Why it does not run. Empty: it does, when it is asked.
+   * Why the tool does not run. Empty: it runs when it is called.
    *
    * @generated from field: string reason = 11;
    */
   reason: string;
 
   /**
-   * Whether it is asked where a question selects no provider.
+   * Context query calls it if a question selects no provider.
    *
    * @generated from field: bool is_default = 12;
    */
   isDefault: boolean;
 
   /**
-   * With which arguments it is called.
+   * The arguments of its calls, as ApproveMcpTool has them.
    *
    * @generated from field: string arguments_json = 13;
    */
   argumentsJson: string;
 
   /**
-   * What was discovered: name, texts, schemas and declarations. Another definition has another hash.
+   * Hash of the definition: name, texts, schemas and declarations. It changes with the definition.
    *
    * @generated from field: string definition_sha256 = 14;
    */
@@ -241,7 +242,7 @@ export type McpTool = Message<"contextkeep.context.v1.McpTool"> & {
   approvedBy: string;
 
   /**
-   * Unset: it is not approved.
+   * Unset: the tool is not approved.
    *
    * @generated from field: google.protobuf.Timestamp approved_at = 16;
    */
@@ -253,7 +254,7 @@ export type McpTool = Message<"contextkeep.context.v1.McpTool"> & {
   discoveredAt?: Timestamp | undefined;
 
   /**
-   * Unset: no import wrote it.
+   * Where an import took it from. Unset: no import wrote it.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 18;
    */
@@ -277,23 +278,25 @@ export type PutMcpServerRequest = Message<"contextkeep.context.v1.PutMcpServerRe
   server?: McpServerInput | undefined;
 
   /**
-   * A secret that is sent to it as `Authorization: Bearer …`: up to 4,096 printable ASCII characters without spaces. It is stored encrypted
-   * (SECRETS_KEY), bound to tenant and server. Empty: the one that is kept stays, unless the origin of the address is another one: then say
-   * it again, or clear it, so that nobody else is shown it.
+   * A secret that the service sends to the server as `Authorization: Bearer …`: up to 4,096 printable ASCII characters
+   * without spaces. The service stores it encrypted (SECRETS_KEY), bound to tenant and server. Empty: keep the stored
+   * secret. If the origin of the address changes and a secret is stored, give the secret again or clear it, so that
+   * another server does not receive it.
    *
    * @generated from field: string bearer_secret = 2;
    */
   bearerSecret: string;
 
   /**
-   * Remove the secret: the server is shown none from now on.
+   * Delete the secret: from now on, the service sends none to the server.
    *
    * @generated from field: bool clear_secret = 3;
    */
   clearSecret: boolean;
 
   /**
-   * What is sent again with another secret and the same request id is the same request: no trace of a secret is kept with it.
+   * A UUID. A repeat with the same id answers as the first time and changes nothing, even if it has another secret: the
+   * service keeps no trace of the secret with the request.
    *
    * @generated from field: string request_id = 4;
    */
@@ -373,6 +376,8 @@ export const ListMcpServersResponseSchema: GenMessage<ListMcpServersResponse> = 
  */
 export type DeleteMcpServerRequest = Message<"contextkeep.context.v1.DeleteMcpServerRequest"> & {
   /**
+   * The server to delete.
+   *
    * @generated from field: string server_id = 1;
    */
   serverId: string;
@@ -408,6 +413,8 @@ export const DeleteMcpServerResponseSchema: GenMessage<DeleteMcpServerResponse> 
  */
 export type DiscoverMcpToolsRequest = Message<"contextkeep.context.v1.DiscoverMcpToolsRequest"> & {
   /**
+   * The server whose tools to fetch.
+   *
    * @generated from field: string server_id = 1;
    */
   serverId: string;
@@ -425,7 +432,7 @@ export const DiscoverMcpToolsRequestSchema: GenMessage<DiscoverMcpToolsRequest> 
  */
 export type DiscoverMcpToolsResponse = Message<"contextkeep.context.v1.DiscoverMcpToolsResponse"> & {
   /**
-   * All that are known of it, those that are gone too, by name.
+   * All known tools of the server by name, including those that are gone.
    *
    * @generated from field: repeated contextkeep.context.v1.McpTool tools = 1;
    */
@@ -444,7 +451,7 @@ export const DiscoverMcpToolsResponseSchema: GenMessage<DiscoverMcpToolsResponse
  */
 export type ListMcpToolsRequest = Message<"contextkeep.context.v1.ListMcpToolsRequest"> & {
   /**
-   * Empty: of all servers.
+   * Only tools of this server. Empty: of all servers.
    *
    * @generated from field: string server_id = 1;
    */
@@ -497,40 +504,45 @@ export const ListMcpToolsResponseSchema: GenMessage<ListMcpToolsResponse> = /*@_
  */
 export type ApproveMcpToolRequest = Message<"contextkeep.context.v1.ApproveMcpToolRequest"> & {
   /**
+   * The server of the tool.
+   *
    * @generated from field: string server_id = 1;
    */
   serverId: string;
 
   /**
+   * The tool to approve.
+   *
    * @generated from field: string tool_name = 2;
    */
   toolName: string;
 
   /**
-   * The arguments of its calls, as a JSON object of up to 16 KiB: a value that is the text "{question}" becomes the question, one that is
-   * "{limit}" the number of hits wanted; one at least is "{question}". Empty: made from the tool's schema, where that has a text `query`,
-   * `question`, `q` or `text`, and asks for nothing else.
+   * The arguments of the calls, as a JSON object of up to 16 KiB. A value "{question}" is replaced by the question, a
+   * value "{limit}" by the number of hits wanted. At least one value must be "{question}". Empty: made from the tool's
+   * schema, if it has a text `query`, `question`, `q` or `text` and requires no other argument.
    *
    * @generated from field: string arguments_json = 3;
    */
   argumentsJson: string;
 
   /**
-   * Whether it is asked where a question selects no provider.
+   * Call the tool if a question selects no provider.
    *
    * @generated from field: bool is_default = 4;
    */
   isDefault: boolean;
 
   /**
-   * Records that searching with it does no harm, for a tool that does not say so itself. That it is read-only, it must say.
+   * Record that a search with the tool does no harm, for a tool that does not declare it. The tool itself must declare
+   * that it is read-only.
    *
    * @generated from field: bool record_search_safe = 5;
    */
   recordSearchSafe: boolean;
 
   /**
-   * Approves only the definition with this hash, as it was read. Empty: the last that was discovered.
+   * Approve only the definition with this hash. Empty: the definition of the last discovery.
    *
    * @generated from field: string definition_sha256 = 6;
    */
@@ -571,11 +583,15 @@ export const ApproveMcpToolResponseSchema: GenMessage<ApproveMcpToolResponse> = 
  */
 export type UnapproveMcpToolRequest = Message<"contextkeep.context.v1.UnapproveMcpToolRequest"> & {
   /**
+   * The server of the tool.
+   *
    * @generated from field: string server_id = 1;
    */
   serverId: string;
 
   /**
+   * The tool whose approval to remove.
+   *
    * @generated from field: string tool_name = 2;
    */
   toolName: string;
@@ -620,28 +636,29 @@ export enum McpToolState {
   UNSPECIFIED = 0,
 
   /**
-   * Found, and not approved.
+   * Discovered, but not approved.
    *
    * @generated from enum value: MCP_TOOL_STATE_FOUND = 1;
    */
   FOUND = 1,
 
   /**
-   * It may be asked.
+   * Approved: context query may call it.
    *
    * @generated from enum value: MCP_TOOL_STATE_APPROVED = 2;
    */
   APPROVED = 2,
 
   /**
-   * It was approved, and its definition, or the address of its server, is another one since. It does not run before it is approved again.
+   * It was approved, but since then its definition or the address of its server changed. It does not run until it is
+   * approved again.
    *
    * @generated from enum value: MCP_TOOL_STATE_CHANGED = 3;
    */
   CHANGED = 3,
 
   /**
-   * Its server has it no more. It does not run.
+   * Its server no longer has it. It does not run.
    *
    * @generated from enum value: MCP_TOOL_STATE_GONE = 4;
    */

@@ -29,7 +29,7 @@ export const GetRecentCallsRequestSchema: GenMessage<GetRecentCallsRequest> = /*
   messageDesc(file_contextkeep_context_v1_observing, 0);
 
 /**
- * The calls of your tenant to a process, of the last hour.
+ * Statistics of your tenant's calls to one process in the last hour.
  *
  * @generated from message contextkeep.context.v1.GetRecentCallsResponse
  */
@@ -42,7 +42,7 @@ export type GetRecentCallsResponse = Message<"contextkeep.context.v1.GetRecentCa
   service: string;
 
   /**
-   * Tells processes of a service apart: made when it starts.
+   * An id that the process makes when it starts; it distinguishes the processes of a service.
    *
    * @generated from field: string process_id = 2;
    */
@@ -54,7 +54,7 @@ export type GetRecentCallsResponse = Message<"contextkeep.context.v1.GetRecentCa
   startedAt?: Timestamp | undefined;
 
   /**
-   * Up to 60, the oldest first; one without a call is not there. The last one is not over.
+   * Up to 60 minutes, oldest first. Minutes without calls are left out. The last minute may still be running.
    *
    * @generated from field: repeated contextkeep.context.v1.RecentMinute minutes = 4;
    */
@@ -69,7 +69,7 @@ export const GetRecentCallsResponseSchema: GenMessage<GetRecentCallsResponse> = 
   messageDesc(file_contextkeep_context_v1_observing, 1);
 
 /**
- * The calls that ended in a minute.
+ * The calls that ended in one minute.
  *
  * @generated from message contextkeep.context.v1.RecentMinute
  */
@@ -80,33 +80,37 @@ export type RecentMinute = Message<"contextkeep.context.v1.RecentMinute"> & {
   beginsAt?: Timestamp | undefined;
 
   /**
+   * Number of calls, including refused and failed ones.
+   *
    * @generated from field: int64 calls = 2;
    */
   calls: bigint;
 
   /**
-   * Of them: that ended with a status that is the caller's to mend, such as NOT_FOUND or PERMISSION_DENIED.
+   * Calls that ended with a status that the caller can fix, such as NOT_FOUND or PERMISSION_DENIED.
    *
    * @generated from field: int64 refused = 3;
    */
   refused: bigint;
 
   /**
-   * That ended with one that is not, such as UNAVAILABLE or INTERNAL.
+   * Calls that ended with a status that the caller cannot fix, such as UNAVAILABLE or INTERNAL.
    *
    * @generated from field: int64 failed = 4;
    */
   failed: bigint;
 
   /**
-   * How long unary calls took, in milliseconds: a half, and 95 of 100, took no longer; near enough, since lengths are counted in classes. Streams last as
-   * long as their callers want.
+   * Median duration of the unary calls, in milliseconds. It is approximate, because durations are counted in buckets.
+   * Streams are not included: they last as long as their callers want.
    *
    * @generated from field: double p50_ms = 5;
    */
   p50Ms: number;
 
   /**
+   * Like `p50_ms`, the 95th percentile.
+   *
    * @generated from field: double p95_ms = 6;
    */
   p95Ms: number;
@@ -120,16 +124,16 @@ export const RecentMinuteSchema: GenMessage<RecentMinute> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_observing, 2);
 
 /**
- * How the process that answers does, for whoever looks without a Prometheus. Both services serve it, each of its own calls; of several replicas,
- * the one that took the call answers.
+ * Statistics of the process that answers the call, for setups without Prometheus. Both services serve this service,
+ * each for its own calls. If there are several replicas, the answer is about the one that took the call.
  *
  * @generated from service contextkeep.context.v1.Observing
  */
 export const Observing: GenService<{
   /**
-   * Answers the calls of the caller's tenant to this process in the last hour, minute by minute. It says how many there were, how they
-   * ended, and how long they took. It is kept in memory of a fixed size, for the hundred tenants that called last, and begins anew with
-   * the process. Nothing of another tenant is in it, and no name.
+   * Returns statistics of the tenant's calls to this process in the last hour. For each minute, they have the number of
+   * calls, their results and their durations. The process keeps them in memory of a fixed size, for the 100 tenants
+   * that called last, and loses them on a restart. The answer contains nothing of other tenants, and no names.
    *
    * @generated from rpc contextkeep.context.v1.Observing.GetRecentCalls
    */

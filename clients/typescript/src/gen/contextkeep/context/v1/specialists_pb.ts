@@ -18,51 +18,51 @@ export const file_contextkeep_context_v1_specialists: GenFile = /*@__PURE__*/
   fileDesc("Cihjb250ZXh0a2VlcC9jb250ZXh0L3YxL3NwZWNpYWxpc3RzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIrsBCg9TcGVjaWFsaXN0SW5wdXQSHwoNc3BlY2lhbGlzdF9pZBgBIAEoCUIIytoYBBAyQAESHQoMZGlzcGxheV9uYW1lGAIgASgJQgfK2hgDEMgBEh0KDGluc3RydWN0aW9ucxgDIAEoCUIHytoYAxDAPhIaCghub2RlX2lkcxgEIAMoCUIIytoYBCAUMAESGQoJc3RlcHNfbWF4GAUgASgFQgbK2hgCKAoSEgoKaXNfZGVmYXVsdBgGIAEoCCLWAgoKU3BlY2lhbGlzdBIVCg1zcGVjaWFsaXN0X2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRIUCgxpbnN0cnVjdGlvbnMYAyABKAkSEAoIbm9kZV9pZHMYBCADKAkSEQoJc3RlcHNfbWF4GAUgASgFEhIKCmlzX2RlZmF1bHQYBiABKAgSEwoLcHJvdmlkZXJfaWQYByABKAkSDwoHdmVyc2lvbhgIIAEoBRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgp1cGRhdGVkX2J5GAsgASgJEjIKCGltcG9ydGVkGAwgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCJvChRQdXRTcGVjaWFsaXN0UmVxdWVzdBI7CgpzcGVjaWFsaXN0GAEgASgLMicuY29udGV4dGtlZXAuY29udGV4dC52MS5TcGVjaWFsaXN0SW5wdXQSGgoKcmVxdWVzdF9pZBgCIAEoCUIGytoYAjABIk8KFVB1dFNwZWNpYWxpc3RSZXNwb25zZRI2CgpzcGVjaWFsaXN0GAEgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5TcGVjaWFsaXN0Ij8KFkxpc3RTcGVjaWFsaXN0c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiawoXTGlzdFNwZWNpYWxpc3RzUmVzcG9uc2USNwoLc3BlY2lhbGlzdHMYASADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNwZWNpYWxpc3QSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlYKF0RlbGV0ZVNwZWNpYWxpc3RSZXF1ZXN0Eh8KDXNwZWNpYWxpc3RfaWQYASABKAlCCMraGAQQMkABEhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASIaChhEZWxldGVTcGVjaWFsaXN0UmVzcG9uc2ViBnByb3RvMw", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
- * What an administrator says of a specialist.
+ * The settings of a specialist, as an administrator writes them.
  *
  * @generated from message contextkeep.context.v1.SpecialistInput
  */
 export type SpecialistInput = Message<"contextkeep.context.v1.SpecialistInput"> & {
   /**
-   * The caller's own: 1 to 50 small letters, digits and hyphens, a letter first.
+   * The caller's own id: 1 to 50 lowercase letters, digits and hyphens; it begins with a letter.
    *
    * @generated from field: string specialist_id = 1;
    */
   specialistId: string;
 
   /**
-   * Up to 200 characters. Empty: the id.
+   * A name for people; up to 200 characters. Empty: the id.
    *
    * @generated from field: string display_name = 2;
    */
   displayName: string;
 
   /**
-   * What a model is told of the field: what is in the folder, what is called how, what matters. Up to 8,000 characters. It tells how to look,
-   * and never what may be read.
+   * Instructions for the model about the subject: what the folder contains, which names things have, what matters. Up
+   * to 8,000 characters. They guide the search; they never widen what it may read.
    *
    * @generated from field: string instructions = 3;
    */
   instructions: string;
 
   /**
-   * The folder: nodes of the graph, up to 20; what is searched are the records of these and of all nodes below them that the asking caller
-   * sees, but for the user's own, which are not the team's. They need not be there yet. Empty: the specialist is not wired, which is listed,
-   * and says so in its status.
+   * The folder: up to 20 nodes of the graph. The specialist searches the records of these nodes and of all nodes below
+   * them that the caller sees, except records that a user owns. The nodes need not exist yet. Empty: the specialist has
+   * no folder; it is listed, and its status says so.
    *
    * @generated from field: repeated string node_ids = 4;
    */
   nodeIds: string[];
 
   /**
-   * How many searches and readings a question may cost, 1 to 10. 0: 4.
+   * Searches and readings per question, from 1 to 10. 0: 4.
    *
    * @generated from field: int32 steps_max = 5;
    */
   stepsMax: number;
 
   /**
-   * Whether it is asked where a question selects no provider.
+   * Query the specialist if a question selects no provider.
    *
    * @generated from field: bool is_default = 6;
    */
@@ -98,7 +98,7 @@ export type Specialist = Message<"contextkeep.context.v1.Specialist"> & {
   instructions: string;
 
   /**
-   * Its folder. Empty: it has none.
+   * The folder. Empty: the specialist has none.
    *
    * @generated from field: repeated string node_ids = 4;
    */
@@ -110,21 +110,21 @@ export type Specialist = Message<"contextkeep.context.v1.Specialist"> & {
   stepsMax: number;
 
   /**
-   * It is asked where a question selects no provider.
+   * Context query queries it if a question selects no provider.
    *
    * @generated from field: bool is_default = 6;
    */
   isDefault: boolean;
 
   /**
-   * Of context query, family `sub-agent`.
+   * Its provider id in context query, of the family `sub-agent`.
    *
    * @generated from field: string provider_id = 7;
    */
   providerId: string;
 
   /**
-   * Counts how often it was put, from 1.
+   * Counts the puts of the specialist, from 1.
    *
    * @generated from field: int32 version = 8;
    */
@@ -141,14 +141,14 @@ export type Specialist = Message<"contextkeep.context.v1.Specialist"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Who put it last.
+   * The subject of the credential that put it last.
    *
    * @generated from field: string updated_by = 11;
    */
   updatedBy: string;
 
   /**
-   * Unset: no import wrote it, or it was put since.
+   * Where an import took it from. Unset: no import wrote it, or it was put since.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 12;
    */
@@ -250,6 +250,8 @@ export const ListSpecialistsResponseSchema: GenMessage<ListSpecialistsResponse> 
  */
 export type DeleteSpecialistRequest = Message<"contextkeep.context.v1.DeleteSpecialistRequest"> & {
   /**
+   * The specialist to delete.
+   *
    * @generated from field: string specialist_id = 1;
    */
   specialistId: string;

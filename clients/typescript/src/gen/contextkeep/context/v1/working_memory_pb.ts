@@ -34,7 +34,7 @@ export type WMRecord = Message<"contextkeep.context.v1.WMRecord"> & {
   entityNodeId: string;
 
   /**
-   * "file", "data/json", "image/png", "code/python", ...: any text up to 100 characters.
+   * "file", "data/json", "image/png", "code/python", or any other text of up to 100 characters.
    *
    * @generated from field: string memory_type = 3;
    */
@@ -76,21 +76,22 @@ export type WMRecord = Message<"contextkeep.context.v1.WMRecord"> & {
   metadataJson: string;
 
   /**
-   * Inline JSON, byte for byte as it was given. Lists leave it out unless `with_content`.
+   * Inline JSON, byte for byte as it was written. Lists leave it out unless `with_content`.
    *
    * @generated from field: string content_json = 11;
    */
   contentJson: string;
 
   /**
-   * "postgres" for inline content, else the blob's provider: "azure", "gcs", "s3" or "local"; empty without content.
+   * "postgres" for inline content, else the provider of the blob: "azure", "gcs", "s3" or "local". Empty without
+   * content.
    *
    * @generated from field: string provider = 12;
    */
   provider: string;
 
   /**
-   * Names the record's blob; unique to this record, also where records share their bytes. Empty without a blob.
+   * Key of the record's blob, unique to this record even if records share their bytes. Empty without a blob.
    *
    * @generated from field: string blob_key = 13;
    */
@@ -102,7 +103,7 @@ export type WMRecord = Message<"contextkeep.context.v1.WMRecord"> & {
   sizeBytes: bigint;
 
   /**
-   * Of the content, in hexadecimal; empty without content.
+   * SHA-256 of the content, in hexadecimal. Empty without content.
    *
    * @generated from field: string sha256 = 15;
    */
@@ -134,7 +135,7 @@ export type WMRecord = Message<"contextkeep.context.v1.WMRecord"> & {
   appId: string;
 
   /**
-   * The isolated context that the record belongs to; set by later capabilities.
+   * The isolated context that the record belongs to. Empty: none.
    *
    * @generated from field: string context_id = 21;
    */
@@ -156,7 +157,7 @@ export type WMRecord = Message<"contextkeep.context.v1.WMRecord"> & {
   agentId: string;
 
   /**
-   * Unset: never.
+   * When the record expires. Unset: never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 25;
    */
@@ -185,36 +186,38 @@ export type WMRecord = Message<"contextkeep.context.v1.WMRecord"> & {
   indexState: IndexState;
 
   /**
-   * What went wrong last, of a record that is PENDING or FAILED.
+   * The last error, for a record that is PENDING or FAILED.
    *
    * @generated from field: string index_error = 30;
    */
   indexError: string;
 
   /**
-   * Inline text, as it was given; a record has this, `content_json`, a blob, or none of them. Lists leave it out unless `with_content`.
+   * Inline text, as it was written. A record has at most one of this, `content_json` and a blob. Lists leave it out
+   * unless `with_content`.
    *
    * @generated from field: string content_text = 31;
    */
   contentText: string;
 
   /**
-   * How far that is which SearchWMRecords finds behind the write: the text of PDF, Office files and HTML; and all of what is longer than
-   * 50,000 characters. NONE of others: a text is found at once, a picture has none.
+   * The progress of the text that the service extracts in the background for SearchWMRecords: the text of PDF, Office
+   * and HTML files, and any text longer than 50,000 characters. NONE for other records: a shorter text is found at
+   * once, and a picture has no text.
    *
    * @generated from field: contextkeep.context.v1.IndexState text_state = 32;
    */
   textState: IndexState;
 
   /**
-   * Why there is no text, of a record whose `text_state` is FAILED; what went wrong last, while it is PENDING.
+   * Why there is no text, if `text_state` is FAILED; the last error, while it is PENDING.
    *
    * @generated from field: string text_error = 33;
    */
   textError: string;
 
   /**
-   * Unset: no import wrote it.
+   * Where an import took it from. Unset: no import wrote it.
    *
    * @generated from field: contextkeep.context.v1.Imported imported = 34;
    */
@@ -229,114 +232,134 @@ export const WMRecordSchema: GenMessage<WMRecord> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_working_memory, 0);
 
 /**
- * What a caller says of a record.
+ * A record to write.
  *
  * @generated from message contextkeep.context.v1.WMRecordInput
  */
 export type WMRecordInput = Message<"contextkeep.context.v1.WMRecordInput"> & {
   /**
-   * Empty: the server makes one (UUID version 7).
+   * A UUID. Empty: the server makes one (UUID version 7).
    *
    * @generated from field: string working_memory_id = 1;
    */
   workingMemoryId: string;
 
   /**
-   * Optional; not checked against the graph: a record may be written before its node.
+   * The node that the record belongs to. The service does not check it against the graph: a record may be written
+   * before its node. Empty: none.
    *
    * @generated from field: string entity_node_id = 2;
    */
   entityNodeId: string;
 
   /**
-   * Required.
+   * "file", "data/json", "image/png", "code/python", or any other text of up to 100 characters. Required.
    *
    * @generated from field: string memory_type = 3;
    */
   memoryType: string;
 
   /**
+   * A finer type of your own.
+   *
    * @generated from field: string subtype = 4;
    */
   subtype: string;
 
   /**
+   * The purpose of the record, in words of your own; a filter of lists.
+   *
    * @generated from field: string semantic_purpose = 5;
    */
   semanticPurpose: string;
 
   /**
-   * Required. A label: it never reaches a path or a key.
+   * The name, required. It is only a label; the service never uses it in a path or a key.
    *
    * @generated from field: string name = 6;
    */
   name: string;
 
   /**
+   * The content in a few words, up to 64 KiB. Searches find it.
+   *
    * @generated from field: string description = 7;
    */
   description: string;
 
   /**
+   * Why the record was written, up to 64 KiB.
+   *
    * @generated from field: string reasoning = 8;
    */
   reasoning: string;
 
   /**
-   * Empty: guessed from the name; else "application/json" of inline JSON, "text/plain" of inline text, "application/octet-stream" of a blob.
+   * The media type. Empty: guessed from the name; else "application/json" for inline JSON, "text/plain" for inline
+   * text, "application/octet-stream" for a blob.
    *
    * @generated from field: string content_type = 9;
    */
   contentType: string;
 
   /**
-   * A JSON object up to 64 KiB. Empty: {}.
+   * A JSON object of up to 64 KiB. Empty: {}.
    *
    * @generated from field: string metadata_json = 10;
    */
   metadataJson: string;
 
   /**
-   * Any JSON up to 1 MiB. Not for UploadBlob.
+   * Any JSON of up to 1 MiB. Not for UploadBlob.
    *
    * @generated from field: string content_json = 11;
    */
   contentJson: string;
 
   /**
+   * Tags, to filter by.
+   *
    * @generated from field: repeated string tags = 12;
    */
   tags: string[];
 
   /**
-   * Empty: "default".
+   * The graph of the record. Empty: "default".
    *
    * @generated from field: string graph_name = 13;
    */
   graphName: string;
 
   /**
+   * The agent bundle of the record. Empty: the bundle that the key is bound to, else none.
+   *
    * @generated from field: string agent_bundle_id = 14;
    */
   agentBundleId: string;
 
   /**
+   * The app of the record. Empty: the app that the key is bound to, else none.
+   *
    * @generated from field: string app_id = 15;
    */
   appId: string;
 
   /**
+   * When the record expires. Unset: never.
+   *
    * @generated from field: google.protobuf.Timestamp expires_at = 16;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
+   * The embedding of the record's text. Unset: the service makes one in the background, if it has an embedder.
+   *
    * @generated from field: contextkeep.context.v1.Embedding embedding = 17;
    */
   embedding?: Embedding | undefined;
 
   /**
-   * Any text up to 1 MiB, instead of `content_json`; NUL characters are refused. Not for UploadBlob.
+   * Any text of up to 1 MiB, instead of `content_json`; NUL characters are refused. Not for UploadBlob.
    *
    * @generated from field: string content_text = 18;
    */
@@ -351,7 +374,8 @@ export const WMRecordInputSchema: GenMessage<WMRecordInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_working_memory, 1);
 
 /**
- * A vector of the record's text, made by the caller. A record without one gets one in the background, where the service has an embedder.
+ * An embedding of the record's text, made by the caller. For a record without one, the service makes one in the
+ * background, if it has an embedder.
  *
  * @generated from message contextkeep.context.v1.Embedding
  */
@@ -388,7 +412,8 @@ export type InsertWMRecordRequest = Message<"contextkeep.context.v1.InsertWMReco
   record?: WMRecordInput | undefined;
 
   /**
-   * UUID; the same id again answers as the first time and writes nothing, also if the record is changed or deleted by then.
+   * A UUID. A repeat with the same id answers as the first time and writes nothing, even if the record was changed or
+   * deleted since.
    *
    * @generated from field: string request_id = 2;
    */
@@ -424,12 +449,14 @@ export const InsertWMRecordResponseSchema: GenMessage<InsertWMRecordResponse> = 
  */
 export type FetchWMRecordRequest = Message<"contextkeep.context.v1.FetchWMRecordRequest"> & {
   /**
+   * The record to read.
+   *
    * @generated from field: string working_memory_id = 1;
    */
   workingMemoryId: string;
 
   /**
-   * Archived and expired records, too.
+   * Also read archived and expired records.
    *
    * @generated from field: bool include_archived = 2;
    */
@@ -465,18 +492,22 @@ export const FetchWMRecordResponseSchema: GenMessage<FetchWMRecordResponse> = /*
  */
 export type UpdateWMRecordRequest = Message<"contextkeep.context.v1.UpdateWMRecordRequest"> & {
   /**
-   * `working_memory_id` says which; the fields of `update_mask` say what.
+   * `working_memory_id` names the record; the fields of `update_mask` have the new values.
    *
    * @generated from field: contextkeep.context.v1.WMRecordInput record = 1;
    */
   record?: WMRecordInput | undefined;
 
   /**
+   * The fields to change.
+   *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
   updateMask?: FieldMask | undefined;
 
   /**
+   * Change the record only if it has this version.
+   *
    * @generated from field: optional int64 expected_version = 3;
    */
   expectedVersion?: bigint | undefined;
@@ -516,77 +547,78 @@ export const UpdateWMRecordResponseSchema: GenMessage<UpdateWMRecordResponse> = 
  */
 export type FetchWMRecordsByEntityRequest = Message<"contextkeep.context.v1.FetchWMRecordsByEntityRequest"> & {
   /**
-   * Required, or `external_id`. A record without an entity is found by its id.
+   * The node whose records to list. Required, or `external_id`. A record without an entity is in no list of an entity;
+   * read it by its id.
    *
    * @generated from field: string entity_node_id = 1;
    */
   entityNodeId: string;
 
   /**
-   * Empty lists filter nothing; of several values one must match. Up to 100 values each.
+   * Only records with one of these memory types, up to 100. Empty: all.
    *
    * @generated from field: repeated string memory_types = 2;
    */
   memoryTypes: string[];
 
   /**
-   * One of these.
+   * Only records with one of these subtypes, up to 100. Empty: all.
    *
    * @generated from field: repeated string subtypes = 3;
    */
   subtypes: string[];
 
   /**
-   * One of these.
+   * Only records with one of these purposes, up to 100. Empty: all.
    *
    * @generated from field: repeated string semantic_purposes = 4;
    */
   semanticPurposes: string[];
 
   /**
-   * One of these, exactly.
+   * Only records with exactly one of these names, up to 100. Empty: all.
    *
    * @generated from field: repeated string names = 5;
    */
   names: string[];
 
   /**
-   * The name begins with it.
+   * Only records whose name begins with this text.
    *
    * @generated from field: string name_prefix = 6;
    */
   namePrefix: string;
 
   /**
-   * All of them must be there.
+   * Only records that have all of these tags, up to 100. Empty: all.
    *
    * @generated from field: repeated string tags = 7;
    */
   tags: string[];
 
   /**
-   * A JSON object that the metadata must contain.
+   * Only records whose metadata contain this JSON object.
    *
    * @generated from field: string metadata_contains_json = 8;
    */
   metadataContainsJson: string;
 
   /**
-   * Archived and expired records, too.
+   * Include archived and expired records.
    *
    * @generated from field: bool include_archived = 9;
    */
   includeArchived: boolean;
 
   /**
-   * With inline content, which lists leave out otherwise.
+   * Include inline content, which lists leave out otherwise.
    *
    * @generated from field: bool with_content = 10;
    */
   withContent: boolean;
 
   /**
-   * 0: 100. More than 1,000 counts as 1,000.
+   * Records per page. 0: 100. Values above 1,000 count as 1,000.
    *
    * @generated from field: int32 page_size = 11;
    */
@@ -598,13 +630,15 @@ export type FetchWMRecordsByEntityRequest = Message<"contextkeep.context.v1.Fetc
   pageToken: string;
 
   /**
-   * The caller's own id of the node, in the place of `entity_node_id`; and the graph where it is looked up, "default" if empty.
+   * The caller's own id of the node, instead of `entity_node_id`.
    *
    * @generated from field: string external_id = 13;
    */
   externalId: string;
 
   /**
+   * The graph to look up `external_id` in. Empty: "default".
+   *
    * @generated from field: string graph_name = 14;
    */
   graphName: string;
@@ -627,7 +661,7 @@ export type FetchWMRecordsByEntityResponse = Message<"contextkeep.context.v1.Fet
   records: WMRecord[];
 
   /**
-   * Empty: this was the last page.
+   * Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -646,98 +680,99 @@ export const FetchWMRecordsByEntityResponseSchema: GenMessage<FetchWMRecordsByEn
  */
 export type FetchWMManifestRequest = Message<"contextkeep.context.v1.FetchWMManifestRequest"> & {
   /**
-   * Required, or `external_id`.
+   * The node to start from. Required, or `external_id`.
    *
    * @generated from field: string root_node_id = 1;
    */
   rootNodeId: string;
 
   /**
-   * 1 to 100; 0: 3.
+   * Maximum depth, from 1 to 100. 0: 3.
    *
    * @generated from field: int32 depth_max = 2;
    */
   depthMax: number;
 
   /**
-   * Followed from a node to what is below it. Empty: Contains, Owns, Calls, Produces, HasIO, HAS_CHILD, HAS_STEP.
+   * Types of the edges to follow from a node to the nodes below it. Empty: Contains, Owns, Calls, Produces, HasIO,
+   * HAS_CHILD, HAS_STEP.
    *
    * @generated from field: repeated string edge_types = 3;
    */
   edgeTypes: string[];
 
   /**
-   * Empty lists filter nothing; of several values one must match. Up to 100 values each.
+   * Only records with one of these memory types, up to 100. Empty: all.
    *
    * @generated from field: repeated string memory_types = 4;
    */
   memoryTypes: string[];
 
   /**
-   * One of these.
+   * Only records with one of these subtypes, up to 100. Empty: all.
    *
    * @generated from field: repeated string subtypes = 5;
    */
   subtypes: string[];
 
   /**
-   * One of these.
+   * Only records with one of these purposes, up to 100. Empty: all.
    *
    * @generated from field: repeated string semantic_purposes = 6;
    */
   semanticPurposes: string[];
 
   /**
-   * One of these, exactly.
+   * Only records with exactly one of these names, up to 100. Empty: all.
    *
    * @generated from field: repeated string names = 7;
    */
   names: string[];
 
   /**
-   * The name begins with it.
+   * Only records whose name begins with this text.
    *
    * @generated from field: string name_prefix = 8;
    */
   namePrefix: string;
 
   /**
-   * All of them must be there.
+   * Only records that have all of these tags, up to 100. Empty: all.
    *
    * @generated from field: repeated string tags = 9;
    */
   tags: string[];
 
   /**
-   * A JSON object that the metadata must contain.
+   * Only records whose metadata contain this JSON object.
    *
    * @generated from field: string metadata_contains_json = 10;
    */
   metadataContainsJson: string;
 
   /**
-   * Archived and expired records, and those of archived nodes.
+   * Include archived and expired records, and records of archived nodes.
    *
    * @generated from field: bool include_archived = 11;
    */
   includeArchived: boolean;
 
   /**
-   * Leave the records out.
+   * Leave out the records; answer only their numbers and sizes.
    *
    * @generated from field: bool counts_only = 12;
    */
   countsOnly: boolean;
 
   /**
-   * Records of one entity and memory type, the newest; 0: 100. More than 1,000 counts as 1,000.
+   * Records to return for each entity and memory type, newest first. 0: 100. Values above 1,000 count as 1,000.
    *
    * @generated from field: int32 records_max = 13;
    */
   recordsMax: number;
 
   /**
-   * Entities; 0: 100. More than 1,000 counts as 1,000.
+   * Entities per page. 0: 100. Values above 1,000 count as 1,000.
    *
    * @generated from field: int32 page_size = 14;
    */
@@ -749,13 +784,15 @@ export type FetchWMManifestRequest = Message<"contextkeep.context.v1.FetchWMMani
   pageToken: string;
 
   /**
-   * The caller's own id of the node, in the place of `root_node_id`; and the graph where it is looked up, "default" if empty.
+   * The caller's own id of the node, instead of `root_node_id`.
    *
    * @generated from field: string external_id = 16;
    */
   externalId: string;
 
   /**
+   * The graph to look up `external_id` in. Empty: "default".
+   *
    * @generated from field: string graph_name = 17;
    */
   graphName: string;
@@ -778,7 +815,7 @@ export type FetchWMManifestResponse = Message<"contextkeep.context.v1.FetchWMMan
   entities: ManifestEntity[];
 
   /**
-   * Empty: this was the last page.
+   * Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -804,7 +841,7 @@ export type ManifestEntity = Message<"contextkeep.context.v1.ManifestEntity"> & 
   entityNodeId: string;
 
   /**
-   * Of the node; empty, as its type, if the root is no node.
+   * Name of the node. Empty, like its type, if the root is not a node that the caller sees.
    *
    * @generated from field: string name = 2;
    */
@@ -816,13 +853,15 @@ export type ManifestEntity = Message<"contextkeep.context.v1.ManifestEntity"> & 
   specificTypeName: string;
 
   /**
-   * The node that it hangs below, and the edge by which; empty for the root.
+   * The node above it on the path. Empty for the root.
    *
    * @generated from field: string parent_node_id = 4;
    */
   parentNodeId: string;
 
   /**
+   * Type of the edge from the node above. Empty for the root.
+   *
    * @generated from field: string edge_type = 5;
    */
   edgeType: string;
@@ -842,7 +881,7 @@ export type ManifestEntity = Message<"contextkeep.context.v1.ManifestEntity"> & 
   path: string[];
 
   /**
-   * By memory type.
+   * The records, by memory type.
    *
    * @generated from field: repeated contextkeep.context.v1.ManifestGroup groups = 8;
    */
@@ -868,19 +907,21 @@ export type ManifestGroup = Message<"contextkeep.context.v1.ManifestGroup"> & {
   memoryType: string;
 
   /**
-   * Of all of them.
+   * Number of all records of the group.
    *
    * @generated from field: int64 record_count = 2;
    */
   recordCount: bigint;
 
   /**
+   * Total size of their contents.
+   *
    * @generated from field: int64 size_bytes = 3;
    */
   sizeBytes: bigint;
 
   /**
-   * Newest first, without their content; see `records_max`.
+   * Newest first, without content; at most `records_max`.
    *
    * @generated from field: repeated contextkeep.context.v1.WMRecord records = 4;
    */
@@ -899,73 +940,85 @@ export const ManifestGroupSchema: GenMessage<ManifestGroup> = /*@__PURE__*/
  */
 export type SearchWMRecordsRequest = Message<"contextkeep.context.v1.SearchWMRecordsRequest"> & {
   /**
-   * Up to 1,000 characters.
+   * The words to search for, up to 1,000 characters.
    *
    * @generated from field: string text = 1;
    */
   text: string;
 
   /**
-   * With a `model`, only embeddings of this model are compared.
+   * The vector to search with. If it has a `model`, only embeddings of this model are compared.
    *
    * @generated from field: contextkeep.context.v1.Embedding embedding = 2;
    */
   embedding?: Embedding | undefined;
 
   /**
+   * How to search. Unset: by the given fields.
+   *
    * @generated from field: contextkeep.context.v1.SearchMode mode = 3;
    */
   mode: SearchMode;
 
   /**
-   * The filters; empty ones filter nothing. Of several values one must match. Up to 1,000.
+   * Only records of these nodes, up to 1,000. Empty: all.
    *
    * @generated from field: repeated string entity_node_ids = 4;
    */
   entityNodeIds: string[];
 
   /**
-   * Up to 100.
+   * Only records with one of these memory types, up to 100. Empty: all.
    *
    * @generated from field: repeated string memory_types = 5;
    */
   memoryTypes: string[];
 
   /**
+   * Only records of this graph. Empty: all.
+   *
    * @generated from field: string graph_name = 6;
    */
   graphName: string;
 
   /**
+   * Only records of this agent bundle. Empty: all.
+   *
    * @generated from field: string agent_bundle_id = 7;
    */
   agentBundleId: string;
 
   /**
+   * Only records of this app. Empty: all.
+   *
    * @generated from field: string app_id = 8;
    */
   appId: string;
 
   /**
-   * A condition tree, as of QueryWMRecords.
+   * Only records that match this condition tree, as in QueryWMRecords.
    *
    * @generated from field: string where_json = 9;
    */
   whereJson: string;
 
   /**
+   * Include archived and expired records.
+   *
    * @generated from field: bool include_archived = 10;
    */
   includeArchived: boolean;
 
   /**
-   * Records; 0: 10. More than 100 counts as 100.
+   * Records to return. 0: 10. Values above 100 count as 100.
    *
    * @generated from field: int32 limit = 11;
    */
   limit: number;
 
   /**
+   * Include inline content.
+   *
    * @generated from field: bool with_content = 12;
    */
   withContent: boolean;
@@ -996,7 +1049,7 @@ export const SearchWMRecordsResponseSchema: GenMessage<SearchWMRecordsResponse> 
   messageDesc(file_contextkeep_context_v1_working_memory, 16);
 
 /**
- * A record that was found, and why.
+ * A record that a search found, and why.
  *
  * @generated from message contextkeep.context.v1.SearchHit
  */
@@ -1007,40 +1060,42 @@ export type SearchHit = Message<"contextkeep.context.v1.SearchHit"> & {
   record?: WMRecord | undefined;
 
   /**
-   * What the hits are ordered by; see SearchWMRecords.
+   * The hits are sorted by it; see SearchWMRecords.
    *
    * @generated from field: double score = 2;
    */
   score: number;
 
   /**
-   * Its place among what was found by text, from 1, and its rank there; 0: not found by it.
+   * Its rank in the search by text, from 1. 0: that search did not find it.
    *
    * @generated from field: int32 text_place = 3;
    */
   textPlace: number;
 
   /**
+   * Its score in the search by text.
+   *
    * @generated from field: double text_score = 4;
    */
   textScore: number;
 
   /**
-   * Its place by vector, from 1, and the cosine.
+   * Its rank in the search by vector, from 1. 0: that search did not find it.
    *
    * @generated from field: int32 vector_place = 5;
    */
   vectorPlace: number;
 
   /**
-   * Cosine, -1 to 1.
+   * The cosine, -1 to 1.
    *
    * @generated from field: double similarity = 6;
    */
   similarity: number;
 
   /**
-   * Its place by vector comes from the operator's index, which may have missed nearer ones.
+   * The search by vector used the operator's index, which may have missed nearer records.
    *
    * @generated from field: bool approximate = 7;
    */
@@ -1059,41 +1114,45 @@ export const SearchHitSchema: GenMessage<SearchHit> = /*@__PURE__*/
  */
 export type QueryWMRecordsRequest = Message<"contextkeep.context.v1.QueryWMRecordsRequest"> & {
   /**
-   * Required: the columns to answer. Of each of the three lists up to 50.
+   * The columns to return, at most 50. Required.
    *
    * @generated from field: repeated string select = 1;
    */
   select: string[];
 
   /**
-   * Empty: all records.
+   * Only records that match this condition tree. Empty: all records.
    *
    * @generated from field: string where_json = 2;
    */
   whereJson: string;
 
   /**
-   * Fields and paths. With it, or with an aggregate, every other column of `select` and `order_by` is one of them.
+   * Fields and paths to group by, at most 50. With groups or an aggregate, every other column of `select` and
+   * `order_by` must be one of these.
    *
    * @generated from field: repeated string group_by = 3;
    */
   groupBy: string[];
 
   /**
-   * Empty: newest first; groups by their own values. Texts by code points; of a path numbers before texts; what is not there last.
+   * The order, at most 50 columns. Texts sort by code points; for a path, numbers come before texts; missing values
+   * come last. Empty: newest first, or groups by their values.
    *
    * @generated from field: repeated contextkeep.context.v1.QueryOrder order_by = 4;
    */
   orderBy: QueryOrder[];
 
   /**
-   * Rows; 0: 100. More than 1,000 counts as 1,000.
+   * Rows to return. 0: 100. Values above 1,000 count as 1,000.
    *
    * @generated from field: int32 limit = 5;
    */
   limit: number;
 
   /**
+   * Include archived and expired records.
+   *
    * @generated from field: bool include_archived = 6;
    */
   includeArchived: boolean;
@@ -1111,12 +1170,14 @@ export const QueryWMRecordsRequestSchema: GenMessage<QueryWMRecordsRequest> = /*
  */
 export type QueryOrder = Message<"contextkeep.context.v1.QueryOrder"> & {
   /**
+   * The column to sort by.
+   *
    * @generated from field: string column = 1;
    */
   column: string;
 
   /**
-   * The largest first.
+   * Largest first.
    *
    * @generated from field: bool descending = 2;
    */
@@ -1135,14 +1196,14 @@ export const QueryOrderSchema: GenMessage<QueryOrder> = /*@__PURE__*/
  */
 export type QueryWMRecordsResponse = Message<"contextkeep.context.v1.QueryWMRecordsResponse"> & {
   /**
-   * A JSON object each: the columns under the names that they have in `select`, in that order; null where nothing is.
+   * One JSON object per row: the columns under their names and in their order in `select`; null for a missing value.
    *
    * @generated from field: repeated string rows_json = 1;
    */
   rowsJson: string[];
 
   /**
-   * There are rows behind the limit.
+   * There are more rows than the limit.
    *
    * @generated from field: bool has_more = 2;
    */
@@ -1161,12 +1222,14 @@ export const QueryWMRecordsResponseSchema: GenMessage<QueryWMRecordsResponse> = 
  */
 export type DeleteWMRecordRequest = Message<"contextkeep.context.v1.DeleteWMRecordRequest"> & {
   /**
+   * The record to archive or purge.
+   *
    * @generated from field: string working_memory_id = 1;
    */
   workingMemoryId: string;
 
   /**
-   * Remove it for good, archived or not.
+   * Delete it for good, archived or not.
    *
    * @generated from field: bool purge = 2;
    */
@@ -1185,7 +1248,7 @@ export const DeleteWMRecordRequestSchema: GenMessage<DeleteWMRecordRequest> = /*
  */
 export type DeleteWMRecordResponse = Message<"contextkeep.context.v1.DeleteWMRecordResponse"> & {
   /**
-   * As it is now, without its content; none after a purge.
+   * The record after the call, without its content. Unset after a purge.
    *
    * @generated from field: contextkeep.context.v1.WMRecord record = 1;
    */
@@ -1204,6 +1267,8 @@ export const DeleteWMRecordResponseSchema: GenMessage<DeleteWMRecordResponse> = 
  */
 export type RestoreWMRecordRequest = Message<"contextkeep.context.v1.RestoreWMRecordRequest"> & {
   /**
+   * The record to restore.
+   *
    * @generated from field: string working_memory_id = 1;
    */
   workingMemoryId: string;
@@ -1221,7 +1286,7 @@ export const RestoreWMRecordRequestSchema: GenMessage<RestoreWMRecordRequest> = 
  */
 export type RestoreWMRecordResponse = Message<"contextkeep.context.v1.RestoreWMRecordResponse"> & {
   /**
-   * As it is now, without its content.
+   * The record after the call, without its content.
    *
    * @generated from field: contextkeep.context.v1.WMRecord record = 1;
    */
@@ -1240,12 +1305,14 @@ export const RestoreWMRecordResponseSchema: GenMessage<RestoreWMRecordResponse> 
  */
 export type ListWMRecordActionsRequest = Message<"contextkeep.context.v1.ListWMRecordActionsRequest"> & {
   /**
+   * The record whose log to list.
+   *
    * @generated from field: string working_memory_id = 1;
    */
   workingMemoryId: string;
 
   /**
-   * 0: 100. More than 1,000 counts as 1,000.
+   * Entries per page. 0: 100. Values above 1,000 count as 1,000.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -1274,7 +1341,7 @@ export type ListWMRecordActionsResponse = Message<"contextkeep.context.v1.ListWM
   actions: WMRecordAction[];
 
   /**
-   * Empty: this was the last page.
+   * Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1305,22 +1372,23 @@ export type WMRecordAction = Message<"contextkeep.context.v1.WMRecordAction"> & 
   createdAt?: Timestamp | undefined;
 
   /**
-   * Whom the key of the call stood for; "sweeper" for what the service did when a retention ended.
+   * The subject of the caller's key; "sweeper" for actions of the service itself at the end of a retention.
    *
    * @generated from field: string principal = 3;
    */
   principal: string;
 
   /**
-   * Of the call, where it had one.
+   * The request id of the call, if it had one.
    *
    * @generated from field: string request_id = 4;
    */
   requestId: string;
 
   /**
-   * A JSON object. Of an entry that an import wrote, `imported`: `import_id`, `imported_by`, `imported_at`, and the `principal` that
-   * the archive claims; `principal` above is whoever imported it. UPDATED: `fields` and the new `version`. PURGED: `why` ("deleted", "retention" or "context deleted"), `memory_type`, `size_bytes`.
+   * A JSON object. An entry that an import wrote has `imported`: `import_id`, `imported_by`, `imported_at`, and the
+   * `principal` that the archive claims; `principal` above is the importer. UPDATED has `fields` and the new `version`.
+   * PURGED has `why` ("deleted", "retention" or "context deleted"), `memory_type` and `size_bytes`.
    *
    * @generated from field: string details_json = 5;
    */
@@ -1349,7 +1417,7 @@ export type UploadBlobRequest = Message<"contextkeep.context.v1.UploadBlobReques
     case: "header";
   } | {
     /**
-     * Up to 1 MiB; an empty one is skipped.
+     * Up to 1 MiB. Empty chunks are skipped.
      *
      * @generated from field: bytes chunk = 2;
      */
@@ -1377,14 +1445,14 @@ export type UploadHeader = Message<"contextkeep.context.v1.UploadHeader"> & {
   record?: WMRecordInput | undefined;
 
   /**
-   * Where known: what the bytes must add up to.
+   * The total size of the bytes, if you know it.
    *
    * @generated from field: optional int64 size_bytes = 2;
    */
   sizeBytes?: bigint | undefined;
 
   /**
-   * In hexadecimal.
+   * SHA-256 of the bytes in hexadecimal, if you know it.
    *
    * @generated from field: string sha256 = 3;
    */
@@ -1450,21 +1518,22 @@ export type StartUploadRequest = Message<"contextkeep.context.v1.StartUploadRequ
   record?: WMRecordInput | undefined;
 
   /**
-   * Where known: what the parts must add up to.
+   * The total size of the parts, if you know it.
    *
    * @generated from field: optional int64 size_bytes = 2;
    */
   sizeBytes?: bigint | undefined;
 
   /**
-   * In hexadecimal.
+   * SHA-256 of the bytes in hexadecimal, if you know it.
    *
    * @generated from field: string sha256 = 3;
    */
   sha256: string;
 
   /**
-   * UUID; the same id again answers the same upload, as far as it is; once it is finished or gone, as the first time.
+   * A UUID. A repeat with the same id answers the same upload with its current progress; after the upload finished or
+   * expired, it answers as the first time.
    *
    * @generated from field: string request_id = 4;
    */
@@ -1496,7 +1565,7 @@ export const StartUploadResponseSchema: GenMessage<StartUploadResponse> = /*@__P
   messageDesc(file_contextkeep_context_v1_working_memory, 32);
 
 /**
- * How far a resumable upload is.
+ * The progress of a resumable upload.
  *
  * @generated from message contextkeep.context.v1.Upload
  */
@@ -1507,35 +1576,35 @@ export type Upload = Message<"contextkeep.context.v1.Upload"> & {
   uploadId: string;
 
   /**
-   * Bytes that are durable; the next part begins here.
+   * Number of durable bytes; the next part begins here.
    *
    * @generated from field: int64 offset_bytes = 2;
    */
   offsetBytes: bigint;
 
   /**
-   * As StartUpload declared it.
+   * The size that StartUpload declared.
    *
    * @generated from field: optional int64 size_bytes = 3;
    */
   sizeBytes?: bigint | undefined;
 
   /**
-   * It is given up then, unless a part comes.
+   * When it expires, unless a part arrives before.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 4;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * The size of a part.
+   * Maximum size of a part.
    *
    * @generated from field: int64 part_bytes_max = 5;
    */
   partBytesMax: bigint;
 
   /**
-   * Once it is finished: the record as FinishUpload answered it.
+   * After FinishUpload: the record as that call answered it.
    *
    * @generated from field: contextkeep.context.v1.WMRecord record = 6;
    */
@@ -1564,7 +1633,7 @@ export type AppendUploadRequest = Message<"contextkeep.context.v1.AppendUploadRe
     case: "header";
   } | {
     /**
-     * Up to 1 MiB; an empty one is skipped.
+     * Up to 1 MiB. Empty chunks are skipped.
      *
      * @generated from field: bytes chunk = 2;
      */
@@ -1587,12 +1656,14 @@ export const AppendUploadRequestSchema: GenMessage<AppendUploadRequest> = /*@__P
  */
 export type AppendHeader = Message<"contextkeep.context.v1.AppendHeader"> & {
   /**
+   * The upload to add to.
+   *
    * @generated from field: string upload_id = 1;
    */
   uploadId: string;
 
   /**
-   * Where the part begins in the whole.
+   * Where the part begins in the whole file.
    *
    * @generated from field: int64 offset_bytes = 2;
    */
@@ -1628,6 +1699,8 @@ export const AppendUploadResponseSchema: GenMessage<AppendUploadResponse> = /*@_
  */
 export type GetUploadRequest = Message<"contextkeep.context.v1.GetUploadRequest"> & {
   /**
+   * The upload to read.
+   *
    * @generated from field: string upload_id = 1;
    */
   uploadId: string;
@@ -1662,19 +1735,21 @@ export const GetUploadResponseSchema: GenMessage<GetUploadResponse> = /*@__PURE_
  */
 export type FinishUploadRequest = Message<"contextkeep.context.v1.FinishUploadRequest"> & {
   /**
+   * The upload to finish.
+   *
    * @generated from field: string upload_id = 1;
    */
   uploadId: string;
 
   /**
-   * Where known, and if StartUpload did not say: what the parts must add up to.
+   * The total size of the parts, if you know it and did not declare it in StartUpload.
    *
    * @generated from field: optional int64 size_bytes = 2;
    */
   sizeBytes?: bigint | undefined;
 
   /**
-   * In hexadecimal.
+   * SHA-256 of the bytes in hexadecimal, if you know it.
    *
    * @generated from field: string sha256 = 3;
    */
@@ -1726,36 +1801,42 @@ export const FinishUploadResponseSchema: GenMessage<FinishUploadResponse> = /*@_
   messageDesc(file_contextkeep_context_v1_working_memory, 40);
 
 /**
- * Names a blob by its record or by its own key: exactly one of them.
+ * Names a blob by its record or by its own key: give exactly one of them.
  *
  * @generated from message contextkeep.context.v1.GetBlobRequest
  */
 export type GetBlobRequest = Message<"contextkeep.context.v1.GetBlobRequest"> & {
   /**
+   * The record of the blob. Give either this or `blob_key`.
+   *
    * @generated from field: string working_memory_id = 1;
    */
   workingMemoryId: string;
 
   /**
+   * The key of the blob. Give either this or `working_memory_id`.
+   *
    * @generated from field: string blob_key = 2;
    */
   blobKey: string;
 
   /**
-   * The first byte.
+   * The first byte to read.
    *
    * @generated from field: int64 offset_bytes = 3;
    */
   offsetBytes: bigint;
 
   /**
-   * 0: to the end. More than there is: to the end.
+   * Number of bytes to read. 0, or more than the blob has: to its end.
    *
    * @generated from field: int64 length_bytes = 4;
    */
   lengthBytes: bigint;
 
   /**
+   * Also read blobs of archived and expired records.
+   *
    * @generated from field: bool include_archived = 5;
    */
   includeArchived: boolean;
@@ -1802,16 +1883,22 @@ export const GetBlobResponseSchema: GenMessage<GetBlobResponse> = /*@__PURE__*/
  */
 export type GetContentRequest = Message<"contextkeep.context.v1.GetContentRequest"> & {
   /**
+   * The record of the content. Give either this or `blob_key`.
+   *
    * @generated from field: string working_memory_id = 1;
    */
   workingMemoryId: string;
 
   /**
+   * The key of the blob. Give either this or `working_memory_id`.
+   *
    * @generated from field: string blob_key = 2;
    */
   blobKey: string;
 
   /**
+   * Also read content of archived and expired records.
+   *
    * @generated from field: bool include_archived = 3;
    */
   includeArchived: boolean;
@@ -1851,24 +1938,28 @@ export const GetContentResponseSchema: GenMessage<GetContentResponse> = /*@__PUR
  */
 export type CreateDownloadUrlRequest = Message<"contextkeep.context.v1.CreateDownloadUrlRequest"> & {
   /**
-   * One of the two.
+   * The record of the blob. Give either this or `blob_key`.
    *
    * @generated from field: string working_memory_id = 1;
    */
   workingMemoryId: string;
 
   /**
+   * The key of the blob. Give either this or `working_memory_id`.
+   *
    * @generated from field: string blob_key = 2;
    */
   blobKey: string;
 
   /**
+   * Also for blobs of archived and expired records.
+   *
    * @generated from field: bool include_archived = 3;
    */
   includeArchived: boolean;
 
   /**
-   * Seconds until the URL expires, up to 604,800 (seven days). 0: 900.
+   * Seconds until the URL expires, at most 604,800 (seven days). 0: 900.
    *
    * @generated from field: int32 lifetime_s = 4;
    */
@@ -1883,7 +1974,7 @@ export const CreateDownloadUrlRequestSchema: GenMessage<CreateDownloadUrlRequest
   messageDesc(file_contextkeep_context_v1_working_memory, 45);
 
 /**
- * A URL of a blob. It needs no key.
+ * A URL of a blob. It works without a key.
  *
  * @generated from message contextkeep.context.v1.CreateDownloadUrlResponse
  */
@@ -1918,11 +2009,15 @@ export const CreateDownloadUrlResponseSchema: GenMessage<CreateDownloadUrlRespon
  */
 export type DeleteBlobRequest = Message<"contextkeep.context.v1.DeleteBlobRequest"> & {
   /**
+   * The record of the blob. Give either this or `blob_key`.
+   *
    * @generated from field: string working_memory_id = 1;
    */
   workingMemoryId: string;
 
   /**
+   * The key of the blob. Give either this or `working_memory_id`.
+   *
    * @generated from field: string blob_key = 2;
    */
   blobKey: string;
@@ -1957,14 +2052,14 @@ export const DeleteBlobResponseSchema: GenMessage<DeleteBlobResponse> = /*@__PUR
  */
 export type ListBlobsRequest = Message<"contextkeep.context.v1.ListBlobsRequest"> & {
   /**
-   * Required, or `external_id`.
+   * The node whose blobs to list. Required, or `external_id`.
    *
    * @generated from field: string entity_node_id = 1;
    */
   entityNodeId: string;
 
   /**
-   * Blobs of archived records, too.
+   * Include blobs of archived and expired records.
    *
    * @generated from field: bool include_archived = 2;
    */
@@ -1981,13 +2076,15 @@ export type ListBlobsRequest = Message<"contextkeep.context.v1.ListBlobsRequest"
   pageToken: string;
 
   /**
-   * The caller's own id of the node, in the place of `entity_node_id`; and the graph where it is looked up, "default" if empty.
+   * The caller's own id of the node, instead of `entity_node_id`.
    *
    * @generated from field: string external_id = 5;
    */
   externalId: string;
 
   /**
+   * The graph to look up `external_id` in. Empty: "default".
+   *
    * @generated from field: string graph_name = 6;
    */
   graphName: string;
@@ -2105,7 +2202,8 @@ export const RecordStatusSchema: GenEnum<RecordStatus> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_working_memory, 0);
 
 /**
- * Where a record's text (name, description, inline content) is on its way to an embedding. Its words are found at once, in any state.
+ * The progress of the embedding of a record's text (name, description, inline content). In any state, searches by words
+ * find the record.
  *
  * @generated from enum contextkeep.context.v1.IndexState
  */
@@ -2116,14 +2214,14 @@ export enum IndexState {
   UNSPECIFIED = 0,
 
   /**
-   * None is made: the caller gave one, or the service has no embedder.
+   * The service makes no embedding: the caller gave one, or the service has no embedder.
    *
    * @generated from enum value: INDEX_STATE_NONE = 1;
    */
   NONE = 1,
 
   /**
-   * One is owed. While a changed text waits, the embedding of the old one is found.
+   * The embedding is not made yet. After a change of the text, searches find the embedding of the old text until then.
    *
    * @generated from enum value: INDEX_STATE_PENDING = 2;
    */
@@ -2135,7 +2233,7 @@ export enum IndexState {
   INDEXED = 3,
 
   /**
-   * The embedder refused the text, or failed several times. It is tried again, at least every hour.
+   * The embedder refused the text, or failed several times. The service retries, at least every hour.
    *
    * @generated from enum value: INDEX_STATE_FAILED = 4;
    */
@@ -2149,13 +2247,13 @@ export const IndexStateSchema: GenEnum<IndexState> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_working_memory, 1);
 
 /**
- * What records are found by.
+ * How to search for records.
  *
  * @generated from enum contextkeep.context.v1.SearchMode
  */
 export enum SearchMode {
   /**
-   * By what is given: `text`, `embedding` or both.
+   * By the given fields: `text`, `embedding` or both.
    *
    * @generated from enum value: SEARCH_MODE_UNSPECIFIED = 0;
    */
@@ -2184,7 +2282,7 @@ export const SearchModeSchema: GenEnum<SearchMode> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_working_memory, 2);
 
 /**
- * What happened to a record.
+ * An action on a record.
  *
  * @generated from enum contextkeep.context.v1.RecordActionKind
  */
@@ -2215,7 +2313,7 @@ export enum RecordActionKind {
   RESTORED = 4,
 
   /**
-   * Its bytes went to another provider.
+   * Its bytes were moved to another provider.
    *
    * @generated from enum value: RECORD_ACTION_KIND_MOVED = 5;
    */
@@ -2236,18 +2334,20 @@ export const RecordActionKindSchema: GenEnum<RecordActionKind> = /*@__PURE__*/
 /**
  * Files and JSON of an entity: metadata in Postgres, bytes in object storage.
  *
- * Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
- * NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (apps, an agent bundle, graphs). A write
- * outside of that is PERMISSION_DENIED; a request that names no app, bundle or graph means the key's, where it has one. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
- * without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
- * time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
- * `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.
+ * This holds for every RPC: ids are UUID text; a malformed id is INVALID_ARGUMENT with the name of the field. A record
+ * of another tenant is NOT_FOUND, like one that does not exist. So is one outside the bounds of the key (apps, an agent
+ * bundle, graphs). A write outside the bounds is PERMISSION_DENIED. A request that names no app, bundle or graph means
+ * those of the key, if it has them. Reads of an archived record without `include_archived` fail with RECORD_ARCHIVED
+ * (FAILED_PRECONDITION), and lists leave it out. The same holds for a record past its `expires_at`, until an update
+ * extends it. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) carries
+ * `limit`, `limit_max` and the `value` of the request in its metadata. For a write, the limit may be `tenant_records`
+ * or `tenant_bytes`, the limits of all that the tenant may store: purge something first.
  *
  * @generated from service contextkeep.context.v1.WorkingMemory
  */
 export const WorkingMemory: GenService<{
   /**
-   * Writes a record with inline content, JSON or text, or with none.
+   * Writes a record with inline content, JSON or text, or without content.
    *
    * Reasons: INVALID_ARGUMENT, RECORD_EXISTS (the id is taken), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
    *
@@ -2269,12 +2369,14 @@ export const WorkingMemory: GenService<{
     output: typeof FetchWMRecordResponseSchema;
   },
   /**
-   * Changes the fields that `update_mask` names: any field of WMRecordInput but `working_memory_id`, as a whole (`metadata_json` is
-   * replaced, not merged). A named field that is empty is emptied, or gets its default. `content_json` and `content_text` are one content:
-   * naming either replaces it. The answer carries inline content only if the mask names it.
+   * Changes the fields that `update_mask` names. It may name any field of WMRecordInput except `working_memory_id`.
+   * Each field is replaced as a whole; `metadata_json` is not merged. A named field that is empty is cleared, or gets
+   * its default. `content_json` and `content_text` are one content: naming either replaces it. The answer has inline
+   * content only if the mask names it.
    *
-   * Reasons: RECORD_NOT_FOUND, RECORD_ARCHIVED, VERSION_CONFLICT (stale `expected_version`), RECORD_HAS_BLOB (inline content for a record
-   * whose content is a blob), REQUEST_ID_REUSED, LIMIT_EXCEEDED, INVALID_ARGUMENT (a mask names a field that cannot change).
+   * Reasons: RECORD_NOT_FOUND, RECORD_ARCHIVED, VERSION_CONFLICT (stale `expected_version`), RECORD_HAS_BLOB (inline
+   * content for a record whose content is a blob), REQUEST_ID_REUSED, LIMIT_EXCEEDED, INVALID_ARGUMENT (the mask names
+   * a field that cannot change).
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.UpdateWMRecord
    */
@@ -2286,7 +2388,7 @@ export const WorkingMemory: GenService<{
   /**
    * Lists the records of an entity, newest first.
    *
-   * Reasons: INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and UNAVAILABLE.
+   * Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (of an `external_id`), UNAVAILABLE (with an `external_id`).
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.FetchWMRecordsByEntity
    */
@@ -2296,17 +2398,20 @@ export const WorkingMemory: GenService<{
     output: typeof FetchWMRecordsByEntityResponseSchema;
   },
   /**
-   * Lists the entities below a root node that have records, with these records by memory type. The root comes first, the others in the
-   * order of the walk (`created_at`, then the order of writing), each with its place in the graph. Records are counted and added up. An
-   * entity that is reached in several ways is there once, with the shortest. A root that is no node of the caller's gives its own
-   * records: records may be written before their node.
+   * Lists the entities below a root node that have records, with their records by memory type. The root comes first,
+   * then the others in the order of the walk (`created_at`, then the order of writing), each with its path in the
+   * graph. The groups have the number of records and their total size. An entity that the walk reaches in several ways
+   * appears once, with the shortest path. If the root is not a node that the caller sees, the answer has the records of
+   * the root only, because records may be written before their node.
    *
-   * One walk and one query a page, whatever the number of entities. Entities without records that pass the filters are left out, and so
-   * are archived ones unless `include_archived`; what hangs below them is not. A page ends at `page_size` entities or 2 MiB; if the
-   * records of its first entity do not fit, there are fewer of them than `record_count` says: FetchWMRecordsByEntity lists them all.
+   * Each page costs one walk and one query, whatever the number of entities. Entities without matching records are left
+   * out, and so are archived entities unless `include_archived`; the entities below them are not. A page ends at
+   * `page_size` entities or 2 MiB. If the records of its first entity do not fit, the page has fewer records than
+   * `record_count`: FetchWMRecordsByEntity lists all of them.
    *
-   * Reasons: NODE_NOT_FOUND (of an `external_id`), INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (more entities than one walk
-   * visits: 100,000), ANSWER_TOO_LARGE (an entity has records of more than 1,000 memory types), UNAVAILABLE.
+   * Reasons: NODE_NOT_FOUND (of an `external_id`), INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (the walk
+   * would visit more than 100,000 entities), ANSWER_TOO_LARGE (an entity has records of more than 1,000 memory types),
+   * UNAVAILABLE.
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.FetchWMManifest
    */
@@ -2316,27 +2421,31 @@ export const WorkingMemory: GenService<{
     output: typeof FetchWMManifestResponseSchema;
   },
   /**
-   * Finds records of the tenant, of all entities: by their words, by a vector, or by both. The best come first.
+   * Finds records of the tenant, of all entities: by words, by a vector, or by both. The best come first.
    *
-   * TEXT looks into name, description and content: inline text, the texts and numbers of inline JSON, and uploaded files that are text by their
-   * content type, name or memory type and are valid UTF-8; of each the first 50,000 characters. A record must have all words of `text`, as
-   * they are or in any form that the service's language (a setting, English) has of them; "or" between words, "quotes" around a phrase
-   * and -minus before a word mean what they mean in a web search. Chinese, Japanese and Korean are found by pairs of characters. Names are
-   * also found by the beginnings of their words. The score is Postgres's rank, and 1 more for a name. Of more than 5,000 records that match,
-   * the newest 5,000 are ranked. What was written is found at once.
+   * TEXT searches name, description and content. Content means inline text, the texts and numbers of inline JSON, and
+   * uploaded files that are text by content type, name or memory type and are valid UTF-8; of each, the first 50,000
+   * characters. A record must have all words of `text`, in any form that they have in the service's language (a
+   * setting; default: English). "or" between words, "quotes" around a phrase and -minus before a word work as in a web
+   * search. Chinese, Japanese and Korean are found by pairs of characters. Names are also found by the beginnings of
+   * their words. The score is Postgres's rank, plus 1 for a match in the name. If more than 5,000 records match, only
+   * the newest 5,000 are ranked. A search finds a record as soon as it is written.
    *
-   * VECTOR compares the embeddings of all records that pass the filters: it is exact, and the score is the cosine, -1 to 1. More than
-   * 50,000 are SLICE_TOO_LARGE, and metadata `filters` names the filters that help; unless the operator has made an index of vectors: then
-   * the answer is approximate, the hits say so, and SLICE_TOO_LARGE is what the filters leave too little of.
+   * VECTOR compares the embeddings of all records that pass the filters. It is exact, and the score is the cosine, -1
+   * to 1. If more than 50,000 records pass, the call fails with SLICE_TOO_LARGE; the metadata `filters` names filters
+   * that help. If the operator has created a vector index, the answer is approximate and its hits are marked with
+   * `approximate`; SLICE_TOO_LARGE then means that the filters keep too few of the index's hits.
    *
-   * Where the service has an embedder, VECTOR and FUSED without an `embedding` take that of `text`, and compare with those of its model.
+   * If the service has an embedder, VECTOR and FUSED without an `embedding` use the embedding of `text`, and compare it
+   * with the embeddings of the same model.
    *
-   * FUSED takes the best 100 of each and adds their reciprocal ranks, 1 / (60 + place): the score.
+   * FUSED takes the best 100 of each search and adds their reciprocal ranks, 1 / (60 + rank): this is the score.
    *
    * An answer ends at `limit` records or 2 MiB.
    *
-   * Reasons: INVALID_ARGUMENT (a wrong dimension, a value that is not finite or does not fit half precision, a zero vector; in `where_json`
-   * the field violation names the place), LIMIT_EXCEEDED, SLICE_TOO_LARGE, UNAVAILABLE (metadata `dependency`: also "embedder").
+   * Reasons: INVALID_ARGUMENT (a wrong dimension; a value that is not finite or does not fit half precision; a zero
+   * vector; for `where_json`, the violation names the path), LIMIT_EXCEEDED, SLICE_TOO_LARGE, UNAVAILABLE (metadata
+   * `dependency`: also "embedder").
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.SearchWMRecords
    */
@@ -2346,24 +2455,26 @@ export const WorkingMemory: GenService<{
     output: typeof SearchWMRecordsResponseSchema;
   },
   /**
-   * Answers a question about the tenant's records, of all entities: columns, a condition, groups, an order, a limit; no SQL. One
-   * statement that can only read, within the call's deadline.
+   * Answers a structured query over the tenant's records, of all entities. A query has columns, a condition, groups, an
+   * order and a limit; it is not SQL. The service runs it as one read-only statement, within the deadline of the call.
    *
-   * A column is a field of WMRecord by its name in this proto (all but `content_json` and `content_text`; `status` is "active" or "archived",
-   * `index_state` "none", "pending", "indexed" or "failed"), `metadata` or a path into it (`metadata.a.b`; a number names an
-   * element of a list), `count(*)`, or `count`, `sum`, `avg`, `min` or `max` of one of those: `max(created_at)`. `sum` and `avg` take
-   * numbers, `min` and `max` also texts and times; of a path they look at what has the type (numbers before texts). `count` of a column counts the
-   * rows in which it is there; an empty text or list is not.
+   * A column is one of these. A field of WMRecord by its name in this proto, except `content_json` and `content_text`;
+   * `status` is "active" or "archived", `index_state` "none", "pending", "indexed" or "failed". `metadata`, or a path
+   * into it (`metadata.a.b`; a number selects an element of a list). `count(*)`, or `count`, `sum`, `avg`, `min` or
+   * `max` of one of those: `max(created_at)`. `sum` and `avg` take numbers; `min` and `max` also take texts and times.
+   * For a path, they use the values of the type that fits (numbers before texts). `count` of a column counts the rows
+   * that have a value; an empty text or list is none.
    *
-   * `where_json` is a condition tree: {"memory_type": "file", "metadata.score": {"$gte": 0.5}, "$or": [{...}, {...}]}. Operators: $eq
-   * (also a bare value), $ne, $gt, $gte, $lt, $lte, $in, $nin, $like, $ilike (% and _, backslash escapes), $exists, $not; $and and $or
-   * join conditions, several fields in one object are a conjunction. What is not there equals nothing, so $ne, $nin and $not are true
-   * of it; null is "not there" of a field, JSON's null in the metadata. A value of another type than the field's is an error; in
-   * the metadata it is different, and neither less nor greater. Times are RFC 3339 texts. `tags` matches if one of them does. Up to 64
-   * KiB, 200 comparisons, 16 levels.
+   * `where_json` is a condition tree: {"memory_type": "file", "metadata.score": {"$gte": 0.5}, "$or": [{...}, {...}]}.
+   * Operators: $eq (also a bare value), $ne, $gt, $gte, $lt, $lte, $in, $nin, $like, $ilike (% and _, backslash
+   * escapes), $exists, $not; $and and $or join conditions; several fields in one object must all match. A missing value
+   * equals nothing, so $ne, $nin and $not are true for it. null means "missing" for a field, and JSON's null in the
+   * metadata. A value whose type differs from that of a field is an error; in the metadata it is unequal, and neither
+   * less nor greater. Times are RFC 3339 texts. `tags` matches if one of the tags does. A condition has at most 64 KiB,
+   * 200 comparisons and 16 levels.
    *
-   * Reasons: INVALID_ARGUMENT (the field violation names the place, such as `where_json.$and[1].name.$in`), LIMIT_EXCEEDED, ANSWER_TOO_LARGE
-   * (3 MiB: select less, or set a lower limit).
+   * Reasons: INVALID_ARGUMENT (the violation names the path, such as `where_json.$and[1].name.$in`), LIMIT_EXCEEDED,
+   * ANSWER_TOO_LARGE (over 3 MiB: select fewer columns, or set a lower limit).
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.QueryWMRecords
    */
@@ -2373,11 +2484,12 @@ export const WorkingMemory: GenService<{
     output: typeof QueryWMRecordsResponseSchema;
   },
   /**
-   * Archives a record: lists leave it out, and readers without `include_archived` get RECORD_ARCHIVED. RestoreWMRecord brings it back
-   * until its retention ends (a setting, 30 days from when it was archived or expired). Then, or at once with `purge`, it is gone for
-   * good, and its bytes follow after the grace time of the service (7 days) if no other record shares them. Its log stays.
+   * Archives a record: lists leave it out, and reads without `include_archived` fail with RECORD_ARCHIVED.
+   * RestoreWMRecord restores it until its retention ends (a setting; default: 30 days after it was archived or
+   * expired). Then, or at once with `purge`, the service deletes it for good. It deletes the bytes after its grace
+   * period (7 days), if no other record shares them. The log of the record stays.
    *
-   * Again is harmless: an archived record stays as it is, and to purge one that was purged is no error.
+   * A repeat is harmless: an archived record stays as it is, and the purge of a purged record is no error.
    *
    * Reasons: RECORD_NOT_FOUND.
    *
@@ -2389,9 +2501,9 @@ export const WorkingMemory: GenService<{
     output: typeof DeleteWMRecordResponseSchema;
   },
   /**
-   * Brings an archived record back, and one past its `expires_at`, which is then taken away. Again is harmless.
+   * Restores an archived record, or one past its `expires_at`, which the call removes. A repeat is harmless.
    *
-   * Reasons: RECORD_NOT_FOUND (it never was, or it was purged).
+   * Reasons: RECORD_NOT_FOUND (it never existed, or it was purged).
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.RestoreWMRecord
    */
@@ -2401,10 +2513,10 @@ export const WorkingMemory: GenService<{
     output: typeof RestoreWMRecordResponseSchema;
   },
   /**
-   * Lists what happened to a record, oldest first. Every change of a record is an entry, written in the transaction of the change;
-   * entries are never changed nor removed, and can be read when the record is purged.
+   * Lists the log of a record, oldest first. Every change of a record writes an entry in the same transaction. Entries
+   * are never changed or deleted, and stay readable after a purge of the record.
    *
-   * Reasons: RECORD_NOT_FOUND (it never was), INVALID_PAGE_TOKEN.
+   * Reasons: RECORD_NOT_FOUND (it never existed), INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.ListWMRecordActions
    */
@@ -2414,17 +2526,17 @@ export const WorkingMemory: GenService<{
     output: typeof ListWMRecordActionsResponseSchema;
   },
   /**
-   * Stores a file: first the header, then its bytes in chunks of up to 1 MiB.
+   * Stores a file: first the header, then the bytes in chunks of up to 1 MiB.
    *
-   * The answer means that the bytes are durable and the record is visible; until then nothing is. A wrong size or checksum, an early
-   * end and a cancelled call store nothing. Where the size is known, declare it: of an upload that declares none, the end of the
-   * stream is the end of the file. A message without a part is refused: Node's HTTP/2 ends the stream of a call that it cancels as
-   * if it were complete, so there it goes ahead of the cancel.
+   * After the answer, the bytes are durable and the record is visible; before that, nothing is. A wrong size or
+   * checksum, an early end and a cancelled call store nothing. If you know the size, declare it: without a declared
+   * size, the end of the stream is the end of the file. The service refuses a message without a part. Reason: when Node
+   * cancels a call, its HTTP/2 ends the stream as if it were complete, so the Node client sends such a message before
+   * it cancels.
    *
-   * Reasons: INVALID_ARGUMENT, SIZE_MISMATCH, CHECKSUM_MISMATCH (both INVALID_ARGUMENT), BLOB_TOO_LARGE, LIMIT_EXCEEDED,
-   * RECORD_EXISTS, REQUEST_ID_REUSED, UPLOAD_EXPIRED (ABORTED: no byte came for an hour), ABORTED (other uploads of
-   * the same content were faster each time; again), UNAVAILABLE (metadata
-   * `dependency`), STORAGE_FULL.
+   * Reasons: INVALID_ARGUMENT, SIZE_MISMATCH, CHECKSUM_MISMATCH (both INVALID_ARGUMENT), BLOB_TOO_LARGE,
+   * LIMIT_EXCEEDED, RECORD_EXISTS, REQUEST_ID_REUSED, UPLOAD_EXPIRED (ABORTED: no byte came for an hour), ABORTED
+   * (other uploads of the same content won each time: retry), UNAVAILABLE (metadata `dependency`), STORAGE_FULL.
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.UploadBlob
    */
@@ -2434,11 +2546,12 @@ export const WorkingMemory: GenService<{
     output: typeof UploadBlobResponseSchema;
   },
   /**
-   * Begins an upload that survives broken connections and restarts, for files that take long to send: StartUpload, AppendUpload for
-   * each part in its order, FinishUpload. After an error, in this process or another, GetUpload says where to go on.
+   * Starts a resumable upload, which survives broken connections and restarts. Use it for files that take long to send:
+   * StartUpload, AppendUpload for each part in order, FinishUpload. After an error, in this process or another,
+   * GetUpload says where to continue.
    *
-   * The record is checked now and written by FinishUpload; until then nothing is visible. An upload without a new part for a day (a
-   * setting) is given up, and its parts go.
+   * The service checks the record now and writes it in FinishUpload; until then nothing is visible. An upload without a
+   * new part for a day (a setting) expires, and the service deletes its parts.
    *
    * Reasons: INVALID_ARGUMENT, BLOB_TOO_LARGE, RECORD_EXISTS, REQUEST_ID_REUSED, LIMIT_EXCEEDED.
    *
@@ -2450,15 +2563,16 @@ export const WorkingMemory: GenService<{
     output: typeof StartUploadResponseSchema;
   },
   /**
-   * Adds one part: first the header, then its bytes in chunks of up to 1 MiB.
+   * Adds one part to an upload: first the header, then the bytes in chunks of up to 1 MiB.
    *
-   * The answer means that the part is durable; a call that ends otherwise has added nothing, or all of it: ask GetUpload. Parts have
-   * from 1 byte to `part_bytes_max` (64 MiB), and an upload up to 10,000 of them. Each begins where the one before it ended; of two that
-   * are sent at once one wins.
+   * After the answer, the part is durable. A call that fails has added nothing or the whole part: ask GetUpload. A part
+   * has from 1 byte to `part_bytes_max` (64 MiB), and an upload has up to 10,000 parts. Each part begins where the one
+   * before it ended. If two calls send the same part at once, one of them wins.
    *
-   * Reasons: UPLOAD_NOT_FOUND, UPLOAD_PART_EXISTS (ALREADY_EXISTS: the upload is past this offset; metadata `offset_bytes` is where the next
-   * part begins), UPLOAD_GAP (OUT_OF_RANGE: it is not there yet; the same metadata), LIMIT_EXCEEDED (also size or number of parts), SIZE_MISMATCH
-   * (more than StartUpload declared), BLOB_TOO_LARGE, UPLOAD_EXPIRED, UNAVAILABLE, STORAGE_FULL. None of them ends the upload.
+   * Reasons: UPLOAD_NOT_FOUND, UPLOAD_PART_EXISTS (ALREADY_EXISTS: the upload is past this offset; metadata
+   * `offset_bytes` is where the next part begins), UPLOAD_GAP (OUT_OF_RANGE: the upload has not reached this offset;
+   * the same metadata), LIMIT_EXCEEDED (also size or number of parts), SIZE_MISMATCH (more than StartUpload declared),
+   * BLOB_TOO_LARGE, UPLOAD_EXPIRED, UNAVAILABLE, STORAGE_FULL. None of them ends the upload.
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.AppendUpload
    */
@@ -2468,9 +2582,9 @@ export const WorkingMemory: GenService<{
     output: typeof AppendUploadResponseSchema;
   },
   /**
-   * Tells how far an upload is; of one that was finished within the last day, its record.
+   * Returns the progress of an upload; for one that finished within the last day, its record.
    *
-   * Reasons: UPLOAD_NOT_FOUND (it never was, it was given up, or it was finished longer ago).
+   * Reasons: UPLOAD_NOT_FOUND (it never existed, it expired, or it finished longer ago).
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.GetUpload
    */
@@ -2480,13 +2594,13 @@ export const WorkingMemory: GenService<{
     output: typeof GetUploadResponseSchema;
   },
   /**
-   * Puts the parts together as one blob and writes the record, all of it or nothing. Again is harmless for a day: it answers as the
-   * first time. It takes as long as the bytes take to be read and written once more: give it the time (a call without a deadline
-   * has 60 s). In the record's log the upload's id stands as request id.
+   * Joins the parts to one blob and writes the record, both or neither. A repeat is harmless for a day: it answers as
+   * the first time. The call reads and writes all bytes once more, so give it a long deadline (a call without a
+   * deadline has 60 s). The log of the record shows the id of the upload as request id.
    *
-   * Reasons: UPLOAD_NOT_FOUND, SIZE_MISMATCH and CHECKSUM_MISMATCH (what is there is not what was declared; after the first, parts may
-   * be added), RECORD_EXISTS, LIMIT_EXCEEDED, ABORTED (a part was added meanwhile), BLOB_CORRUPTED (a part), UPLOAD_EXPIRED, PROVIDER_NOT_CONFIGURED,
-   * UNAVAILABLE, STORAGE_FULL.
+   * Reasons: UPLOAD_NOT_FOUND, SIZE_MISMATCH (the bytes are not the declared ones; parts may still be added),
+   * CHECKSUM_MISMATCH (the bytes are not the declared ones), RECORD_EXISTS, LIMIT_EXCEEDED, ABORTED (a part was added
+   * meanwhile), BLOB_CORRUPTED (a part), UPLOAD_EXPIRED, PROVIDER_NOT_CONFIGURED, UNAVAILABLE, STORAGE_FULL.
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.FinishUpload
    */
@@ -2498,8 +2612,9 @@ export const WorkingMemory: GenService<{
   /**
    * Reads a file: first its record, then its bytes in chunks of up to 1 MiB.
    *
-   * Every MiB is checked against its crc32c as it is read. A difference ends the stream with BLOB_CORRUPTED: what came before is to be
-   * thrown away. The client checks the sha256 of a whole blob. An empty blob can be read from offset 0 and gives no chunk.
+   * The service checks every MiB against its crc32c while it reads. A difference ends the stream with BLOB_CORRUPTED:
+   * discard the bytes that came before. The client checks the sha256 of a whole blob. A read of an empty blob from
+   * offset 0 returns no chunk.
    *
    * Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND, RECORD_ARCHIVED, RECORD_HAS_NO_BLOB, RANGE_PAST_END, BLOB_CORRUPTED,
    * PROVIDER_NOT_CONFIGURED, UNAVAILABLE.
@@ -2512,8 +2627,8 @@ export const WorkingMemory: GenService<{
     output: typeof GetBlobResponseSchema;
   },
   /**
-   * Answers the bytes of a blob or of inline content, wherever they live, up to 3 MiB; none for a record that has neither. The record
-   * beside them comes without its `content_json` or `content_text`.
+   * Returns the bytes of a blob or of inline content, up to 3 MiB; no bytes for a record without content. The record in
+   * the answer has no `content_json` or `content_text`.
    *
    * Reasons: those of GetBlob; ANSWER_TOO_LARGE (use GetBlob).
    *
@@ -2525,12 +2640,14 @@ export const WorkingMemory: GenService<{
     output: typeof GetContentResponseSchema;
   },
   /**
-   * Makes a URL that gives the blob to whoever has it, straight from the provider, until it expires: for browsers and large files. It
-   * is as good as the bytes: nothing here can take it back, not even purging the record before BLOB_DELETE_GRACE_S is over. What
-   * it gives is not checked on its way; compare it with the record's sha256.
+   * Creates a URL from which anyone can download the blob directly from the provider, until it expires. Use it for
+   * browsers and large files. Protect the URL like the bytes: the service cannot revoke it; even a purge of the record
+   * stops it only after BLOB_DELETE_GRACE_S. The service does not check the downloaded bytes; compare them with the
+   * record's sha256.
    *
-   * Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND, RECORD_ARCHIVED, RECORD_HAS_NO_BLOB, NO_DOWNLOAD_URL (FAILED_PRECONDITION: the blob is in
-   * a folder, or the provider's credentials sign none; use GetBlob), PROVIDER_NOT_CONFIGURED, UNAVAILABLE, INVALID_ARGUMENT.
+   * Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND, RECORD_ARCHIVED, RECORD_HAS_NO_BLOB, NO_DOWNLOAD_URL
+   * (FAILED_PRECONDITION: the blob is in a folder, or the credentials of the provider cannot sign; use GetBlob),
+   * PROVIDER_NOT_CONFIGURED, UNAVAILABLE, INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.CreateDownloadUrl
    */
@@ -2540,8 +2657,8 @@ export const WorkingMemory: GenService<{
     output: typeof CreateDownloadUrlResponseSchema;
   },
   /**
-   * Archives the record that the blob belongs to, as DeleteWMRecord does. Again is harmless. Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND,
-   * RECORD_HAS_NO_BLOB.
+   * Archives the record of a blob, as DeleteWMRecord does. A repeat is harmless. Reasons: RECORD_NOT_FOUND,
+   * BLOB_NOT_FOUND, RECORD_HAS_NO_BLOB.
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.DeleteBlob
    */
@@ -2553,7 +2670,7 @@ export const WorkingMemory: GenService<{
   /**
    * Lists the blobs of an entity, newest first.
    *
-   * Reasons: INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and UNAVAILABLE.
+   * Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (of an `external_id`), UNAVAILABLE (with an `external_id`).
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.ListBlobs
    */

@@ -16,7 +16,7 @@ export const file_contextkeep_entity_v1_entity_graph: GenFile = /*@__PURE__*/
   fileDesc("Cihjb250ZXh0a2VlcC9lbnRpdHkvdjEvZW50aXR5X2dyYXBoLnByb3RvEhVjb250ZXh0a2VlcC5lbnRpdHkudjEioQMKBE5vZGUSCgoCaWQYASABKAkSEwoLZXh0ZXJuYWxfaWQYAiABKAkSEgoKZ3JhcGhfbmFtZRgDIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYBCABKAkSGQoRZ2VuZXJhbF90eXBlX25hbWUYBSABKAkSGgoSc3BlY2lmaWNfdHlwZV9uYW1lGAYgASgJEgwKBG5hbWUYByABKAkSDgoGc3RhdHVzGAggASgJEhEKCWRhdGFfanNvbhgJIAEoCRITCgtpc19hcmNoaXZlZBgKIAEoCBILCgNzZXEYCyABKAMSLgoKY3JlYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbW9kaWZpZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3ZlcnNpb24YDiABKAMSEgoKY3JlYXRlZF9ieRgPIAEoCRIVCg1vd25lcl91c2VyX2lkGBAgASgJEhAKCGFnZW50X2lkGBEgASgJEhIKCmNvbnRleHRfaWQYEiABKAkiywEKBEVkZ2USCgoCaWQYASABKAkSEgoKZ3JhcGhfbmFtZRgCIAEoCRIUCgxmcm9tX25vZGVfaWQYAyABKAkSEgoKdG9fbm9kZV9pZBgEIAEoCRIRCgllZGdlX3R5cGUYBSABKAkSEQoJZGF0YV9qc29uGAYgASgJEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3ZlcnNpb24YCCABKAMSEgoKY29udGV4dF9pZBgJIAEoCSKxAwoJTm9kZUlucHV0EgoKAmlkGAEgASgJEjAKC2V4dGVybmFsX2lkGAIgASgJQhvK2hgXChVFWFRFUk5BTF9JRF9CWVRFU19NQVgSKAoKZ3JhcGhfbmFtZRgDIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSLQoPYWdlbnRfYnVuZGxlX2lkGAQgASgJQhTK2hgQCg5OQU1FX0NIQVJTX01BWBIxChFnZW5lcmFsX3R5cGVfbmFtZRgFIAEoCUIWytoYEgoOVFlQRV9DSEFSU19NQVhAARIwChJzcGVjaWZpY190eXBlX25hbWUYBiABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYEiIKBG5hbWUYByABKAlCFMraGBAKDk5BTUVfQ0hBUlNfTUFYEiQKBnN0YXR1cxgIIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSLgoJZGF0YV9qc29uGAkgASgJQhvK2hgXChNOT0RFX0RBVEFfQllURVNfTUFYOAESLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiigIKCUVkZ2VJbnB1dBIKCgJpZBgBIAEoCRIoCgpncmFwaF9uYW1lGAIgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBIeCgxmcm9tX25vZGVfaWQYAyABKAlCCMraGAQwAUABEhwKCnRvX25vZGVfaWQYBCABKAlCCMraGAQwAUABEikKCWVkZ2VfdHlwZRgFIAEoCUIWytoYEgoOVFlQRV9DSEFSU19NQVhAARIuCglkYXRhX2pzb24YBiABKAlCG8raGBcKE05PREVfREFUQV9CWVRFU19NQVg4ARIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ1ChFDcmVhdGVOb2RlUmVxdWVzdBIuCgRub2RlGAEgASgLMiAuY29udGV4dGtlZXAuZW50aXR5LnYxLk5vZGVJbnB1dBIUCgxnZXRfZXhpc3RpbmcYAiABKAgSGgoKcmVxdWVzdF9pZBgDIAEoCUIGytoYAjABIlAKEkNyZWF0ZU5vZGVSZXNwb25zZRIpCgRub2RlGAEgASgLMhsuY29udGV4dGtlZXAuZW50aXR5LnYxLk5vZGUSDwoHZXhpc3RlZBgCIAEoCCJfChFDcmVhdGVFZGdlUmVxdWVzdBIuCgRlZGdlGAEgASgLMiAuY29udGV4dGtlZXAuZW50aXR5LnYxLkVkZ2VJbnB1dBIaCgpyZXF1ZXN0X2lkGAIgASgJQgbK2hgCMAEiPwoSQ3JlYXRlRWRnZVJlc3BvbnNlEikKBGVkZ2UYASABKAsyGy5jb250ZXh0a2VlcC5lbnRpdHkudjEuRWRnZSLJAQoRV3JpdGVHcmFwaFJlcXVlc3QSLwoFbm9kZXMYASADKAsyIC5jb250ZXh0a2VlcC5lbnRpdHkudjEuTm9kZUlucHV0Ei8KBWVkZ2VzGAIgAygLMiAuY29udGV4dGtlZXAuZW50aXR5LnYxLkVkZ2VJbnB1dBI2Cgtvbl9leGlzdGluZxgDIAEoDjIhLmNvbnRleHRrZWVwLmVudGl0eS52MS5PbkV4aXN0aW5nEhoKCnJlcXVlc3RfaWQYBCABKAlCBsraGAIwASJ4ChJXcml0ZUdyYXBoUmVzcG9uc2USMAoFbm9kZXMYASADKAsyIS5jb250ZXh0a2VlcC5lbnRpdHkudjEuV3JpdHRlblJvdxIwCgVlZGdlcxgCIAMoCzIhLmNvbnRleHRrZWVwLmVudGl0eS52MS5Xcml0dGVuUm93ImYKCldyaXR0ZW5Sb3cSCgoCaWQYASABKAkSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDc2VxGAMgASgDEg8KB2V4aXN0ZWQYBCABKAgiKwoOR2V0Tm9kZVJlcXVlc3QSGQoHbm9kZV9pZBgBIAEoCUIIytoYBDABQAEiPAoPR2V0Tm9kZVJlc3BvbnNlEikKBG5vZGUYASABKAsyGy5jb250ZXh0a2VlcC5lbnRpdHkudjEuTm9kZSIzChRCYXRjaEdldE5vZGVzUmVxdWVzdBIbCghub2RlX2lkcxgBIAMoCUIJytoYBSDoBzABIlgKFUJhdGNoR2V0Tm9kZXNSZXNwb25zZRIqCgVub2RlcxgBIAMoCzIbLmNvbnRleHRrZWVwLmVudGl0eS52MS5Ob2RlEhMKC21pc3NpbmdfaWRzGAIgAygJInoKGkdldE5vZGVCeUV4dGVybmFsSWRSZXF1ZXN0EjIKC2V4dGVybmFsX2lkGAEgASgJQh3K2hgZChVFWFRFUk5BTF9JRF9CWVRFU19NQVhAARIoCgpncmFwaF9uYW1lGAIgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWCJIChtHZXROb2RlQnlFeHRlcm5hbElkUmVzcG9uc2USKQoEbm9kZRgBIAEoCzIbLmNvbnRleHRrZWVwLmVudGl0eS52MS5Ob2RlImYKFEdldE5vZGVCeU5hbWVSZXF1ZXN0EiQKBG5hbWUYASABKAlCFsraGBIKDk5BTUVfQ0hBUlNfTUFYQAESKAoKZ3JhcGhfbmFtZRgCIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgiUwoVR2V0Tm9kZUJ5TmFtZVJlc3BvbnNlEikKBG5vZGUYASABKAsyGy5jb250ZXh0a2VlcC5lbnRpdHkudjEuTm9kZRIPCgdtYXRjaGVzGAIgASgDIuUBChVVcGRhdGVOb2RlRGF0YVJlcXVlc3QSGQoHbm9kZV9pZBgBIAEoCUIIytoYBDABQAESLgoJZGF0YV9qc29uGAIgASgJQhvK2hgXChNOT0RFX0RBVEFfQllURVNfTUFYOAESMQoGdXBkYXRlGAMgASgOMiEuY29udGV4dGtlZXAuZW50aXR5LnYxLkRhdGFVcGRhdGUSHQoQZXhwZWN0ZWRfdmVyc2lvbhgEIAEoA0gAiAEBEhoKCnJlcXVlc3RfaWQYBSABKAlCBsraGAIwAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJDChZVcGRhdGVOb2RlRGF0YVJlc3BvbnNlEikKBG5vZGUYASABKAsyGy5jb250ZXh0a2VlcC5lbnRpdHkudjEuTm9kZSLsAQoXVXBkYXRlTm9kZVN0YXR1c1JlcXVlc3QSGQoHbm9kZV9pZBgBIAEoCUIIytoYBDABQAESJgoGc3RhdHVzGAIgASgJQhbK2hgSCg5UWVBFX0NIQVJTX01BWEABEhwKD2V4cGVjdGVkX3N0YXR1cxgDIAEoCUgAiAEBEh0KEGV4cGVjdGVkX3ZlcnNpb24YBCABKANIAYgBARIoCgdtZXNzYWdlGAUgASgJQhfK2hgTChFNRVNTQUdFX0JZVEVTX01BWEISChBfZXhwZWN0ZWRfc3RhdHVzQhMKEV9leHBlY3RlZF92ZXJzaW9uIkUKGFVwZGF0ZU5vZGVTdGF0dXNSZXNwb25zZRIpCgRub2RlGAEgASgLMhsuY29udGV4dGtlZXAuZW50aXR5LnYxLk5vZGUidAoSQXJjaGl2ZU5vZGVSZXF1ZXN0EhkKB25vZGVfaWQYASABKAlCCMraGAQwAUABEg8KB3Jlc3RvcmUYAiABKAgSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoA0gAiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uIkAKE0FyY2hpdmVOb2RlUmVzcG9uc2USKQoEbm9kZRgBIAEoCzIbLmNvbnRleHRrZWVwLmVudGl0eS52MS5Ob2RlImEKEFJlc2V0Tm9kZVJlcXVlc3QSGQoHbm9kZV9pZBgBIAEoCUIIytoYBDABQAESHQoQZXhwZWN0ZWRfdmVyc2lvbhgCIAEoA0gAiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uIj4KEVJlc2V0Tm9kZVJlc3BvbnNlEikKBG5vZGUYASABKAsyGy5jb250ZXh0a2VlcC5lbnRpdHkudjEuTm9kZSJiChFEZWxldGVOb2RlUmVxdWVzdBIZCgdub2RlX2lkGAEgASgJQgjK2hgEMAFAARIdChBleHBlY3RlZF92ZXJzaW9uGAIgASgDSACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iKwoSRGVsZXRlTm9kZVJlc3BvbnNlEhUKDWVkZ2VzX2RlbGV0ZWQYASABKAMidgoFT3duZWQSDQoFbm9kZXMYASABKAMSDQoFZWRnZXMYAiABKAMSDwoHYW5zd2VycxgDIAEoAxINCgVuYW1lcxgEIAEoAxIvCgtmaW5pc2hlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTQoRRXJhc2VPd25lZFJlcXVlc3QSHAoKZXJhc3VyZV9pZBgBIAEoCUIIytoYBDABQAESGgoHc3ViamVjdBgCIAEoCUIJytoYBRCABEABIkMKEkVyYXNlT3duZWRSZXNwb25zZRItCgdyZW1vdmVkGAEgASgLMhwuY29udGV4dGtlZXAuZW50aXR5LnYxLk93bmVkIkcKD0dldE93bmVkUmVxdWVzdBIaCgplcmFzdXJlX2lkGAEgASgJQgbK2hgCMAESGAoHc3ViamVjdBgCIAEoCUIHytoYAxCABCI/ChBHZXRPd25lZFJlc3BvbnNlEisKBW93bmVkGAEgASgLMhwuY29udGV4dGtlZXAuZW50aXR5LnYxLk93bmVkIrkBChBTZXROb2RlSU9SZXF1ZXN0EhkKB25vZGVfaWQYASABKAlCCMraGAQwAUABEjQKCmlucHV0X2pzb24YAiABKAlCG8raGBcKE05PREVfREFUQV9CWVRFU19NQVg4AUgAiAEBEjUKC291dHB1dF9qc29uGAMgASgJQhvK2hgXChNOT0RFX0RBVEFfQllURVNfTUFYOAFIAYgBAUINCgtfaW5wdXRfanNvbkIOCgxfb3V0cHV0X2pzb24iRAoRU2V0Tm9kZUlPUmVzcG9uc2USLwoLbW9kaWZpZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIi0KEEdldE5vZGVJT1JlcXVlc3QSGQoHbm9kZV9pZBgBIAEoCUIIytoYBDABQAEibQoRR2V0Tm9kZUlPUmVzcG9uc2USEgoKaW5wdXRfanNvbhgBIAEoCRITCgtvdXRwdXRfanNvbhgCIAEoCRIvCgttb2RpZmllZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAioQIKCEVudmVsb3BlEg8KB25vZGVfaWQYASABKAkSCwoDc2VxGAIgASgDEjEKBHR5cGUYAyABKA4yIy5jb250ZXh0a2VlcC5lbnRpdHkudjEuRW52ZWxvcGVUeXBlEjUKBnN0YXR1cxgEIAEoDjIlLmNvbnRleHRrZWVwLmVudGl0eS52MS5FbnZlbG9wZVN0YXR1cxIQCghzdWJfdHlwZRgFIAEoCRIPCgdtZXNzYWdlGAYgASgJEhIKCnZhbHVlX2pzb24YByABKAkSEgoKZXJyb3JfanNvbhgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpjcmVhdGVkX2J5GAogASgJIuwCChVBcHBlbmRQcm9ncmVzc1JlcXVlc3QSGQoHbm9kZV9pZBgBIAEoCUIIytoYBDABQAESMQoEdHlwZRgCIAEoDjIjLmNvbnRleHRrZWVwLmVudGl0eS52MS5FbnZlbG9wZVR5cGUSNQoGc3RhdHVzGAMgASgOMiUuY29udGV4dGtlZXAuZW50aXR5LnYxLkVudmVsb3BlU3RhdHVzEiYKCHN1Yl90eXBlGAQgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBIoCgdtZXNzYWdlGAUgASgJQhfK2hgTChFNRVNTQUdFX0JZVEVTX01BWBIvCgp2YWx1ZV9qc29uGAYgASgJQhvK2hgXChNOT0RFX0RBVEFfQllURVNfTUFYOAESLwoKZXJyb3JfanNvbhgHIAEoCUIbytoYFwoTTk9ERV9EQVRBX0JZVEVTX01BWDgBEhoKCnJlcXVlc3RfaWQYCCABKAlCBsraGAIwASJVChZBcHBlbmRQcm9ncmVzc1Jlc3BvbnNlEgsKA3NlcRgBIAEoAxIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCK6AQoTTGlzdFByb2dyZXNzUmVxdWVzdBIZCgdub2RlX2lkGAEgASgJQgjK2hgEMAFAARIQCghvd25fb25seRgCIAEoCBI7CgV0eXBlcxgDIAMoDjIjLmNvbnRleHRrZWVwLmVudGl0eS52MS5FbnZlbG9wZVR5cGVCB8raGAMg6AcSEgoKZGVzY2VuZGluZxgEIAEoCBIRCglwYWdlX3NpemUYBSABKAUSEgoKcGFnZV90b2tlbhgGIAEoCSJjChRMaXN0UHJvZ3Jlc3NSZXNwb25zZRIyCgllbnZlbG9wZXMYASADKAsyHy5jb250ZXh0a2VlcC5lbnRpdHkudjEuRW52ZWxvcGUSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjEKFENsZWFyUHJvZ3Jlc3NSZXF1ZXN0EhkKB25vZGVfaWQYASABKAlCCMraGAQwAUABIjIKFUNsZWFyUHJvZ3Jlc3NSZXNwb25zZRIZChFlbnZlbG9wZXNfZGVsZXRlZBgBIAEoAyK4AQoJRW1iZWRkaW5nEg8KB25vZGVfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIRCglkaW1lbnNpb24YAyABKAUSDQoFbW9kZWwYBCABKAkSEwoLdGV4dF9zaGEyNTYYBSABKAkSFQoNbWV0YWRhdGFfanNvbhgGIAEoCRIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZ2ZWN0b3IYCCADKAIi1AEKFlVwc2VydEVtYmVkZGluZ1JlcXVlc3QSGQoHbm9kZV9pZBgBIAEoCUIIytoYBDABQAESIgoEbmFtZRgCIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSDgoGdmVjdG9yGAMgAygCEiMKBW1vZGVsGAQgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBITCgt0ZXh0X3NoYTI1NhgFIAEoCRIxCg1tZXRhZGF0YV9qc29uGAYgASgJQhrK2hgWChJNRVRBREFUQV9CWVRFU19NQVg4ASJOChdVcHNlcnRFbWJlZGRpbmdSZXNwb25zZRIzCgllbWJlZGRpbmcYASABKAsyIC5jb250ZXh0a2VlcC5lbnRpdHkudjEuRW1iZWRkaW5nIlcKFkRlbGV0ZUVtYmVkZGluZ1JlcXVlc3QSGQoHbm9kZV9pZBgBIAEoCUIIytoYBDABQAESIgoEbmFtZRgCIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgiGQoXRGVsZXRlRW1iZWRkaW5nUmVzcG9uc2UibwoVTGlzdEVtYmVkZGluZ3NSZXF1ZXN0EhkKB25vZGVfaWQYASABKAlCCMraGAQwAUABEhQKDHdpdGhfdmVjdG9ycxgCIAEoCBIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJnChZMaXN0RW1iZWRkaW5nc1Jlc3BvbnNlEjQKCmVtYmVkZGluZ3MYASADKAsyIC5jb250ZXh0a2VlcC5lbnRpdHkudjEuRW1iZWRkaW5nEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLgAgoUU2VhcmNoU2ltaWxhclJlcXVlc3QSDgoGdmVjdG9yGAEgAygCEhcKB25vZGVfaWQYAiABKAlCBsraGAIwARIoCgpncmFwaF9uYW1lGAMgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBIiCgRuYW1lGAQgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBIjCg5zaW1pbGFyaXR5X21pbhgFIAEoAUIGytoYAigBSACIAQESOgoWbWV0YWRhdGFfY29udGFpbnNfanNvbhgGIAEoCUIaytoYFgoSTUVUQURBVEFfQllURVNfTUFYOAESKwoKbm9kZV90eXBlcxgHIAMoCUIXytoYEwoOVFlQRV9DSEFSU19NQVgg6AcSGAoQaW5jbHVkZV9hcmNoaXZlZBgIIAEoCBIWCgVsaW1pdBgJIAEoBUIHytoYAyjoB0IRCg9fc2ltaWxhcml0eV9taW4iSgoVU2VhcmNoU2ltaWxhclJlc3BvbnNlEjEKBW5vZGVzGAEgAygLMiIuY29udGV4dGtlZXAuZW50aXR5LnYxLlNpbWlsYXJOb2RlIkwKC1NpbWlsYXJOb2RlEikKBG5vZGUYASABKAsyGy5jb250ZXh0a2VlcC5lbnRpdHkudjEuTm9kZRISCgpzaW1pbGFyaXR5GAIgASgBIq0CCgpOb2RlRmlsdGVyEigKCmdyYXBoX25hbWUYASABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYEiIKDmNvbmRpdGlvbl9qc29uGAIgASgJQgrK2hgGGICABDgBEjIKDWNvbnRhaW5zX2pzb24YAyABKAlCG8raGBcKE05PREVfREFUQV9CWVRFU19NQVg4ARIaCglqc29uX3BhdGgYBCABKAlCB8raGAMQgCASOAoMY29ubmVjdGVkX3RvGAUgASgLMiIuY29udGV4dGtlZXAuZW50aXR5LnYxLkNvbm5lY3RlZFRvEi0KD2FnZW50X2J1bmRsZV9pZBgGIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSGAoQaW5jbHVkZV9hcmNoaXZlZBgHIAEoCCK3AQoLQ29ubmVjdGVkVG8SGQoHbm9kZV9pZBgBIAEoCUIIytoYBDABQAESKwoKZWRnZV90eXBlcxgCIAMoCUIXytoYEwoOVFlQRV9DSEFSU19NQVgg6AcSMwoJZGlyZWN0aW9uGAMgASgOMiAuY29udGV4dGtlZXAuZW50aXR5LnYxLkRpcmVjdGlvbhIrCglkZXB0aF9tYXgYBCABKAVCGMraGBQKElRSQVZFUlNFX0RFUFRIX01BWCKqAQoSU2VhcmNoTm9kZXNSZXF1ZXN0EjEKBmZpbHRlchgBIAEoCzIhLmNvbnRleHRrZWVwLmVudGl0eS52MS5Ob2RlRmlsdGVyEiYKCG9yZGVyX2J5GAIgASgJQhTK2hgQCg5OQU1FX0NIQVJTX01BWBISCgpkZXNjZW5kaW5nGAMgASgIEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJIloKE1NlYXJjaE5vZGVzUmVzcG9uc2USKgoFbm9kZXMYASADKAsyGy5jb250ZXh0a2VlcC5lbnRpdHkudjEuTm9kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiRgoRQ291bnROb2Rlc1JlcXVlc3QSMQoGZmlsdGVyGAEgASgLMiEuY29udGV4dGtlZXAuZW50aXR5LnYxLk5vZGVGaWx0ZXIiIwoSQ291bnROb2Rlc1Jlc3BvbnNlEg0KBWNvdW50GAEgASgDIjoKEUxpc3RHcmFwaHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJImAKEkxpc3RHcmFwaHNSZXNwb25zZRIxCgZncmFwaHMYASADKAsyIS5jb250ZXh0a2VlcC5lbnRpdHkudjEuR3JhcGhDb3VudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiPgoKR3JhcGhDb3VudBISCgpncmFwaF9uYW1lGAEgASgJEg0KBW5vZGVzGAIgASgDEg0KBWVkZ2VzGAMgASgDImcKFExpc3RFZGdlVHlwZXNSZXF1ZXN0EigKCmdyYXBoX25hbWUYASABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJImoKFUxpc3RFZGdlVHlwZXNSZXNwb25zZRI4CgplZGdlX3R5cGVzGAEgAygLMiQuY29udGV4dGtlZXAuZW50aXR5LnYxLkVkZ2VUeXBlQ291bnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjEKDUVkZ2VUeXBlQ291bnQSEQoJZWRnZV90eXBlGAEgASgJEg0KBWVkZ2VzGAIgASgDImcKEkltcG9ydEdyYXBoUmVxdWVzdBI1CgZoZWFkZXIYASABKAsyIy5jb250ZXh0a2VlcC5lbnRpdHkudjEuSW1wb3J0SGVhZGVySAASDwoFbGluZXMYAiABKAxIAEIJCgdjb250ZW50Ik4KDEltcG9ydEhlYWRlchIoCgpncmFwaF9uYW1lGAEgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBIUCgxsaW5lc19iZWZvcmUYAiABKAMigQIKE0ltcG9ydEdyYXBoUmVzcG9uc2USEgoKZ3JhcGhfbmFtZRgBIAEoCRINCgVsaW5lcxgCIAEoAxIuCgVub2RlcxgDIAEoCzIfLmNvbnRleHRrZWVwLmVudGl0eS52MS5Sb3dDb3VudBIuCgVlZGdlcxgEIAEoCzIfLmNvbnRleHRrZWVwLmVudGl0eS52MS5Sb3dDb3VudBIzCgplbWJlZGRpbmdzGAUgASgLMh8uY29udGV4dGtlZXAuZW50aXR5LnYxLlJvd0NvdW50EjIKCWVudmVsb3BlcxgGIAEoCzIfLmNvbnRleHRrZWVwLmVudGl0eS52MS5Sb3dDb3VudCIsCghSb3dDb3VudBIPCgd3cml0dGVuGAEgASgDEg8KB2V4aXN0ZWQYAiABKAMiVAoSRXhwb3J0R3JhcGhSZXF1ZXN0EigKCmdyYXBoX25hbWUYASABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYEhQKDHJlc3VtZV90b2tlbhgCIAEoCSJ/ChNFeHBvcnRHcmFwaFJlc3BvbnNlEg0KBWxpbmVzGAEgASgMEhQKDHJlc3VtZV90b2tlbhgCIAEoCRINCgVub2RlcxgDIAEoBRINCgVlZGdlcxgEIAEoBRISCgplbWJlZGRpbmdzGAUgASgFEhEKCWVudmVsb3BlcxgGIAEoBSIrCg5HZXRFZGdlUmVxdWVzdBIZCgdlZGdlX2lkGAEgASgJQgjK2hgEMAFAASI8Cg9HZXRFZGdlUmVzcG9uc2USKQoEZWRnZRgBIAEoCzIbLmNvbnRleHRrZWVwLmVudGl0eS52MS5FZGdlIjMKFEJhdGNoR2V0RWRnZXNSZXF1ZXN0EhsKCGVkZ2VfaWRzGAEgAygJQgnK2hgFIOgHMAEiWAoVQmF0Y2hHZXRFZGdlc1Jlc3BvbnNlEioKBWVkZ2VzGAEgAygLMhsuY29udGV4dGtlZXAuZW50aXR5LnYxLkVkZ2USEwoLbWlzc2luZ19pZHMYAiADKAki5QEKFVVwZGF0ZUVkZ2VEYXRhUmVxdWVzdBIZCgdlZGdlX2lkGAEgASgJQgjK2hgEMAFAARIuCglkYXRhX2pzb24YAiABKAlCG8raGBcKE05PREVfREFUQV9CWVRFU19NQVg4ARIxCgZ1cGRhdGUYAyABKA4yIS5jb250ZXh0a2VlcC5lbnRpdHkudjEuRGF0YVVwZGF0ZRIdChBleHBlY3RlZF92ZXJzaW9uGAQgASgDSACIAQESGgoKcmVxdWVzdF9pZBgFIAEoCUIGytoYAjABQhMKEV9leHBlY3RlZF92ZXJzaW9uIkMKFlVwZGF0ZUVkZ2VEYXRhUmVzcG9uc2USKQoEZWRnZRgBIAEoCzIbLmNvbnRleHRrZWVwLmVudGl0eS52MS5FZGdlIsMBChFEZWxldGVFZGdlUmVxdWVzdBIXCgdlZGdlX2lkGAEgASgJQgbK2hgCMAESHAoMZnJvbV9ub2RlX2lkGAIgASgJQgbK2hgCMAESGgoKdG9fbm9kZV9pZBgDIAEoCUIGytoYAjABEicKCWVkZ2VfdHlwZRgEIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSHQoQZXhwZWN0ZWRfdmVyc2lvbhgFIAEoA0gAiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uIj8KEkRlbGV0ZUVkZ2VSZXNwb25zZRIpCgRlZGdlGAEgASgLMhsuY29udGV4dGtlZXAuZW50aXR5LnYxLkVkZ2UiygEKEExpc3RFZGdlc1JlcXVlc3QSGQoHbm9kZV9pZBgBIAEoCUIIytoYBDABQAESMwoJZGlyZWN0aW9uGAIgASgOMiAuY29udGV4dGtlZXAuZW50aXR5LnYxLkRpcmVjdGlvbhIrCgplZGdlX3R5cGVzGAMgAygJQhfK2hgTCg5UWVBFX0NIQVJTX01BWCDoBxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRISCgpkZXNjZW5kaW5nGAYgASgIIlgKEUxpc3RFZGdlc1Jlc3BvbnNlEioKBWVkZ2VzGAEgAygLMhsuY29udGV4dGtlZXAuZW50aXR5LnYxLkVkZ2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrUECg9UcmF2ZXJzZVJlcXVlc3QSIQoOc3RhcnRfbm9kZV9pZHMYASADKAlCCcraGAUg6AcwARIrCgplZGdlX3R5cGVzGAIgAygJQhfK2hgTCg5UWVBFX0NIQVJTX01BWCDoBxIzCglkaXJlY3Rpb24YAyABKA4yIC5jb250ZXh0a2VlcC5lbnRpdHkudjEuRGlyZWN0aW9uEisKCWRlcHRoX21heBgEIAEoBUIYytoYFAoSVFJBVkVSU0VfREVQVEhfTUFYEisKCm5vZGVfdHlwZXMYBSADKAlCF8raGBMKDlRZUEVfQ0hBUlNfTUFYIOgHEhgKEGluY2x1ZGVfYXJjaGl2ZWQYBiABKAgSFQoNaW5jbHVkZV9zdGFydBgHIAEoCBIoCgpvcmRlcl9wYXRoGAggASgJQhTK2hgQCg5OQU1FX0NIQVJTX01BWBISCgpkZXNjZW5kaW5nGAkgASgIEg0KBWxpbWl0GAogASgFEhIKCnBhZ2VfdG9rZW4YCyABKAkSLQoLbm9kZV9idWRnZXQYDCABKAVCGMraGBQKElRSQVZFUlNFX05PREVTX01BWBISCgppbmNsdWRlX2lvGA0gASgIEjYKBWFmdGVyGA4gASgLMicuY29udGV4dGtlZXAuZW50aXR5LnYxLlRyYXZlcnNlUG9zaXRpb24SNgoHY29sdW1ucxgPIAMoDjIlLmNvbnRleHRrZWVwLmVudGl0eS52MS5UcmF2ZXJzZUNvbHVtbiJPChBUcmF2ZXJzZVBvc2l0aW9uEi4KCmNyZWF0ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA3NlcRgCIAEoAyKEAQoQVHJhdmVyc2VSZXNwb25zZRIzCgVub2RlcxgBIAMoCzIkLmNvbnRleHRrZWVwLmVudGl0eS52MS5UcmF2ZXJzZWROb2RlEg8KB2luZGV4ZWQYAiABKAgSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJEhEKCXJvd3NfanNvbhgEIAEoDCKqAQoNVHJhdmVyc2VkTm9kZRIpCgRub2RlGAEgASgLMhsuY29udGV4dGtlZXAuZW50aXR5LnYxLk5vZGUSDQoFZGVwdGgYAiABKAUSNAoKcmVhY2hlZF9ieRgDIAEoCzIgLmNvbnRleHRrZWVwLmVudGl0eS52MS5SZWFjaGVkQnkSKQoCaW8YBCABKAsyHS5jb250ZXh0a2VlcC5lbnRpdHkudjEuTm9kZUlPIjEKBk5vZGVJTxISCgppbnB1dF9qc29uGAEgASgJEhMKC291dHB1dF9qc29uGAIgASgJIlMKCVJlYWNoZWRCeRIPCgdlZGdlX2lkGAEgASgJEhEKCWVkZ2VfdHlwZRgCIAEoCRIPCgdub2RlX2lkGAMgASgJEhEKCWRhdGFfanNvbhgEIAEoCSIVChNTdGFydENoYW5nZXNSZXF1ZXN0IiUKFFN0YXJ0Q2hhbmdlc1Jlc3BvbnNlEg0KBXBsYWNlGAEgASgJIjYKEkxpc3RDaGFuZ2VzUmVxdWVzdBINCgVwbGFjZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUiawoTTGlzdENoYW5nZXNSZXNwb25zZRIuCgdjaGFuZ2VzGAEgAygLMh0uY29udGV4dGtlZXAuZW50aXR5LnYxLkNoYW5nZRISCgpuZXh0X3BsYWNlGAIgASgJEhAKCGhhc19tb3JlGAMgASgIIpMCCgZDaGFuZ2USLwoEa2luZBgBIAEoDjIhLmNvbnRleHRrZWVwLmVudGl0eS52MS5DaGFuZ2VLaW5kEg8KB25vZGVfaWQYAiABKAkSDwoHZWRnZV9pZBgDIAEoCRISCgpncmFwaF9uYW1lGAQgASgJEhkKEWdlbmVyYWxfdHlwZV9uYW1lGAUgASgJEhoKEnNwZWNpZmljX3R5cGVfbmFtZRgGIAEoCRIRCgllZGdlX3R5cGUYByABKAkSFAoMZnJvbV9ub2RlX2lkGAggASgJEhIKCnRvX25vZGVfaWQYCSABKAkSLgoKY2hhbmdlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqXwoJRGlyZWN0aW9uEhkKFURJUkVDVElPTl9VTlNQRUNJRklFRBAAEhEKDURJUkVDVElPTl9PVVQQARIQCgxESVJFQ1RJT05fSU4QAhISCg5ESVJFQ1RJT05fQk9USBADKlUKCk9uRXhpc3RpbmcSGwoXT05fRVhJU1RJTkdfVU5TUEVDSUZJRUQQABIUChBPTl9FWElTVElOR19GQUlMEAESFAoQT05fRVhJU1RJTkdfU0tJUBACKl8KCkRhdGFVcGRhdGUSGwoXREFUQV9VUERBVEVfVU5TUEVDSUZJRUQQABIbChdEQVRBX1VQREFURV9NRVJHRV9QQVRDSBABEhcKE0RBVEFfVVBEQVRFX1JFUExBQ0UQAirPAQoMRW52ZWxvcGVUeXBlEh0KGUVOVkVMT1BFX1RZUEVfVU5TUEVDSUZJRUQQABIYChRFTlZFTE9QRV9UWVBFX1NUQVRVUxABEhkKFUVOVkVMT1BFX1RZUEVfTUVTU0FHRRACEhcKE0VOVkVMT1BFX1RZUEVfRVJST1IQAxIeChpFTlZFTE9QRV9UWVBFX0JPVF9QUk9HUkVTUxAEEhcKE0VOVkVMT1BFX1RZUEVfVkFMVUUQBRIZChVFTlZFTE9QRV9UWVBFX1dBSVRJTkcQBirFAQoORW52ZWxvcGVTdGF0dXMSHwobRU5WRUxPUEVfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXRU5WRUxPUEVfU1RBVFVTX1NUQVJURUQQARIbChdFTlZFTE9QRV9TVEFUVVNfUlVOTklORxACEh0KGUVOVkVMT1BFX1NUQVRVU19DT01QTEVURUQQAxIaChZFTlZFTE9QRV9TVEFUVVNfRkFJTEVEEAQSHQoZRU5WRUxPUEVfU1RBVFVTX0NBTkNFTExFRBAFKrsFCg5UcmF2ZXJzZUNvbHVtbhIfChtUUkFWRVJTRV9DT0xVTU5fVU5TUEVDSUZJRUQQABIWChJUUkFWRVJTRV9DT0xVTU5fSUQQARIfChtUUkFWRVJTRV9DT0xVTU5fRVhURVJOQUxfSUQQAhIlCiFUUkFWRVJTRV9DT0xVTU5fR0VORVJBTF9UWVBFX05BTUUQAxImCiJUUkFWRVJTRV9DT0xVTU5fU1BFQ0lGSUNfVFlQRV9OQU1FEAQSGAoUVFJBVkVSU0VfQ09MVU1OX05BTUUQBRIaChZUUkFWRVJTRV9DT0xVTU5fU1RBVFVTEAYSGAoUVFJBVkVSU0VfQ09MVU1OX0RBVEEQBxIeChpUUkFWRVJTRV9DT0xVTU5fQ1JFQVRFRF9BVBAIEh8KG1RSQVZFUlNFX0NPTFVNTl9NT0RJRklFRF9BVBAJEhcKE1RSQVZFUlNFX0NPTFVNTl9TRVEQChIfChtUUkFWRVJTRV9DT0xVTU5fSVNfQVJDSElWRUQQCxIZChVUUkFWRVJTRV9DT0xVTU5fREVQVEgQDBIbChdUUkFWRVJTRV9DT0xVTU5fRURHRV9JRBANEh0KGVRSQVZFUlNFX0NPTFVNTl9FREdFX1RZUEUQDhIgChxUUkFWRVJTRV9DT0xVTU5fRlJPTV9OT0RFX0lEEA8SHQoZVFJBVkVSU0VfQ09MVU1OX0VER0VfREFUQRAQEhYKElRSQVZFUlNFX0NPTFVNTl9JTxAREhsKF1RSQVZFUlNFX0NPTFVNTl9WRVJTSU9OEBISIwofVFJBVkVSU0VfQ09MVU1OX0FHRU5UX0JVTkRMRV9JRBATEiAKHFRSQVZFUlNFX0NPTFVNTl9FREdFX1ZFUlNJT04QFBIhCh1UUkFWRVJTRV9DT0xVTU5fT1dORVJfVVNFUl9JRBAVKlsKCkNoYW5nZUtpbmQSGwoXQ0hBTkdFX0tJTkRfVU5TUEVDSUZJRUQQABIXChNDSEFOR0VfS0lORF9DSEFOR0VEEAESFwoTQ0hBTkdFX0tJTkRfUkVNT1ZFRBACMowoCgtFbnRpdHlHcmFwaBKCAQoKQ3JlYXRlTm9kZRIoLmNvbnRleHRrZWVwLmVudGl0eS52MS5DcmVhdGVOb2RlUmVxdWVzdBopLmNvbnRleHRrZWVwLmVudGl0eS52MS5DcmVhdGVOb2RlUmVzcG9uc2UiH8LaGAYIAhABGAPS2hgRZ3JhcGguY3JlYXRlX25vZGUSggEKCkNyZWF0ZUVkZ2USKC5jb250ZXh0a2VlcC5lbnRpdHkudjEuQ3JlYXRlRWRnZVJlcXVlc3QaKS5jb250ZXh0a2VlcC5lbnRpdHkudjEuQ3JlYXRlRWRnZVJlc3BvbnNlIh/C2hgGCAIQARgD0toYEWdyYXBoLmNyZWF0ZV9lZGdlEnwKCldyaXRlR3JhcGgSKC5jb250ZXh0a2VlcC5lbnRpdHkudjEuV3JpdGVHcmFwaFJlcXVlc3QaKS5jb250ZXh0a2VlcC5lbnRpdHkudjEuV3JpdGVHcmFwaFJlc3BvbnNlIhnC2hgGCAIQARgD0toYC2dyYXBoLndyaXRlEnkKB0dldE5vZGUSJS5jb250ZXh0a2VlcC5lbnRpdHkudjEuR2V0Tm9kZVJlcXVlc3QaJi5jb250ZXh0a2VlcC5lbnRpdHkudjEuR2V0Tm9kZVJlc3BvbnNlIh+QAgHC2hgGCAEQARgD0toYDmdyYXBoLmdldF9ub2RlEowBCg1CYXRjaEdldE5vZGVzEisuY29udGV4dGtlZXAuZW50aXR5LnYxLkJhdGNoR2V0Tm9kZXNSZXF1ZXN0GiwuY29udGV4dGtlZXAuZW50aXR5LnYxLkJhdGNoR2V0Tm9kZXNSZXNwb25zZSIgkAIBwtoYBggBEAEYA9LaGA9ncmFwaC5nZXRfbm9kZXMSrAEKE0dldE5vZGVCeUV4dGVybmFsSWQSMS5jb250ZXh0a2VlcC5lbnRpdHkudjEuR2V0Tm9kZUJ5RXh0ZXJuYWxJZFJlcXVlc3QaMi5jb250ZXh0a2VlcC5lbnRpdHkudjEuR2V0Tm9kZUJ5RXh0ZXJuYWxJZFJlc3BvbnNlIi6QAgHC2hgGCAEQARgD0toYHWdyYXBoLmdldF9ub2RlX2J5X2V4dGVybmFsX2lkEpMBCg1HZXROb2RlQnlOYW1lEisuY29udGV4dGtlZXAuZW50aXR5LnYxLkdldE5vZGVCeU5hbWVSZXF1ZXN0GiwuY29udGV4dGtlZXAuZW50aXR5LnYxLkdldE5vZGVCeU5hbWVSZXNwb25zZSInkAIBwtoYBggBEAEYA9LaGBZncmFwaC5nZXRfbm9kZV9ieV9uYW1lEpMBCg5VcGRhdGVOb2RlRGF0YRIsLmNvbnRleHRrZWVwLmVudGl0eS52MS5VcGRhdGVOb2RlRGF0YVJlcXVlc3QaLS5jb250ZXh0a2VlcC5lbnRpdHkudjEuVXBkYXRlTm9kZURhdGFSZXNwb25zZSIkwtoYBggCEAEYA9LaGBZncmFwaC51cGRhdGVfbm9kZV9kYXRhEpsBChBVcGRhdGVOb2RlU3RhdHVzEi4uY29udGV4dGtlZXAuZW50aXR5LnYxLlVwZGF0ZU5vZGVTdGF0dXNSZXF1ZXN0Gi8uY29udGV4dGtlZXAuZW50aXR5LnYxLlVwZGF0ZU5vZGVTdGF0dXNSZXNwb25zZSImwtoYBggCEAEYA9LaGBhncmFwaC51cGRhdGVfbm9kZV9zdGF0dXMShgEKC0FyY2hpdmVOb2RlEikuY29udGV4dGtlZXAuZW50aXR5LnYxLkFyY2hpdmVOb2RlUmVxdWVzdBoqLmNvbnRleHRrZWVwLmVudGl0eS52MS5BcmNoaXZlTm9kZVJlc3BvbnNlIiDC2hgGCAIQARgD0toYEmdyYXBoLmFyY2hpdmVfbm9kZRJ+CglSZXNldE5vZGUSJy5jb250ZXh0a2VlcC5lbnRpdHkudjEuUmVzZXROb2RlUmVxdWVzdBooLmNvbnRleHRrZWVwLmVudGl0eS52MS5SZXNldE5vZGVSZXNwb25zZSIewtoYBggCEAEYA9LaGBBncmFwaC5yZXNldF9ub2RlEoIBCgpEZWxldGVOb2RlEiguY29udGV4dGtlZXAuZW50aXR5LnYxLkRlbGV0ZU5vZGVSZXF1ZXN0GikuY29udGV4dGtlZXAuZW50aXR5LnYxLkRlbGV0ZU5vZGVSZXNwb25zZSIfwtoYBggDEAEYA9LaGBFncmFwaC5kZWxldGVfbm9kZRKCAQoKRXJhc2VPd25lZBIoLmNvbnRleHRrZWVwLmVudGl0eS52MS5FcmFzZU93bmVkUmVxdWVzdBopLmNvbnRleHRrZWVwLmVudGl0eS52MS5FcmFzZU93bmVkUmVzcG9uc2UiH8LaGAYIAxABGAHS2hgRZ3JhcGguZXJhc2Vfb3duZWQSfQoIR2V0T3duZWQSJi5jb250ZXh0a2VlcC5lbnRpdHkudjEuR2V0T3duZWRSZXF1ZXN0GicuY29udGV4dGtlZXAuZW50aXR5LnYxLkdldE93bmVkUmVzcG9uc2UiIJACAcLaGAYIAxABGAHS2hgPZ3JhcGguZ2V0X293bmVkEn8KCVNldE5vZGVJTxInLmNvbnRleHRrZWVwLmVudGl0eS52MS5TZXROb2RlSU9SZXF1ZXN0GiguY29udGV4dGtlZXAuZW50aXR5LnYxLlNldE5vZGVJT1Jlc3BvbnNlIh/C2hgGCAIQARgD0toYEWdyYXBoLnNldF9ub2RlX2lvEoIBCglHZXROb2RlSU8SJy5jb250ZXh0a2VlcC5lbnRpdHkudjEuR2V0Tm9kZUlPUmVxdWVzdBooLmNvbnRleHRrZWVwLmVudGl0eS52MS5HZXROb2RlSU9SZXNwb25zZSIikAIBwtoYBggBEAEYA9LaGBFncmFwaC5nZXRfbm9kZV9pbxKMAQoOQXBwZW5kUHJvZ3Jlc3MSLC5jb250ZXh0a2VlcC5lbnRpdHkudjEuQXBwZW5kUHJvZ3Jlc3NSZXF1ZXN0Gi0uY29udGV4dGtlZXAuZW50aXR5LnYxLkFwcGVuZFByb2dyZXNzUmVzcG9uc2UiHcLaGAYIAhABGAPS2hgPcHJvZ3Jlc3MuYXBwZW5kEocBCgxMaXN0UHJvZ3Jlc3MSKi5jb250ZXh0a2VlcC5lbnRpdHkudjEuTGlzdFByb2dyZXNzUmVxdWVzdBorLmNvbnRleHRrZWVwLmVudGl0eS52MS5MaXN0UHJvZ3Jlc3NSZXNwb25zZSIekAIBwtoYBggBEAEYA9LaGA1wcm9ncmVzcy5saXN0EogBCg1DbGVhclByb2dyZXNzEisuY29udGV4dGtlZXAuZW50aXR5LnYxLkNsZWFyUHJvZ3Jlc3NSZXF1ZXN0GiwuY29udGV4dGtlZXAuZW50aXR5LnYxLkNsZWFyUHJvZ3Jlc3NSZXNwb25zZSIcwtoYBggCEAEYA9LaGA5wcm9ncmVzcy5jbGVhchKRAQoPVXBzZXJ0RW1iZWRkaW5nEi0uY29udGV4dGtlZXAuZW50aXR5LnYxLlVwc2VydEVtYmVkZGluZ1JlcXVlc3QaLi5jb250ZXh0a2VlcC5lbnRpdHkudjEuVXBzZXJ0RW1iZWRkaW5nUmVzcG9uc2UiH8LaGAYIAhABGAPS2hgRZW1iZWRkaW5ncy51cHNlcnQSkQEKD0RlbGV0ZUVtYmVkZGluZxItLmNvbnRleHRrZWVwLmVudGl0eS52MS5EZWxldGVFbWJlZGRpbmdSZXF1ZXN0Gi4uY29udGV4dGtlZXAuZW50aXR5LnYxLkRlbGV0ZUVtYmVkZGluZ1Jlc3BvbnNlIh/C2hgGCAIQARgD0toYEWVtYmVkZGluZ3MuZGVsZXRlEo8BCg5MaXN0RW1iZWRkaW5ncxIsLmNvbnRleHRrZWVwLmVudGl0eS52MS5MaXN0RW1iZWRkaW5nc1JlcXVlc3QaLS5jb250ZXh0a2VlcC5lbnRpdHkudjEuTGlzdEVtYmVkZGluZ3NSZXNwb25zZSIgkAIBwtoYBggBEAEYA9LaGA9lbWJlZGRpbmdzLmxpc3QSjgEKDVNlYXJjaFNpbWlsYXISKy5jb250ZXh0a2VlcC5lbnRpdHkudjEuU2VhcmNoU2ltaWxhclJlcXVlc3QaLC5jb250ZXh0a2VlcC5lbnRpdHkudjEuU2VhcmNoU2ltaWxhclJlc3BvbnNlIiKQAgHC2hgGCAEQAhgD0toYEWVtYmVkZGluZ3Muc2VhcmNoEoMBCgtTZWFyY2hOb2RlcxIpLmNvbnRleHRrZWVwLmVudGl0eS52MS5TZWFyY2hOb2Rlc1JlcXVlc3QaKi5jb250ZXh0a2VlcC5lbnRpdHkudjEuU2VhcmNoTm9kZXNSZXNwb25zZSIdkAIBwtoYBggBEAUYA9LaGAxncmFwaC5zZWFyY2gSfwoKQ291bnROb2RlcxIoLmNvbnRleHRrZWVwLmVudGl0eS52MS5Db3VudE5vZGVzUmVxdWVzdBopLmNvbnRleHRrZWVwLmVudGl0eS52MS5Db3VudE5vZGVzUmVzcG9uc2UiHJACAcLaGAYIARAFGAPS2hgLZ3JhcGguY291bnQShQEKCkxpc3RHcmFwaHMSKC5jb250ZXh0a2VlcC5lbnRpdHkudjEuTGlzdEdyYXBoc1JlcXVlc3QaKS5jb250ZXh0a2VlcC5lbnRpdHkudjEuTGlzdEdyYXBoc1Jlc3BvbnNlIiKQAgHC2hgGCAEQARgD0toYEWdyYXBoLmxpc3RfZ3JhcGhzEpIBCg1MaXN0RWRnZVR5cGVzEisuY29udGV4dGtlZXAuZW50aXR5LnYxLkxpc3RFZGdlVHlwZXNSZXF1ZXN0GiwuY29udGV4dGtlZXAuZW50aXR5LnYxLkxpc3RFZGdlVHlwZXNSZXNwb25zZSImkAIBwtoYBggBEAEYA9LaGBVncmFwaC5saXN0X2VkZ2VfdHlwZXMSiAEKC0ltcG9ydEdyYXBoEikuY29udGV4dGtlZXAuZW50aXR5LnYxLkltcG9ydEdyYXBoUmVxdWVzdBoqLmNvbnRleHRrZWVwLmVudGl0eS52MS5JbXBvcnRHcmFwaFJlc3BvbnNlIiDC2hgGCAIQARgD0toYEmdyYXBoLmltcG9ydF9saW5lcygBEoUBCgtFeHBvcnRHcmFwaBIpLmNvbnRleHRrZWVwLmVudGl0eS52MS5FeHBvcnRHcmFwaFJlcXVlc3QaKi5jb250ZXh0a2VlcC5lbnRpdHkudjEuRXhwb3J0R3JhcGhSZXNwb25zZSIdkAIBwtoYBggBEAMYA9LaGAxncmFwaC5leHBvcnQwARJ5CgdHZXRFZGdlEiUuY29udGV4dGtlZXAuZW50aXR5LnYxLkdldEVkZ2VSZXF1ZXN0GiYuY29udGV4dGtlZXAuZW50aXR5LnYxLkdldEVkZ2VSZXNwb25zZSIfkAIBwtoYBggBEAEYA9LaGA5ncmFwaC5nZXRfZWRnZRKMAQoNQmF0Y2hHZXRFZGdlcxIrLmNvbnRleHRrZWVwLmVudGl0eS52MS5CYXRjaEdldEVkZ2VzUmVxdWVzdBosLmNvbnRleHRrZWVwLmVudGl0eS52MS5CYXRjaEdldEVkZ2VzUmVzcG9uc2UiIJACAcLaGAYIARABGAPS2hgPZ3JhcGguZ2V0X2VkZ2VzEpMBCg5VcGRhdGVFZGdlRGF0YRIsLmNvbnRleHRrZWVwLmVudGl0eS52MS5VcGRhdGVFZGdlRGF0YVJlcXVlc3QaLS5jb250ZXh0a2VlcC5lbnRpdHkudjEuVXBkYXRlRWRnZURhdGFSZXNwb25zZSIkwtoYBggCEAEYA9LaGBZncmFwaC51cGRhdGVfZWRnZV9kYXRhEoIBCgpEZWxldGVFZGdlEiguY29udGV4dGtlZXAuZW50aXR5LnYxLkRlbGV0ZUVkZ2VSZXF1ZXN0GikuY29udGV4dGtlZXAuZW50aXR5LnYxLkRlbGV0ZUVkZ2VSZXNwb25zZSIfwtoYBggCEAEYA9LaGBFncmFwaC5kZWxldGVfZWRnZRKBAQoJTGlzdEVkZ2VzEicuY29udGV4dGtlZXAuZW50aXR5LnYxLkxpc3RFZGdlc1JlcXVlc3QaKC5jb250ZXh0a2VlcC5lbnRpdHkudjEuTGlzdEVkZ2VzUmVzcG9uc2UiIZACAcLaGAYIARABGAPS2hgQZ3JhcGgubGlzdF9lZGdlcxJ+CghUcmF2ZXJzZRImLmNvbnRleHRrZWVwLmVudGl0eS52MS5UcmF2ZXJzZVJlcXVlc3QaJy5jb250ZXh0a2VlcC5lbnRpdHkudjEuVHJhdmVyc2VSZXNwb25zZSIfkAIBwtoYBggBEAMYA9LaGA5ncmFwaC50cmF2ZXJzZTABEoQBCgxTdGFydENoYW5nZXMSKi5jb250ZXh0a2VlcC5lbnRpdHkudjEuU3RhcnRDaGFuZ2VzUmVxdWVzdBorLmNvbnRleHRrZWVwLmVudGl0eS52MS5TdGFydENoYW5nZXNSZXNwb25zZSIbwtoYBggDEAEYAdLaGA1jaGFuZ2VzLnN0YXJ0EoMBCgtMaXN0Q2hhbmdlcxIpLmNvbnRleHRrZWVwLmVudGl0eS52MS5MaXN0Q2hhbmdlc1JlcXVlc3QaKi5jb250ZXh0a2VlcC5lbnRpdHkudjEuTGlzdENoYW5nZXNSZXNwb25zZSIdkAIBwtoYBggBEAEYAdLaGAxjaGFuZ2VzLmxpc3RiBnByb3RvMw", [file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
- * A vertex.
+ * A node of the graph.
  *
  * @generated from message contextkeep.entity.v1.Node
  */
@@ -27,14 +27,14 @@ export type Node = Message<"contextkeep.entity.v1.Node"> & {
   id: string;
 
   /**
-   * The caller's own id; unique in tenant and graph.
+   * The caller's own id, unique within tenant and graph.
    *
    * @generated from field: string external_id = 2;
    */
   externalId: string;
 
   /**
-   * The partition. Edges never leave it.
+   * The graph that the node belongs to. Edges never leave it.
    *
    * @generated from field: string graph_name = 3;
    */
@@ -61,15 +61,15 @@ export type Node = Message<"contextkeep.entity.v1.Node"> & {
   name: string;
 
   /**
-   * "Created", "Running", "Completed", "Failed", "Cancelled", or an app's own.
+   * "Created", "Running", "Completed", "Failed", "Cancelled", or a status of the app.
    *
    * @generated from field: string status = 8;
    */
   status: string;
 
   /**
-   * A JSON object, equal to what was written; not the same text: members are in Postgres's order, of repeated ones the
-   * last counts, and numbers are written out without exponent (all their digits are kept).
+   * A JSON object, equal to the written one but not the same text: members are in Postgres's order, the last of
+   * repeated members counts, and numbers are written without exponent, with all their digits.
    *
    * @generated from field: string data_json = 9;
    */
@@ -81,7 +81,7 @@ export type Node = Message<"contextkeep.entity.v1.Node"> & {
   isArchived: boolean;
 
   /**
-   * The server's order of writing.
+   * The order in which the server wrote.
    *
    * @generated from field: int64 seq = 11;
    */
@@ -93,7 +93,7 @@ export type Node = Message<"contextkeep.entity.v1.Node"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * The time of the last change; `created_at` before the first.
+   * When the node last changed. Before the first change: `created_at`.
    *
    * @generated from field: google.protobuf.Timestamp modified_at = 13;
    */
@@ -107,24 +107,28 @@ export type Node = Message<"contextkeep.entity.v1.Node"> & {
   version: bigint;
 
   /**
-   * The subject whose key or token wrote the node.
+   * The subject of the key or token that wrote the node.
    *
    * @generated from field: string created_by = 15;
    */
   createdBy: string;
 
   /**
+   * The user who owns the node. Empty: none.
+   *
    * @generated from field: string owner_user_id = 16;
    */
   ownerUserId: string;
 
   /**
+   * The agent of the credential that wrote the node. Empty: none.
+   *
    * @generated from field: string agent_id = 17;
    */
   agentId: string;
 
   /**
-   * The isolated context that the node belongs to; set by later capabilities.
+   * The isolated context that the node belongs to. Empty: none.
    *
    * @generated from field: string context_id = 18;
    */
@@ -139,7 +143,7 @@ export const NodeSchema: GenMessage<Node> = /*@__PURE__*/
   messageDesc(file_contextkeep_entity_v1_entity_graph, 0);
 
 /**
- * A directed relation.
+ * A directed edge between two nodes.
  *
  * @generated from message contextkeep.entity.v1.Edge
  */
@@ -165,7 +169,7 @@ export type Edge = Message<"contextkeep.entity.v1.Edge"> & {
   toNodeId: string;
 
   /**
-   * "Contains", "Calls", "InResponseTo", ...: any name is allowed.
+   * "Contains", "Calls", "InResponseTo", or any other name.
    *
    * @generated from field: string edge_type = 5;
    */
@@ -182,6 +186,8 @@ export type Edge = Message<"contextkeep.entity.v1.Edge"> & {
   createdAt?: Timestamp | undefined;
 
   /**
+   * Counts the changes, from 1.
+   *
    * @generated from field: int64 version = 8;
    */
   version: bigint;
@@ -200,58 +206,62 @@ export const EdgeSchema: GenMessage<Edge> = /*@__PURE__*/
   messageDesc(file_contextkeep_entity_v1_entity_graph, 1);
 
 /**
- * What a caller says of a new node.
+ * A node to write.
  *
  * @generated from message contextkeep.entity.v1.NodeInput
  */
 export type NodeInput = Message<"contextkeep.entity.v1.NodeInput"> & {
   /**
-   * Empty: the server makes one (UUID version 7).
+   * A UUID. Empty: the server makes one (UUID version 7).
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Up to 512 bytes.
+   * The caller's own id, unique within tenant and graph. Up to 512 bytes.
    *
    * @generated from field: string external_id = 2;
    */
   externalId: string;
 
   /**
-   * Empty: "default".
+   * The graph to write to. Empty: "default".
    *
    * @generated from field: string graph_name = 3;
    */
   graphName: string;
 
   /**
+   * The agent bundle that the node belongs to. Empty: none.
+   *
    * @generated from field: string agent_bundle_id = 4;
    */
   agentBundleId: string;
 
   /**
-   * Required.
+   * The general type, such as "Task". Required.
    *
    * @generated from field: string general_type_name = 5;
    */
   generalTypeName: string;
 
   /**
-   * Empty: the general type name.
+   * The specific type. Empty: the general type name.
    *
    * @generated from field: string specific_type_name = 6;
    */
   specificTypeName: string;
 
   /**
+   * A name for people, which need not be unique.
+   *
    * @generated from field: string name = 7;
    */
   name: string;
 
   /**
-   * Empty: "Created".
+   * The status. Empty: "Created".
    *
    * @generated from field: string status = 8;
    */
@@ -265,7 +275,8 @@ export type NodeInput = Message<"contextkeep.entity.v1.NodeInput"> & {
   dataJson: string;
 
   /**
-   * For imports and replays, to the microsecond. Empty: the server's time. It never changes afterwards.
+   * When the node was created, to the microsecond; for imports and replays. It never changes later. Empty: the server's
+   * time.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
@@ -280,35 +291,41 @@ export const NodeInputSchema: GenMessage<NodeInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_entity_v1_entity_graph, 2);
 
 /**
- * What a caller says of a new edge.
+ * An edge to write.
  *
  * @generated from message contextkeep.entity.v1.EdgeInput
  */
 export type EdgeInput = Message<"contextkeep.entity.v1.EdgeInput"> & {
   /**
+   * A UUID. Empty: the server makes one (UUID version 7).
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Empty: "default". Both ends must be in it.
+   * The graph of both ends. Empty: "default".
    *
    * @generated from field: string graph_name = 2;
    */
   graphName: string;
 
   /**
+   * The node that the edge starts at.
+   *
    * @generated from field: string from_node_id = 3;
    */
   fromNodeId: string;
 
   /**
+   * The node that the edge points to.
+   *
    * @generated from field: string to_node_id = 4;
    */
   toNodeId: string;
 
   /**
-   * Required.
+   * "Contains", "Calls", "InResponseTo", or any other name. Required.
    *
    * @generated from field: string edge_type = 5;
    */
@@ -322,6 +339,8 @@ export type EdgeInput = Message<"contextkeep.entity.v1.EdgeInput"> & {
   dataJson: string;
 
   /**
+   * When the edge was created, to the microsecond; for imports and replays. Empty: the server's time.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
   createdAt?: Timestamp | undefined;
@@ -344,15 +363,15 @@ export type CreateNodeRequest = Message<"contextkeep.entity.v1.CreateNodeRequest
   node?: NodeInput | undefined;
 
   /**
-   * Answer the node that has this external id already instead of failing.
+   * If a node has this external id already, answer it instead of failing.
    *
    * @generated from field: bool get_existing = 2;
    */
   getExisting: boolean;
 
   /**
-   * UUID; the same id again answers as the first time and writes nothing, also if the node is changed or deleted by then. After an
-   * erasure of the caller's user it is ERASED (NOT_FOUND).
+   * A UUID. A repeat with the same id answers as the first time and writes nothing, even if the node was changed or
+   * deleted since. After an erasure of the caller's user, a repeat is ERASED (NOT_FOUND).
    *
    * @generated from field: string request_id = 3;
    */
@@ -376,7 +395,7 @@ export type CreateNodeResponse = Message<"contextkeep.entity.v1.CreateNodeRespon
   node?: Node | undefined;
 
   /**
-   * Answered by `get_existing`: nothing was written.
+   * The node existed, and `get_existing` answered it: nothing was written.
    *
    * @generated from field: bool existed = 2;
    */
@@ -444,6 +463,8 @@ export type WriteGraphRequest = Message<"contextkeep.entity.v1.WriteGraphRequest
   edges: EdgeInput[];
 
   /**
+   * What to do with rows that exist. Unset: fail.
+   *
    * @generated from field: contextkeep.entity.v1.OnExisting on_existing = 3;
    */
   onExisting: OnExisting;
@@ -486,7 +507,7 @@ export const WriteGraphResponseSchema: GenMessage<WriteGraphResponse> = /*@__PUR
   messageDesc(file_contextkeep_entity_v1_entity_graph, 9);
 
 /**
- * What became of one row of WriteGraph.
+ * The result for one row of WriteGraph.
  *
  * @generated from message contextkeep.entity.v1.WrittenRow
  */
@@ -502,14 +523,14 @@ export type WrittenRow = Message<"contextkeep.entity.v1.WrittenRow"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Of a node; 0 for an edge.
+   * Only for a node; 0 for an edge.
    *
    * @generated from field: int64 seq = 3;
    */
   seq: bigint;
 
   /**
-   * It was there before; `id` is its id.
+   * The row existed before; `id` is its id.
    *
    * @generated from field: bool existed = 4;
    */
@@ -528,6 +549,8 @@ export const WrittenRowSchema: GenMessage<WrittenRow> = /*@__PURE__*/
  */
 export type GetNodeRequest = Message<"contextkeep.entity.v1.GetNodeRequest"> & {
   /**
+   * The node to read.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
@@ -562,7 +585,7 @@ export const GetNodeResponseSchema: GenMessage<GetNodeResponse> = /*@__PURE__*/
  */
 export type BatchGetNodesRequest = Message<"contextkeep.entity.v1.BatchGetNodesRequest"> & {
   /**
-   * At most 1,000.
+   * The nodes to read, at most 1,000.
    *
    * @generated from field: repeated string node_ids = 1;
    */
@@ -603,12 +626,14 @@ export const BatchGetNodesResponseSchema: GenMessage<BatchGetNodesResponse> = /*
  */
 export type GetNodeByExternalIdRequest = Message<"contextkeep.entity.v1.GetNodeByExternalIdRequest"> & {
   /**
+   * The caller's own id of the node.
+   *
    * @generated from field: string external_id = 1;
    */
   externalId: string;
 
   /**
-   * Where the id is looked up. Empty: "default".
+   * The graph to look up the id in. Empty: "default".
    *
    * @generated from field: string graph_name = 2;
    */
@@ -644,11 +669,15 @@ export const GetNodeByExternalIdResponseSchema: GenMessage<GetNodeByExternalIdRe
  */
 export type GetNodeByNameRequest = Message<"contextkeep.entity.v1.GetNodeByNameRequest"> & {
   /**
+   * The name of the node.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * The graph to look up the name in. Empty: "default".
+   *
    * @generated from field: string graph_name = 2;
    */
   graphName: string;
@@ -671,7 +700,7 @@ export type GetNodeByNameResponse = Message<"contextkeep.entity.v1.GetNodeByName
   node?: Node | undefined;
 
   /**
-   * Nodes of that name which are not archived, this one included.
+   * Number of nodes with that name that are not archived, this one included.
    *
    * @generated from field: int64 matches = 2;
    */
@@ -690,21 +719,29 @@ export const GetNodeByNameResponseSchema: GenMessage<GetNodeByNameResponse> = /*
  */
 export type UpdateNodeDataRequest = Message<"contextkeep.entity.v1.UpdateNodeDataRequest"> & {
   /**
+   * The node to change.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
+   * The patch, or the new data: a JSON object.
+   *
    * @generated from field: string data_json = 2;
    */
   dataJson: string;
 
   /**
+   * How to change the data. Unset: by merge patch.
+   *
    * @generated from field: contextkeep.entity.v1.DataUpdate update = 3;
    */
   update: DataUpdate;
 
   /**
+   * Change the node only if it has this version.
+   *
    * @generated from field: optional int64 expected_version = 4;
    */
   expectedVersion?: bigint | undefined;
@@ -744,12 +781,14 @@ export const UpdateNodeDataResponseSchema: GenMessage<UpdateNodeDataResponse> = 
  */
 export type UpdateNodeStatusRequest = Message<"contextkeep.entity.v1.UpdateNodeStatusRequest"> & {
   /**
+   * The node to change.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * "Created", "Running", "Completed", "Failed", "Cancelled", or a status of the caller's own.
+   * "Created", "Running", "Completed", "Failed", "Cancelled", or a status of the app.
    *
    * @generated from field: string status = 2;
    */
@@ -770,7 +809,7 @@ export type UpdateNodeStatusRequest = Message<"contextkeep.entity.v1.UpdateNodeS
   expectedVersion?: bigint | undefined;
 
   /**
-   * Goes into the envelope. Up to 64 KiB.
+   * The message of the envelope. Up to 64 KiB.
    *
    * @generated from field: string message = 5;
    */
@@ -806,12 +845,14 @@ export const UpdateNodeStatusResponseSchema: GenMessage<UpdateNodeStatusResponse
  */
 export type ArchiveNodeRequest = Message<"contextkeep.entity.v1.ArchiveNodeRequest"> & {
   /**
+   * The node to archive or restore.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * Bring the node back.
+   * Restore the node.
    *
    * @generated from field: bool restore = 2;
    */
@@ -854,6 +895,8 @@ export const ArchiveNodeResponseSchema: GenMessage<ArchiveNodeResponse> = /*@__P
  */
 export type ResetNodeRequest = Message<"contextkeep.entity.v1.ResetNodeRequest"> & {
   /**
+   * The node to reset.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
@@ -895,6 +938,8 @@ export const ResetNodeResponseSchema: GenMessage<ResetNodeResponse> = /*@__PURE_
  */
 export type DeleteNodeRequest = Message<"contextkeep.entity.v1.DeleteNodeRequest"> & {
   /**
+   * The node to delete.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
@@ -919,7 +964,7 @@ export const DeleteNodeRequestSchema: GenMessage<DeleteNodeRequest> = /*@__PURE_
  */
 export type DeleteNodeResponse = Message<"contextkeep.entity.v1.DeleteNodeResponse"> & {
   /**
-   * How many edges went with it.
+   * Number of edges that were deleted with the node.
    *
    * @generated from field: int64 edges_deleted = 1;
    */
@@ -934,39 +979,41 @@ export const DeleteNodeResponseSchema: GenMessage<DeleteNodeResponse> = /*@__PUR
   messageDesc(file_contextkeep_entity_v1_entity_graph, 28);
 
 /**
- * What there is of what a user owns, or what an erasure has removed of it.
+ * The data of a user, or the part of it that an erasure has deleted.
  *
  * @generated from message contextkeep.entity.v1.Owned
  */
 export type Owned = Message<"contextkeep.entity.v1.Owned"> & {
   /**
+   * Number of nodes.
+   *
    * @generated from field: int64 nodes = 1;
    */
   nodes: bigint;
 
   /**
-   * Of these nodes, in both directions.
+   * Number of edges of these nodes, in both directions.
    *
    * @generated from field: int64 edges = 2;
    */
   edges: bigint;
 
   /**
-   * Of repeated calls.
+   * Number of stored answers of repeated calls.
    *
    * @generated from field: int64 answers = 3;
    */
   answers: bigint;
 
   /**
-   * In the place of which there is a pseudonym.
+   * Number of rows of others in which a pseudonym replaces the user's name.
    *
    * @generated from field: int64 names = 4;
    */
   names: bigint;
 
   /**
-   * Of an erasure: unset while it runs.
+   * Only for an erasure: when it finished. Unset while it runs.
    *
    * @generated from field: google.protobuf.Timestamp finished_at = 5;
    */
@@ -985,14 +1032,14 @@ export const OwnedSchema: GenMessage<Owned> = /*@__PURE__*/
  */
 export type EraseOwnedRequest = Message<"contextkeep.entity.v1.EraseOwnedRequest"> & {
   /**
-   * A UUID of the caller's making: it is this erasure's.
+   * The id of this erasure: a UUID that the caller makes.
    *
    * @generated from field: string erasure_id = 1;
    */
   erasureId: string;
 
   /**
-   * The id of the user: up to 512 characters.
+   * The id of the user, up to 512 characters.
    *
    * @generated from field: string subject = 2;
    */
@@ -1028,14 +1075,14 @@ export const EraseOwnedResponseSchema: GenMessage<EraseOwnedResponse> = /*@__PUR
  */
 export type GetOwnedRequest = Message<"contextkeep.entity.v1.GetOwnedRequest"> & {
   /**
-   * One of these two.
+   * The erasure to read. Give either this or `subject`.
    *
    * @generated from field: string erasure_id = 1;
    */
   erasureId: string;
 
   /**
-   * The id of the user.
+   * The id of the user whose data to count. Give either this or `erasure_id`.
    *
    * @generated from field: string subject = 2;
    */
@@ -1071,18 +1118,22 @@ export const GetOwnedResponseSchema: GenMessage<GetOwnedResponse> = /*@__PURE__*
  */
 export type SetNodeIORequest = Message<"contextkeep.entity.v1.SetNodeIORequest"> & {
   /**
+   * The node to change.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * JSON text; "null" is a value, absent leaves the side alone.
+   * The input as JSON text. "null" is a value; if absent, the input stays.
    *
    * @generated from field: optional string input_json = 2;
    */
   inputJson?: string | undefined;
 
   /**
+   * The output as JSON text. "null" is a value; if absent, the output stays.
+   *
    * @generated from field: optional string output_json = 3;
    */
   outputJson?: string | undefined;
@@ -1117,6 +1168,8 @@ export const SetNodeIOResponseSchema: GenMessage<SetNodeIOResponse> = /*@__PURE_
  */
 export type GetNodeIORequest = Message<"contextkeep.entity.v1.GetNodeIORequest"> & {
   /**
+   * The node to read.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
@@ -1136,19 +1189,21 @@ export const GetNodeIORequestSchema: GenMessage<GetNodeIORequest> = /*@__PURE__*
  */
 export type GetNodeIOResponse = Message<"contextkeep.entity.v1.GetNodeIOResponse"> & {
   /**
-   * As `Node.data_json`: equal to what was set, not the same text. Empty: it was never set, or the node was reset.
+   * The input: as `Node.data_json`, equal to the written value but not the same text. Empty: it was never set.
    *
    * @generated from field: string input_json = 1;
    */
   inputJson: string;
 
   /**
+   * The output, in the same form. Empty: it was never set, or the node was reset.
+   *
    * @generated from field: string output_json = 2;
    */
   outputJson: string;
 
   /**
-   * The time of the last SetNodeIO, or of the ResetNode that cleared the output. Absent: there was none.
+   * The time of the last SetNodeIO, or of the ResetNode that deleted the output. Absent: there was none.
    *
    * @generated from field: google.protobuf.Timestamp modified_at = 3;
    */
@@ -1163,20 +1218,20 @@ export const GetNodeIOResponseSchema: GenMessage<GetNodeIOResponse> = /*@__PURE_
   messageDesc(file_contextkeep_entity_v1_entity_graph, 37);
 
 /**
- * One entry of a timeline; never changed.
+ * One entry of a timeline. It never changes.
  *
  * @generated from message contextkeep.entity.v1.Envelope
  */
 export type Envelope = Message<"contextkeep.entity.v1.Envelope"> & {
   /**
-   * The node; in the list of a caller, the node that was called.
+   * The node of the envelope. In the list of a calling node, this is the node that it called.
    *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * The server's order of writing; unique.
+   * The order in which the server wrote; unique.
    *
    * @generated from field: int64 seq = 2;
    */
@@ -1193,7 +1248,7 @@ export type Envelope = Message<"contextkeep.entity.v1.Envelope"> & {
   status: EnvelopeStatus;
 
   /**
-   * "return" marks the result; others are the app's own.
+   * "return" marks the result; the app defines all others.
    *
    * @generated from field: string sub_type = 5;
    */
@@ -1205,8 +1260,8 @@ export type Envelope = Message<"contextkeep.entity.v1.Envelope"> & {
   message: string;
 
   /**
-   * As `Node.data_json`, but any JSON. Empty: there is none. Of a STATUS envelope that UpdateNodeStatus wrote: {"from": the
-   * status before, "to": the status after}.
+   * Any JSON, in the form of `Node.data_json`. Empty: none. A STATUS envelope of UpdateNodeStatus has {"from": the old
+   * status, "to": the new status}.
    *
    * @generated from field: string value_json = 7;
    */
@@ -1223,7 +1278,7 @@ export type Envelope = Message<"contextkeep.entity.v1.Envelope"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * The subject whose key or token wrote it.
+   * The subject of the key or token that wrote it.
    *
    * @generated from field: string created_by = 10;
    */
@@ -1242,44 +1297,50 @@ export const EnvelopeSchema: GenMessage<Envelope> = /*@__PURE__*/
  */
 export type AppendProgressRequest = Message<"contextkeep.entity.v1.AppendProgressRequest"> & {
   /**
+   * The node to append to.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * Required.
+   * The type of the envelope. Required.
    *
    * @generated from field: contextkeep.entity.v1.EnvelopeType type = 2;
    */
   type: EnvelopeType;
 
   /**
+   * The state of the work. Unset: the envelope does not report one.
+   *
    * @generated from field: contextkeep.entity.v1.EnvelopeStatus status = 3;
    */
   status: EnvelopeStatus;
 
   /**
-   * Up to 128 characters.
+   * A type of the app's own; "return" marks the result. Up to 128 characters.
    *
    * @generated from field: string sub_type = 4;
    */
   subType: string;
 
   /**
-   * Up to 64 KiB.
+   * A line of text. Up to 64 KiB.
    *
    * @generated from field: string message = 5;
    */
   message: string;
 
   /**
-   * Any JSON, up to 1 MiB. Empty: none.
+   * A value: any JSON, up to 1 MiB. Empty: none.
    *
    * @generated from field: string value_json = 6;
    */
   valueJson: string;
 
   /**
+   * An error: any JSON, up to 1 MiB. Empty: none.
+   *
    * @generated from field: string error_json = 7;
    */
   errorJson: string;
@@ -1324,33 +1385,35 @@ export const AppendProgressResponseSchema: GenMessage<AppendProgressResponse> = 
  */
 export type ListProgressRequest = Message<"contextkeep.entity.v1.ListProgressRequest"> & {
   /**
+   * The node whose timeline to read.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * Only the node's own envelopes, none of what it Calls.
+   * List only the node's own envelopes, not those of the nodes that it Calls.
    *
    * @generated from field: bool own_only = 2;
    */
   ownOnly: boolean;
 
   /**
-   * Empty: all.
+   * Only envelopes of these types. Empty: all.
    *
    * @generated from field: repeated contextkeep.entity.v1.EnvelopeType types = 3;
    */
   types: EnvelopeType[];
 
   /**
-   * The newest first.
+   * Newest first.
    *
    * @generated from field: bool descending = 4;
    */
   descending: boolean;
 
   /**
-   * 0: 100. More than 1,000 counts as 1,000.
+   * Envelopes per page. 0: 100. Values above 1,000 count as 1,000.
    *
    * @generated from field: int32 page_size = 5;
    */
@@ -1379,7 +1442,7 @@ export type ListProgressResponse = Message<"contextkeep.entity.v1.ListProgressRe
   envelopes: Envelope[];
 
   /**
-   * Empty: this was the last page.
+   * Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1398,6 +1461,8 @@ export const ListProgressResponseSchema: GenMessage<ListProgressResponse> = /*@_
  */
 export type ClearProgressRequest = Message<"contextkeep.entity.v1.ClearProgressRequest"> & {
   /**
+   * The node whose timeline to delete.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
@@ -1449,35 +1514,36 @@ export type Embedding = Message<"contextkeep.entity.v1.Embedding"> & {
   dimension: number;
 
   /**
-   * The model that made it.
+   * The model that made the vector.
    *
    * @generated from field: string model = 4;
    */
   model: string;
 
   /**
-   * Of the text that it was made of, in hexadecimal: tells whether it is out of date. Empty: unknown.
+   * SHA-256 of the text that the vector was made from, in hexadecimal. It shows whether the vector is out of date.
+   * Empty: unknown.
    *
    * @generated from field: string text_sha256 = 5;
    */
   textSha256: string;
 
   /**
-   * As `Node.data_json`.
+   * A JSON object, in the form of `Node.data_json`.
    *
    * @generated from field: string metadata_json = 6;
    */
   metadataJson: string;
 
   /**
-   * When it was written; a vector in the place of another is new.
+   * When the vector was written. A vector that replaces another one has a new time.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * As stored: rounded to half precision. Empty unless asked for.
+   * The stored values, rounded to half precision. Empty unless the request asks for them.
    *
    * @generated from field: repeated float vector = 8;
    */
@@ -1496,12 +1562,14 @@ export const EmbeddingSchema: GenMessage<Embedding> = /*@__PURE__*/
  */
 export type UpsertEmbeddingRequest = Message<"contextkeep.entity.v1.UpsertEmbeddingRequest"> & {
   /**
+   * The node of the vector.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * Up to 128 characters. Empty: "default".
+   * Name of the vector, up to 128 characters. Empty: "default".
    *
    * @generated from field: string name = 2;
    */
@@ -1515,12 +1583,14 @@ export type UpsertEmbeddingRequest = Message<"contextkeep.entity.v1.UpsertEmbedd
   vector: number[];
 
   /**
+   * The model that made the vector.
+   *
    * @generated from field: string model = 4;
    */
   model: string;
 
   /**
-   * Empty, or 64 hexadecimal digits.
+   * SHA-256 of the text that the vector was made from: 64 hexadecimal digits. Empty: unknown.
    *
    * @generated from field: string text_sha256 = 5;
    */
@@ -1546,7 +1616,7 @@ export const UpsertEmbeddingRequestSchema: GenMessage<UpsertEmbeddingRequest> = 
  */
 export type UpsertEmbeddingResponse = Message<"contextkeep.entity.v1.UpsertEmbeddingResponse"> & {
   /**
-   * Without its values.
+   * Without the values.
    *
    * @generated from field: contextkeep.entity.v1.Embedding embedding = 1;
    */
@@ -1565,12 +1635,14 @@ export const UpsertEmbeddingResponseSchema: GenMessage<UpsertEmbeddingResponse> 
  */
 export type DeleteEmbeddingRequest = Message<"contextkeep.entity.v1.DeleteEmbeddingRequest"> & {
   /**
+   * The node of the vector.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * Empty: "default".
+   * Name of the vector. Empty: "default".
    *
    * @generated from field: string name = 2;
    */
@@ -1602,19 +1674,21 @@ export const DeleteEmbeddingResponseSchema: GenMessage<DeleteEmbeddingResponse> 
  */
 export type ListEmbeddingsRequest = Message<"contextkeep.entity.v1.ListEmbeddingsRequest"> & {
   /**
+   * The node whose vectors to list.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * With the values of the vectors.
+   * Include the values of the vectors.
    *
    * @generated from field: bool with_vectors = 2;
    */
   withVectors: boolean;
 
   /**
-   * 0: 100. More than 1,000 counts as 1,000.
+   * Vectors per page. 0: 100. Values above 1,000 count as 1,000.
    *
    * @generated from field: int32 page_size = 3;
    */
@@ -1643,7 +1717,7 @@ export type ListEmbeddingsResponse = Message<"contextkeep.entity.v1.ListEmbeddin
   embeddings: Embedding[];
 
   /**
-   * Empty: this was the last page.
+   * Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1658,63 +1732,70 @@ export const ListEmbeddingsResponseSchema: GenMessage<ListEmbeddingsResponse> = 
   messageDesc(file_contextkeep_entity_v1_entity_graph, 51);
 
 /**
- * Compares with `vector`, or with the vector of a node; not both.
+ * Compares with either `vector` or the vector of a node, not both.
  *
  * @generated from message contextkeep.entity.v1.SearchSimilarRequest
  */
 export type SearchSimilarRequest = Message<"contextkeep.entity.v1.SearchSimilarRequest"> & {
   /**
+   * The vector to compare with. Give either this or `node_id`.
+   *
    * @generated from field: repeated float vector = 1;
    */
   vector: number[];
 
   /**
+   * The node whose vector to compare with. Give either this or `vector`.
+   *
    * @generated from field: string node_id = 2;
    */
   nodeId: string;
 
   /**
-   * The graph to look in, with `vector`. Empty: "default". With `node_id` it is the node's, and this is empty.
+   * The graph to search, if `vector` is given. Empty: "default". With `node_id`, the search uses the graph of the node,
+   * and this must be empty.
    *
    * @generated from field: string graph_name = 3;
    */
   graphName: string;
 
   /**
-   * Of the vectors. Empty: "default".
+   * Name of the vectors to compare. Empty: "default".
    *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
-   * Nodes that are less similar are left out: -1 to 1. Absent: none is.
+   * Leave out nodes that are less similar: -1 to 1. Absent: leave out none.
    *
    * @generated from field: optional double similarity_min = 5;
    */
   similarityMin?: number | undefined;
 
   /**
-   * A JSON object: only vectors whose metadata contain it are compared with.
+   * A JSON object. Compare only vectors whose metadata contain it.
    *
    * @generated from field: string metadata_contains_json = 6;
    */
   metadataContainsJson: string;
 
   /**
-   * Either type name. Empty: all.
+   * Only nodes with one of these types, general or specific. Empty: all.
    *
    * @generated from field: repeated string node_types = 7;
    */
   nodeTypes: string[];
 
   /**
+   * Include archived nodes.
+   *
    * @generated from field: bool include_archived = 8;
    */
   includeArchived: boolean;
 
   /**
-   * 0: 10. At most 1,000.
+   * Nodes to return, at most 1,000. 0: 10.
    *
    * @generated from field: int32 limit = 9;
    */
@@ -1746,7 +1827,7 @@ export const SearchSimilarResponseSchema: GenMessage<SearchSimilarResponse> = /*
   messageDesc(file_contextkeep_entity_v1_entity_graph, 53);
 
 /**
- * A node and how similar it is.
+ * A node and its similarity.
  *
  * @generated from message contextkeep.entity.v1.SimilarNode
  */
@@ -1757,7 +1838,7 @@ export type SimilarNode = Message<"contextkeep.entity.v1.SimilarNode"> & {
   node?: Node | undefined;
 
   /**
-   * The cosine: 1 for the same direction, 0 for none in common, -1 for the opposite.
+   * The cosine: 1 for the same direction, 0 for orthogonal vectors, -1 for the opposite direction.
    *
    * @generated from field: double similarity = 2;
    */
@@ -1772,13 +1853,13 @@ export const SimilarNodeSchema: GenMessage<SimilarNode> = /*@__PURE__*/
   messageDesc(file_contextkeep_entity_v1_entity_graph, 54);
 
 /**
- * Which nodes are meant; everything that is said must hold.
+ * Selects nodes. A node must match all given fields.
  *
  * @generated from message contextkeep.entity.v1.NodeFilter
  */
 export type NodeFilter = Message<"contextkeep.entity.v1.NodeFilter"> & {
   /**
-   * Empty: "default"; with `connected_to`, the graph of that node.
+   * The graph to search. Empty: "default"; with `connected_to`, the graph of that node.
    *
    * @generated from field: string graph_name = 1;
    */
@@ -1786,45 +1867,49 @@ export type NodeFilter = Message<"contextkeep.entity.v1.NodeFilter"> & {
 
   /**
    * A condition tree, a JSON object: `{"type": "Task", "data.score": {"$gte": 0.5}, "$or": [{"status": "Running"},
-   * {"name": {"$like": "a%"}}]}`. Fields are those of Node, `type` (either type name), and paths into the data. Operators:
-   * $eq $ne $gt $gte $lt $lte $in $nin $like $ilike $exists $and $or $not; a bare value is $eq, several fields are a
-   * conjunction. A comparison with what is not there is false, and so its negation true; an empty text in a field of Node
-   * is not there, and null or "" asks for it. $ilike folds letters past ASCII as the database's locale does. Times are
-   * texts with a zone.
+   * {"name": {"$like": "a%"}}]}`. Fields are those of Node, `type` (general or specific type name), and paths into the
+   * data. Operators: $eq $ne $gt $gte $lt $lte $in $nin $like $ilike $exists $and $or $not. A bare value means $eq;
+   * several fields in one object must all match. A comparison with a missing value is false, and its negation true. An
+   * empty text in a field of Node counts as missing; to select it, compare with null or "". $ilike folds letters
+   * outside ASCII by the locale of the database. Times are texts with a time zone.
    *
    * @generated from field: string condition_json = 2;
    */
   conditionJson: string;
 
   /**
-   * A JSON object that the node's data contain, at any depth but from the top on, as Postgres's `@>`.
+   * A JSON object that the node's data must contain, as Postgres's `@>`: it is compared from the top of the data, at
+   * any depth.
    *
    * @generated from field: string contains_json = 3;
    */
   containsJson: string;
 
   /**
-   * An SQL/JSON path over the node's data, as Postgres takes it, up to 4,096 characters. A predicate (`$.a > 1`) must be
-   * true; a path (`$.tags[*] ? (@ == "new")`) must select something. Variables (`$x`) have no value and are refused.
+   * An SQL/JSON path over the node's data, in the syntax of Postgres, up to 4,096 characters. A predicate (`$.a > 1`)
+   * must be true; a path (`$.tags[*] ? (@ == "new")`) must select something. Variables (`$x`) have no value and are
+   * refused.
    *
    * @generated from field: string json_path = 4;
    */
   jsonPath: string;
 
   /**
+   * Only nodes that a walk from a given node reaches.
+   *
    * @generated from field: contextkeep.entity.v1.ConnectedTo connected_to = 5;
    */
   connectedTo?: ConnectedTo | undefined;
 
   /**
-   * Empty: any.
+   * Only nodes of this agent bundle. Empty: any.
    *
    * @generated from field: string agent_bundle_id = 6;
    */
   agentBundleId: string;
 
   /**
-   * Archived nodes are left out unless this is set, also where the condition asks for them.
+   * Include archived nodes. Without this, they are left out even if the condition selects them.
    *
    * @generated from field: bool include_archived = 7;
    */
@@ -1839,18 +1924,20 @@ export const NodeFilterSchema: GenMessage<NodeFilter> = /*@__PURE__*/
   messageDesc(file_contextkeep_entity_v1_entity_graph, 55);
 
 /**
- * Nodes that a walk from a node reaches; the node itself is not one of them.
+ * Nodes that a walk from a node reaches; without the node itself.
  *
  * @generated from message contextkeep.entity.v1.ConnectedTo
  */
 export type ConnectedTo = Message<"contextkeep.entity.v1.ConnectedTo"> & {
   /**
+   * The node to start from.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * Empty: all.
+   * Types of the edges to follow. Empty: all.
    *
    * @generated from field: repeated string edge_types = 2;
    */
@@ -1862,7 +1949,7 @@ export type ConnectedTo = Message<"contextkeep.entity.v1.ConnectedTo"> & {
   direction: Direction;
 
   /**
-   * 1 to 100; 0: 3.
+   * Maximum depth, from 1 to 100. 0: 3.
    *
    * @generated from field: int32 depth_max = 4;
    */
@@ -1881,28 +1968,31 @@ export const ConnectedToSchema: GenMessage<ConnectedTo> = /*@__PURE__*/
  */
 export type SearchNodesRequest = Message<"contextkeep.entity.v1.SearchNodesRequest"> & {
   /**
+   * The nodes to find. Unset: all nodes of the graph "default" that are not archived.
+   *
    * @generated from field: contextkeep.entity.v1.NodeFilter filter = 1;
    */
   filter?: NodeFilter | undefined;
 
   /**
-   * A field of Node that is a text, a number or a time, or a path into the data ("data.turn.index"): numbers before texts
-   * before other values, nodes without the value (or with null) last. Numbers compare by their first 40 digits, texts by
-   * the code points of their first 256 characters. Empty: `created_at`. Ties go by `created_at`, then `seq`.
+   * The field to sort by: a field of Node that is a text, a number or a time, or a path into the data
+   * ("data.turn.index"). Numbers come before texts, texts before other values; nodes without the value (or with null)
+   * come last. Numbers compare by their first 40 digits, texts by the code points of their first 256 characters. Nodes
+   * with equal values are sorted by `created_at`, then `seq`. Empty: `created_at`.
    *
    * @generated from field: string order_by = 2;
    */
   orderBy: string;
 
   /**
-   * The largest first. Numbers still come before texts, and nodes without the value last.
+   * Largest first. Numbers still come before texts, and nodes without the value last.
    *
    * @generated from field: bool descending = 3;
    */
   descending: boolean;
 
   /**
-   * 0: 100. More than 1,000 counts as 1,000.
+   * Nodes per page. 0: 100. Values above 1,000 count as 1,000.
    *
    * @generated from field: int32 page_size = 4;
    */
@@ -1931,7 +2021,7 @@ export type SearchNodesResponse = Message<"contextkeep.entity.v1.SearchNodesResp
   nodes: Node[];
 
   /**
-   * Empty: this was the last page.
+   * Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1950,6 +2040,8 @@ export const SearchNodesResponseSchema: GenMessage<SearchNodesResponse> = /*@__P
  */
 export type CountNodesRequest = Message<"contextkeep.entity.v1.CountNodesRequest"> & {
   /**
+   * The nodes to count. Unset: all nodes of the graph "default" that are not archived.
+   *
    * @generated from field: contextkeep.entity.v1.NodeFilter filter = 1;
    */
   filter?: NodeFilter | undefined;
@@ -1984,7 +2076,7 @@ export const CountNodesResponseSchema: GenMessage<CountNodesResponse> = /*@__PUR
  */
 export type ListGraphsRequest = Message<"contextkeep.entity.v1.ListGraphsRequest"> & {
   /**
-   * 0: 100. More than 1,000 counts as 1,000.
+   * Graphs per page. 0: 100. Values above 1,000 count as 1,000.
    *
    * @generated from field: int32 page_size = 1;
    */
@@ -2013,7 +2105,7 @@ export type ListGraphsResponse = Message<"contextkeep.entity.v1.ListGraphsRespon
   graphs: GraphCount[];
 
   /**
-   * Empty: this was the last page.
+   * Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -2028,7 +2120,7 @@ export const ListGraphsResponseSchema: GenMessage<ListGraphsResponse> = /*@__PUR
   messageDesc(file_contextkeep_entity_v1_entity_graph, 62);
 
 /**
- * How much is in a graph.
+ * The size of a graph.
  *
  * @generated from message contextkeep.entity.v1.GraphCount
  */
@@ -2061,14 +2153,14 @@ export const GraphCountSchema: GenMessage<GraphCount> = /*@__PURE__*/
  */
 export type ListEdgeTypesRequest = Message<"contextkeep.entity.v1.ListEdgeTypesRequest"> & {
   /**
-   * Empty: "default".
+   * The graph. Empty: "default".
    *
    * @generated from field: string graph_name = 1;
    */
   graphName: string;
 
   /**
-   * 0: 100. More than 1,000 counts as 1,000.
+   * Edge types per page. 0: 100. Values above 1,000 count as 1,000.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -2097,7 +2189,7 @@ export type ListEdgeTypesResponse = Message<"contextkeep.entity.v1.ListEdgeTypes
   edgeTypes: EdgeTypeCount[];
 
   /**
-   * Empty: this was the last page.
+   * Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -2112,7 +2204,7 @@ export const ListEdgeTypesResponseSchema: GenMessage<ListEdgeTypesResponse> = /*
   messageDesc(file_contextkeep_entity_v1_entity_graph, 65);
 
 /**
- * How many edges there are of a type.
+ * Number of edges of one type.
  *
  * @generated from message contextkeep.entity.v1.EdgeTypeCount
  */
@@ -2144,7 +2236,7 @@ export type ImportGraphRequest = Message<"contextkeep.entity.v1.ImportGraphReque
    */
   content: {
     /**
-     * In the first message, and only there.
+     * Only in the first message, which must have it.
      *
      * @generated from field: contextkeep.entity.v1.ImportHeader header = 1;
      */
@@ -2171,14 +2263,14 @@ export const ImportGraphRequestSchema: GenMessage<ImportGraphRequest> = /*@__PUR
  */
 export type ImportHeader = Message<"contextkeep.entity.v1.ImportHeader"> & {
   /**
-   * Where the rows go. Empty: the graph that the first line names, else "default".
+   * The graph to write to. Empty: the graph that the first line names, else "default".
    *
    * @generated from field: string graph_name = 1;
    */
   graphName: string;
 
   /**
-   * Lines that came in calls before, for the numbers in errors; at most 2^53.
+   * Number of lines that earlier calls sent, for the line numbers in errors; at most 2^53.
    *
    * @generated from field: int64 lines_before = 2;
    */
@@ -2202,7 +2294,7 @@ export type ImportGraphResponse = Message<"contextkeep.entity.v1.ImportGraphResp
   graphName: string;
 
   /**
-   * Read and written so far, those of calls before included.
+   * Lines read and written so far, including those of earlier calls.
    *
    * @generated from field: int64 lines = 2;
    */
@@ -2237,7 +2329,7 @@ export const ImportGraphResponseSchema: GenMessage<ImportGraphResponse> = /*@__P
   messageDesc(file_contextkeep_entity_v1_entity_graph, 69);
 
 /**
- * What became of the rows of a kind.
+ * The results for rows of one kind.
  *
  * @generated from message contextkeep.entity.v1.RowCount
  */
@@ -2248,7 +2340,7 @@ export type RowCount = Message<"contextkeep.entity.v1.RowCount"> & {
   written: bigint;
 
   /**
-   * Were there before and are as they were.
+   * Rows that existed before and are unchanged.
    *
    * @generated from field: int64 existed = 2;
    */
@@ -2267,14 +2359,14 @@ export const RowCountSchema: GenMessage<RowCount> = /*@__PURE__*/
  */
 export type ExportGraphRequest = Message<"contextkeep.entity.v1.ExportGraphRequest"> & {
   /**
-   * Empty: "default".
+   * The graph. Empty: "default".
    *
    * @generated from field: string graph_name = 1;
    */
   graphName: string;
 
   /**
-   * Of the last message that arrived. Empty: from the start.
+   * The token of the last message that arrived. Empty: start at the beginning.
    *
    * @generated from field: string resume_token = 2;
    */
@@ -2289,7 +2381,7 @@ export const ExportGraphRequestSchema: GenMessage<ExportGraphRequest> = /*@__PUR
   messageDesc(file_contextkeep_entity_v1_entity_graph, 71);
 
 /**
- * Rows of one kind.
+ * Lines with rows of one kind.
  *
  * @generated from message contextkeep.entity.v1.ExportGraphResponse
  */
@@ -2305,7 +2397,7 @@ export type ExportGraphResponse = Message<"contextkeep.entity.v1.ExportGraphResp
   resumeToken: string;
 
   /**
-   * How many rows of that kind are in this message.
+   * Number of nodes in this message; the next three count the other kinds.
    *
    * @generated from field: int32 nodes = 3;
    */
@@ -2339,6 +2431,8 @@ export const ExportGraphResponseSchema: GenMessage<ExportGraphResponse> = /*@__P
  */
 export type GetEdgeRequest = Message<"contextkeep.entity.v1.GetEdgeRequest"> & {
   /**
+   * The edge to read.
+   *
    * @generated from field: string edge_id = 1;
    */
   edgeId: string;
@@ -2373,7 +2467,7 @@ export const GetEdgeResponseSchema: GenMessage<GetEdgeResponse> = /*@__PURE__*/
  */
 export type BatchGetEdgesRequest = Message<"contextkeep.entity.v1.BatchGetEdgesRequest"> & {
   /**
-   * At most 1,000.
+   * The edges to read, at most 1,000.
    *
    * @generated from field: repeated string edge_ids = 1;
    */
@@ -2414,21 +2508,29 @@ export const BatchGetEdgesResponseSchema: GenMessage<BatchGetEdgesResponse> = /*
  */
 export type UpdateEdgeDataRequest = Message<"contextkeep.entity.v1.UpdateEdgeDataRequest"> & {
   /**
+   * The edge to change.
+   *
    * @generated from field: string edge_id = 1;
    */
   edgeId: string;
 
   /**
+   * The patch, or the new data: a JSON object.
+   *
    * @generated from field: string data_json = 2;
    */
   dataJson: string;
 
   /**
+   * How to change the data. Unset: by merge patch.
+   *
    * @generated from field: contextkeep.entity.v1.DataUpdate update = 3;
    */
   update: DataUpdate;
 
   /**
+   * Change the edge only if it has this version.
+   *
    * @generated from field: optional int64 expected_version = 4;
    */
   expectedVersion?: bigint | undefined;
@@ -2464,32 +2566,42 @@ export const UpdateEdgeDataResponseSchema: GenMessage<UpdateEdgeDataResponse> = 
   messageDesc(file_contextkeep_entity_v1_entity_graph, 78);
 
 /**
- * Names the edge by its id, or by both ends and its type, of which there is one edge at most.
+ * Names the edge either by its id, or by both ends and its type; two nodes have at most one edge of a type.
  *
  * @generated from message contextkeep.entity.v1.DeleteEdgeRequest
  */
 export type DeleteEdgeRequest = Message<"contextkeep.entity.v1.DeleteEdgeRequest"> & {
   /**
+   * The edge to delete. Give either this or the next three.
+   *
    * @generated from field: string edge_id = 1;
    */
   edgeId: string;
 
   /**
+   * The node that the edge starts at.
+   *
    * @generated from field: string from_node_id = 2;
    */
   fromNodeId: string;
 
   /**
+   * The node that the edge points to.
+   *
    * @generated from field: string to_node_id = 3;
    */
   toNodeId: string;
 
   /**
+   * The type of the edge.
+   *
    * @generated from field: string edge_type = 4;
    */
   edgeType: string;
 
   /**
+   * Delete the edge only if it has this version.
+   *
    * @generated from field: optional int64 expected_version = 5;
    */
   expectedVersion?: bigint | undefined;
@@ -2524,26 +2636,28 @@ export const DeleteEdgeResponseSchema: GenMessage<DeleteEdgeResponse> = /*@__PUR
  */
 export type ListEdgesRequest = Message<"contextkeep.entity.v1.ListEdgesRequest"> & {
   /**
+   * The node whose edges to list.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
 
   /**
-   * Seen from the node.
+   * The direction of the edges, seen from the node. Unset: out.
    *
    * @generated from field: contextkeep.entity.v1.Direction direction = 2;
    */
   direction: Direction;
 
   /**
-   * Empty: all.
+   * Only edges of these types. Empty: all.
    *
    * @generated from field: repeated string edge_types = 3;
    */
   edgeTypes: string[];
 
   /**
-   * 0: 100. More than 1,000 counts as 1,000.
+   * Edges per page. 0: 100. Values above 1,000 count as 1,000.
    *
    * @generated from field: int32 page_size = 4;
    */
@@ -2555,7 +2669,7 @@ export type ListEdgesRequest = Message<"contextkeep.entity.v1.ListEdgesRequest">
   pageToken: string;
 
   /**
-   * The newest first.
+   * Newest first.
    *
    * @generated from field: bool descending = 6;
    */
@@ -2579,7 +2693,7 @@ export type ListEdgesResponse = Message<"contextkeep.entity.v1.ListEdgesResponse
   edges: Edge[];
 
   /**
-   * Empty: this was the last page.
+   * Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -2598,40 +2712,42 @@ export const ListEdgesResponseSchema: GenMessage<ListEdgesResponse> = /*@__PURE_
  */
 export type TraverseRequest = Message<"contextkeep.entity.v1.TraverseRequest"> & {
   /**
-   * 1 to 1,000, of one graph and one context.
+   * The nodes to start from: 1 to 1,000, of one graph and one context.
    *
    * @generated from field: repeated string start_node_ids = 1;
    */
   startNodeIds: string[];
 
   /**
-   * Empty: all.
+   * Types of the edges to follow. Empty: all.
    *
    * @generated from field: repeated string edge_types = 2;
    */
   edgeTypes: string[];
 
   /**
+   * The direction in which to follow edges. Unset: out.
+   *
    * @generated from field: contextkeep.entity.v1.Direction direction = 3;
    */
   direction: Direction;
 
   /**
-   * 1 to 100; 0: 3.
+   * Maximum depth, from 1 to 100. 0: 3.
    *
    * @generated from field: int32 depth_max = 4;
    */
   depthMax: number;
 
   /**
-   * Either type name. A node of another type is passed through, not returned. Empty: all.
+   * General or specific type names of the nodes to return. The walk passes through nodes of other types. Empty: all.
    *
    * @generated from field: repeated string node_types = 5;
    */
   nodeTypes: string[];
 
   /**
-   * Archived nodes are passed through, not returned, unless this is set.
+   * Return archived nodes too. Without this, the walk only passes through them.
    *
    * @generated from field: bool include_archived = 6;
    */
@@ -2645,23 +2761,24 @@ export type TraverseRequest = Message<"contextkeep.entity.v1.TraverseRequest"> &
   includeStart: boolean;
 
   /**
-   * A path into the node's data such as "turn.index" to order by; numbers before texts before other values, nodes
-   * without the value (or with null) last. Numbers compare by their first 40 digits, texts by the code points of their
-   * first 256 characters. Empty: `created_at`. Ties go by `created_at`, then `seq`.
+   * A path into the node's data to sort by, such as "turn.index". Numbers come before texts, texts before other values;
+   * nodes without the value (or with null) come last. Numbers compare by their first 40 digits, texts by the code
+   * points of their first 256 characters. Nodes with equal values are sorted by `created_at`, then `seq`. Empty:
+   * `created_at`.
    *
    * @generated from field: string order_path = 8;
    */
   orderPath: string;
 
   /**
-   * The largest first. Numbers still come before texts, and nodes without the value last.
+   * Largest first. Numbers still come before texts, and nodes without the value last.
    *
    * @generated from field: bool descending = 9;
    */
   descending: boolean;
 
   /**
-   * Rows to return; 0: all.
+   * Nodes to return. 0: all.
    *
    * @generated from field: int32 limit = 10;
    */
@@ -2673,8 +2790,9 @@ export type TraverseRequest = Message<"contextkeep.entity.v1.TraverseRequest"> &
   pageToken: string;
 
   /**
-   * Nodes to visit at most, start nodes included; 0: 100,000, which is also the most. An indexed walk visits what it
-   * reads: it stops at `limit`, and fails when it comes to a node past the budget, after those before it.
+   * Nodes to visit at most, start nodes included. 0: 100,000, which is also the maximum. An indexed walk visits only
+   * the nodes that it reads: it stops at `limit`. If it reaches a node past the budget, it fails after it has returned
+   * those before.
    *
    * @generated from field: int32 node_budget = 12;
    */
@@ -2688,16 +2806,17 @@ export type TraverseRequest = Message<"contextkeep.entity.v1.TraverseRequest"> &
   includeIo: boolean;
 
   /**
-   * Begin behind this place in the order, such as that of a node that an earlier walk returned: with `descending`, the nodes
-   * before it. Not with `order_path`. A `page_token` goes on from its own place.
+   * Start after this position in the order, such as that of a node that an earlier walk returned. With `descending`,
+   * start with the nodes before it. Not together with `order_path`. With a `page_token`, the walk continues from the
+   * position of the token.
    *
    * @generated from field: contextkeep.entity.v1.TraversePosition after = 14;
    */
   after?: TraversePosition | undefined;
 
   /**
-   * Not empty: read these columns only, each once, and answer `rows_json` instead of `nodes`: for readers of whole
-   * conversations, whom a message for each node costs more than twice as much.
+   * Read only these columns, each once, and answer `rows_json` instead of `nodes`. Use it to read whole conversations:
+   * a message for each node costs more than twice as much. Empty: answer `nodes`.
    *
    * @generated from field: repeated contextkeep.entity.v1.TraverseColumn columns = 15;
    */
@@ -2712,7 +2831,7 @@ export const TraverseRequestSchema: GenMessage<TraverseRequest> = /*@__PURE__*/
   messageDesc(file_contextkeep_entity_v1_entity_graph, 83);
 
 /**
- * A place in the order of `created_at`, then `seq`. No two nodes share one.
+ * A position in the order of `created_at`, then `seq`. No two nodes share one.
  *
  * @generated from message contextkeep.entity.v1.TraversePosition
  */
@@ -2747,22 +2866,22 @@ export type TraverseResponse = Message<"contextkeep.entity.v1.TraverseResponse">
   nodes: TraversedNode[];
 
   /**
-   * In the first message: the walk was an indexed one, or its newest few were found without visiting the rest.
+   * Set in the first message: the walk is an indexed one, or it found the newest few nodes without visiting the rest.
    *
    * @generated from field: bool indexed = 2;
    */
   indexed: boolean;
 
   /**
-   * In the last message, which may be without nodes: where `limit` cut the walk. Empty: it is complete.
+   * Set in the last message, which may have no nodes, if `limit` cut the walk. Empty: the walk is complete.
    *
    * @generated from field: string next_page_token = 3;
    */
   nextPageToken: string;
 
   /**
-   * With `columns`: the nodes as a JSON array of arrays, one for each node, of the columns in the order of the request. At
-   * least "[]".
+   * With `columns`: the nodes as a JSON array of arrays. Each inner array is a node, with the columns in the order of
+   * the request. At least "[]".
    *
    * @generated from field: bytes rows_json = 4;
    */
@@ -2777,7 +2896,7 @@ export const TraverseResponseSchema: GenMessage<TraverseResponse> = /*@__PURE__*
   messageDesc(file_contextkeep_entity_v1_entity_graph, 85);
 
 /**
- * A node and how it was reached.
+ * A node and how the walk reached it.
  *
  * @generated from message contextkeep.entity.v1.TraversedNode
  */
@@ -2795,7 +2914,7 @@ export type TraversedNode = Message<"contextkeep.entity.v1.TraversedNode"> & {
   depth: number;
 
   /**
-   * The edge that reached it at that depth; of several, the one with the least `created_at`, then `id`.
+   * The edge that reached the node at that depth. If there are several, the one with the least `created_at`, then `id`.
    * Absent for a start node.
    *
    * @generated from field: contextkeep.entity.v1.ReachedBy reached_by = 3;
@@ -2803,7 +2922,7 @@ export type TraversedNode = Message<"contextkeep.entity.v1.TraversedNode"> & {
   reachedBy?: ReachedBy | undefined;
 
   /**
-   * With `include_io`. Absent where neither side was ever set.
+   * With `include_io`. Absent if neither side was ever set.
    *
    * @generated from field: contextkeep.entity.v1.NodeIO io = 4;
    */
@@ -2818,7 +2937,7 @@ export const TraversedNodeSchema: GenMessage<TraversedNode> = /*@__PURE__*/
   messageDesc(file_contextkeep_entity_v1_entity_graph, 86);
 
 /**
- * What went into a node and what came out of it, as GetNodeIO answers it.
+ * The input and the output of a node, as GetNodeIO answers them.
  *
  * @generated from message contextkeep.entity.v1.NodeIO
  */
@@ -2858,7 +2977,7 @@ export type ReachedBy = Message<"contextkeep.entity.v1.ReachedBy"> & {
   edgeType: string;
 
   /**
-   * The node at the near end, from which the walk came.
+   * The node at the near end of the edge, from which the walk came.
    *
    * @generated from field: string node_id = 3;
    */
@@ -2912,14 +3031,14 @@ export const StartChangesResponseSchema: GenMessage<StartChangesResponse> = /*@_
  */
 export type ListChangesRequest = Message<"contextkeep.entity.v1.ListChangesRequest"> & {
   /**
-   * Of StartChanges, or the `next_place` of an answer. Empty: answers no changes, and the place that is reached now.
+   * The place of StartChanges, or the `next_place` of an answer. Empty: answer no changes, only the current place.
    *
    * @generated from field: string place = 1;
    */
   place: string;
 
   /**
-   * 0: 100. More than 1,000 counts as 1,000.
+   * Changes per page. 0: 100. Values above 1,000 count as 1,000.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -2943,14 +3062,14 @@ export type ListChangesResponse = Message<"contextkeep.entity.v1.ListChangesResp
   changes: Change[];
 
   /**
-   * Where to go on, now or later; never empty. It is kept once what was listed is dealt with.
+   * The place to continue from, now or later; never empty. Store it after you have processed the listed changes.
    *
    * @generated from field: string next_place = 2;
    */
   nextPlace: string;
 
   /**
-   * There is more already.
+   * More changes are available now.
    *
    * @generated from field: bool has_more = 3;
    */
@@ -2965,7 +3084,7 @@ export const ListChangesResponseSchema: GenMessage<ListChangesResponse> = /*@__P
   messageDesc(file_contextkeep_entity_v1_entity_graph, 92);
 
 /**
- * What became of a node or an edge.
+ * A change of a node or an edge.
  *
  * @generated from message contextkeep.entity.v1.Change
  */
@@ -2976,13 +3095,15 @@ export type Change = Message<"contextkeep.entity.v1.Change"> & {
   kind: ChangeKind;
 
   /**
-   * Either a node or an edge.
+   * The node. Empty: the change is of an edge.
    *
    * @generated from field: string node_id = 2;
    */
   nodeId: string;
 
   /**
+   * The edge. Empty: the change is of a node.
+   *
    * @generated from field: string edge_id = 3;
    */
   edgeId: string;
@@ -2993,30 +3114,36 @@ export type Change = Message<"contextkeep.entity.v1.Change"> & {
   graphName: string;
 
   /**
-   * Of a node.
+   * Only for a node.
    *
    * @generated from field: string general_type_name = 5;
    */
   generalTypeName: string;
 
   /**
+   * Only for a node.
+   *
    * @generated from field: string specific_type_name = 6;
    */
   specificTypeName: string;
 
   /**
-   * Of an edge.
+   * Only for an edge.
    *
    * @generated from field: string edge_type = 7;
    */
   edgeType: string;
 
   /**
+   * Only for an edge.
+   *
    * @generated from field: string from_node_id = 8;
    */
   fromNodeId: string;
 
   /**
+   * Only for an edge.
+   *
    * @generated from field: string to_node_id = 9;
    */
   toNodeId: string;
@@ -3035,7 +3162,7 @@ export const ChangeSchema: GenMessage<Change> = /*@__PURE__*/
   messageDesc(file_contextkeep_entity_v1_entity_graph, 93);
 
 /**
- * Which way edges are followed, seen from the node.
+ * The direction in which to follow edges, seen from the node.
  *
  * @generated from enum contextkeep.entity.v1.Direction
  */
@@ -3130,7 +3257,7 @@ export const DataUpdateSchema: GenEnum<DataUpdate> = /*@__PURE__*/
   enumDesc(file_contextkeep_entity_v1_entity_graph, 2);
 
 /**
- * What an envelope tells.
+ * The content of an envelope.
  *
  * @generated from enum contextkeep.entity.v1.EnvelopeType
  */
@@ -3141,7 +3268,7 @@ export enum EnvelopeType {
   UNSPECIFIED = 0,
 
   /**
-   * The node's status changed, or the status of a part of its work.
+   * The status of the node, or of a part of its work, changed.
    *
    * @generated from enum value: ENVELOPE_TYPE_STATUS = 1;
    */
@@ -3160,21 +3287,21 @@ export enum EnvelopeType {
   ERROR = 3,
 
   /**
-   * How far a bot is.
+   * Progress of a bot.
    *
    * @generated from enum value: ENVELOPE_TYPE_BOT_PROGRESS = 4;
    */
   BOT_PROGRESS = 4,
 
   /**
-   * A value that came out; with the sub type "return" the result.
+   * An output value. With the sub type "return", it is the result.
    *
    * @generated from enum value: ENVELOPE_TYPE_VALUE = 5;
    */
   VALUE = 5,
 
   /**
-   * The node waits for somebody.
+   * The node waits for a person or another program.
    *
    * @generated from enum value: ENVELOPE_TYPE_WAITING = 6;
    */
@@ -3188,13 +3315,13 @@ export const EnvelopeTypeSchema: GenEnum<EnvelopeType> = /*@__PURE__*/
   enumDesc(file_contextkeep_entity_v1_entity_graph, 3);
 
 /**
- * How far the work is that an envelope speaks of.
+ * The state of the work that an envelope is about.
  *
  * @generated from enum contextkeep.entity.v1.EnvelopeStatus
  */
 export enum EnvelopeStatus {
   /**
-   * It says nothing of that.
+   * The envelope does not report a state.
    *
    * @generated from enum value: ENVELOPE_STATUS_UNSPECIFIED = 0;
    */
@@ -3233,7 +3360,7 @@ export const EnvelopeStatusSchema: GenEnum<EnvelopeStatus> = /*@__PURE__*/
   enumDesc(file_contextkeep_entity_v1_entity_graph, 4);
 
 /**
- * What a row of a walk can hold.
+ * A column of a row of a walk.
  *
  * @generated from enum contextkeep.entity.v1.TraverseColumn
  */
@@ -3249,7 +3376,7 @@ export enum TraverseColumn {
   ID = 1,
 
   /**
-   * Texts; empty where there is none.
+   * The external id; "" if there is none. The same holds for the next texts.
    *
    * @generated from enum value: TRAVERSE_COLUMN_EXTERNAL_ID = 2;
    */
@@ -3276,7 +3403,7 @@ export enum TraverseColumn {
   STATUS = 6,
 
   /**
-   * The node's document, not as a text.
+   * The node's document, as a JSON value, not as a text.
    *
    * @generated from enum value: TRAVERSE_COLUMN_DATA = 7;
    */
@@ -3305,7 +3432,8 @@ export enum TraverseColumn {
   IS_ARCHIVED = 11,
 
   /**
-   * What is in `TraversedNode` and its `ReachedBy`. Of a start node: 0, empty texts, and an empty object.
+   * The depth, as in `TraversedNode`. The next four are as in `ReachedBy`. For a start node: 0, empty texts, and an
+   * empty object.
    *
    * @generated from enum value: TRAVERSE_COLUMN_DEPTH = 12;
    */
@@ -3332,14 +3460,14 @@ export enum TraverseColumn {
   EDGE_DATA = 16,
 
   /**
-   * An object with `input`, `output`, both or neither: those that were ever set. `include_io` is not needed for it.
+   * An object with `input`, `output`, both or neither: those that were ever set. It does not need `include_io`.
    *
    * @generated from enum value: TRAVERSE_COLUMN_IO = 17;
    */
   IO = 17,
 
   /**
-   * Of the node, as the next.
+   * The version of the node.
    *
    * @generated from enum value: TRAVERSE_COLUMN_VERSION = 18;
    */
@@ -3351,14 +3479,14 @@ export enum TraverseColumn {
   AGENT_BUNDLE_ID = 19,
 
   /**
-   * Of the edge that reached it; 0 of a start node.
+   * The version of the edge that reached the node; 0 for a start node.
    *
    * @generated from enum value: TRAVERSE_COLUMN_EDGE_VERSION = 20;
    */
   EDGE_VERSION = 20,
 
   /**
-   * Of the node. Empty: nobody's.
+   * The user who owns the node. Empty: none.
    *
    * @generated from enum value: TRAVERSE_COLUMN_OWNER_USER_ID = 21;
    */
@@ -3381,7 +3509,7 @@ export enum ChangeKind {
   UNSPECIFIED = 0,
 
   /**
-   * It is new, or is not what it was.
+   * It is new, or it changed.
    *
    * @generated from enum value: CHANGE_KIND_CHANGED = 1;
    */
@@ -3402,14 +3530,15 @@ export const ChangeKindSchema: GenEnum<ChangeKind> = /*@__PURE__*/
   enumDesc(file_contextkeep_entity_v1_entity_graph, 6);
 
 /**
- * Nodes and typed edges: what happened, and how it hangs together.
+ * Stores nodes and typed edges: events, and the relations between them.
  *
- * Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A node or edge of
- * another tenant is NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (graphs, an agent
- * bundle; of an edge, both nodes count). A write outside of that is PERMISSION_DENIED; a request that names no graph or bundle means
- * the key's, where it has one. Of an id that is taken outside of the bounds, no metadata says by what. JSON travels as text in `*_json` fields; invalid JSON, NaN, a lone
- * surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT, and more than 65,536 lists and objects in one document are
- * LIMIT_EXCEEDED. Errors carry one google.rpc.ErrorInfo with a `reason`.
+ * This holds for every RPC: ids are UUID text; a malformed id is INVALID_ARGUMENT with the name of the field. A node or
+ * edge of another tenant is NOT_FOUND, like one that does not exist. So is one outside the bounds of the key (graphs,
+ * an agent bundle; for an edge, both nodes count). A write outside the bounds is PERMISSION_DENIED. A request that
+ * names no graph or bundle means those of the key, if it has them. If an id is taken outside the bounds, the metadata
+ * do not say by which row. JSON travels as text in `*_json` fields. Invalid JSON, NaN, a lone surrogate, a NUL or
+ * nesting deeper than 100 is INVALID_ARGUMENT; more than 65,536 lists and objects in one document are LIMIT_EXCEEDED.
+ * Errors carry one google.rpc.ErrorInfo with a `reason`.
  *
  * @generated from service contextkeep.entity.v1.EntityGraph
  */
@@ -3417,7 +3546,7 @@ export const EntityGraph: GenService<{
   /**
    * Writes one node, and answers it as GetNode would.
    *
-   * Reasons: EXTERNAL_ID_TAKEN (metadata `node_id`; with `get_existing` that node is answered instead, unchanged),
+   * Reasons: EXTERNAL_ID_TAKEN (metadata `node_id`; with `get_existing` the call answers that node instead, unchanged),
    * NODE_EXISTS (the id is taken), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.CreateNode
@@ -3430,8 +3559,8 @@ export const EntityGraph: GenService<{
   /**
    * Writes one edge between two nodes of its graph.
    *
-   * Reasons: NODE_NOT_FOUND (an end is missing), EDGE_EXISTS (metadata `edge_id`: one edge of a type between two
-   * nodes), INVALID_ARGUMENT (an end is in another graph, or the ends are in two contexts), REQUEST_ID_REUSED.
+   * Reasons: NODE_NOT_FOUND (an end is missing), EDGE_EXISTS (metadata `edge_id`: two nodes have at most one edge of a
+   * type), INVALID_ARGUMENT (an end is in another graph, or the ends are in two contexts), REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.CreateEdge
    */
@@ -3441,15 +3570,16 @@ export const EntityGraph: GenService<{
     output: typeof CreateEdgeResponseSchema;
   },
   /**
-   * Writes nodes and edges in one transaction: all of them or none. At most 2,000 rows and 4 MiB a call.
+   * Writes nodes and edges in one transaction: all of them or none. A call has at most 2,000 rows and 4 MiB.
    *
-   * Edges may join nodes of the same call. Times that are not given are the server's, one microsecond apart in the
-   * order of the request: first the nodes, then the edges; `seq` follows the same order. So a conversation written in
-   * one call reads back in that order.
+   * Edges may join nodes of the same call. Rows without a time get the server's time, one microsecond apart, in the
+   * order of the request: first the nodes, then the edges. `seq` follows the same order. So a conversation that one
+   * call writes reads back in that order.
    *
-   * With `ON_EXISTING_SKIP`, rows that exist are left as they are and answered as `existed`: a node that has the id, else
-   * one that has the external id; an edge that has the id, else one of the same type between the same ends. An edge that
-   * names a node of the call by its id joins the node that exists in its place, under whatever id.
+   * With `ON_EXISTING_SKIP`, the call leaves existing rows unchanged and answers them as `existed`. A node exists if
+   * there is one with its id, or else with its external id. An edge exists if there is one with its id, or else with
+   * the same type between the same ends. If an edge names a node of the call that exists under another id, the edge
+   * joins the existing node.
    *
    * Reasons: those of CreateNode and CreateEdge.
    *
@@ -3471,9 +3601,9 @@ export const EntityGraph: GenService<{
     output: typeof GetNodeResponseSchema;
   },
   /**
-   * Reads up to 1,000 nodes, in the order asked for; ids without a node are listed in `missing_ids`.
+   * Reads up to 1,000 nodes, in the order of the request; `missing_ids` lists the ids without a node.
    *
-   * Reasons: ANSWER_TOO_LARGE (over 4 MiB: ask for fewer).
+   * Reasons: ANSWER_TOO_LARGE (over 4 MiB: request fewer nodes).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.BatchGetNodes
    */
@@ -3493,7 +3623,7 @@ export const EntityGraph: GenService<{
     output: typeof GetNodeByExternalIdResponseSchema;
   },
   /**
-   * Reads the newest node of that name that is not archived, and says how many share the name.
+   * Reads the newest node with a name that is not archived, and counts the nodes with this name.
    *
    * Reasons: NODE_NOT_FOUND.
    *
@@ -3507,8 +3637,8 @@ export const EntityGraph: GenService<{
   /**
    * Changes a node's data: by JSON merge patch (RFC 7396; the default) or by replacement.
    *
-   * Reasons: NODE_NOT_FOUND, VERSION_CONFLICT (stale `expected_version`), REQUEST_ID_REUSED, LIMIT_EXCEEDED (the
-   * result is over 1 MiB).
+   * Reasons: NODE_NOT_FOUND, VERSION_CONFLICT (stale `expected_version`), REQUEST_ID_REUSED, LIMIT_EXCEEDED (the result
+   * is over 1 MiB).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.UpdateNodeData
    */
@@ -3520,7 +3650,8 @@ export const EntityGraph: GenService<{
   /**
    * Changes a node's status and appends a STATUS envelope to its timeline, in one transaction.
    *
-   * A node that has the wished status already is answered unchanged, whatever was expected: so a repeat is harmless.
+   * If the node already has the new status, the call answers it unchanged, whatever the request expects. So a repeat is
+   * harmless.
    *
    * Reasons: NODE_NOT_FOUND, STATUS_CONFLICT (the status is not `expected_status`), VERSION_CONFLICT.
    *
@@ -3532,7 +3663,7 @@ export const EntityGraph: GenService<{
     output: typeof UpdateNodeStatusResponseSchema;
   },
   /**
-   * Archives a node, or brings it back with `restore`. Archived nodes stay readable by id. Reasons: NODE_NOT_FOUND.
+   * Archives a node, or restores it with `restore`. Archived nodes stay readable by id. Reasons: NODE_NOT_FOUND.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ArchiveNode
    */
@@ -3542,8 +3673,8 @@ export const EntityGraph: GenService<{
     output: typeof ArchiveNodeResponseSchema;
   },
   /**
-   * Resets a node so that it can run again: its status is "Created", and its output and timeline are gone. Data, input, edges and
-   * embeddings stay. A node that is so already is answered unchanged.
+   * Resets a node so that it can run again: sets its status to "Created", and deletes its output and timeline. Data,
+   * input, edges and embeddings stay. A node that is already reset is answered unchanged.
    *
    * Reasons: NODE_NOT_FOUND, VERSION_CONFLICT.
    *
@@ -3555,10 +3686,11 @@ export const EntityGraph: GenService<{
     output: typeof ResetNodeResponseSchema;
   },
   /**
-   * Deletes a node for good, with its edges, input, output, timeline and embeddings. The nodes at the other ends stay. Working memory of
-   * the node stays, too: records belong to the Context Service. To hide a node instead, use ArchiveNode. Needs the scope `admin`.
+   * Deletes a node for good, with its edges, input, output, timeline and embeddings. The nodes at the other ends stay.
+   * The node's records of working memory stay too, because they belong to the Context Service. To hide a node instead,
+   * use ArchiveNode. Needs the scope `admin`.
    *
-   * Reasons: NODE_NOT_FOUND (a repeat, too: nothing is left), VERSION_CONFLICT, PERMISSION_DENIED.
+   * Reasons: NODE_NOT_FOUND (also for a repeat), VERSION_CONFLICT, PERMISSION_DENIED.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.DeleteNode
    */
@@ -3568,11 +3700,13 @@ export const EntityGraph: GenService<{
     output: typeof DeleteNodeResponseSchema;
   },
   /**
-   * Begins to erase the nodes that a user owns, and answers how far it is. It erases every node whose `owner_user_id` it is, with all
-   * that DeleteNode takes with each, the answers of repeated calls for that user, and the user's keys. A pseudonym takes the user's place
-   * where other users' nodes and envelopes say who wrote them. Answers at once, and goes on by itself in steps, whichever process is
-   * killed. Again with the same id is harmless, and answers how far it is. Of what is gone, ListChanges then says no types any more. The
-   * Context Service calls it for its Erase, which is the one to call. Needs the scope `admin`, of a key without bounds.
+   * Starts to erase the nodes that a user owns, and answers the progress. The Context Service calls it for its own
+   * Erase; call Erase instead. It deletes every node with this `owner_user_id`, with everything that DeleteNode deletes
+   * with a node; it also deletes the stored answers of repeated calls of that user, and the user's keys. If nodes and
+   * envelopes of other users name the user as the author, a pseudonym replaces the name. The call answers at once; the
+   * service continues by itself in steps, also if a process is killed. A repeat with the same id is harmless, and
+   * answers the progress. For the deleted rows, ListChanges no longer shows types. Needs the scope `admin`, and a key
+   * without bounds.
    *
    * Reasons: INVALID_ARGUMENT, PERMISSION_DENIED.
    *
@@ -3584,7 +3718,8 @@ export const EntityGraph: GenService<{
     output: typeof EraseOwnedResponseSchema;
   },
   /**
-   * Reads how far an erasure is; or, of a user, what there is to erase, which counts all nodes once. Needs the scope `admin`, as EraseOwned.
+   * Reads the progress of an erasure, or counts the data of a user that an erasure would delete. The count reads all
+   * nodes once. Needs the scope `admin`, and a key without bounds.
    *
    * Reasons: ERASURE_NOT_FOUND, INVALID_ARGUMENT, PERMISSION_DENIED.
    *
@@ -3596,10 +3731,10 @@ export const EntityGraph: GenService<{
     output: typeof GetOwnedResponseSchema;
   },
   /**
-   * Sets what went into a node, what came out of it, or both: any JSON, up to 1 MiB a side. A side that is given
-   * replaces the one before; one that is absent stays as it is. The node's data, version and times stay too.
+   * Sets the input of a node, its output, or both: any JSON, up to 1 MiB each. A given side replaces the old value; an
+   * absent side stays as it is. The node's data, version and times stay too.
    *
-   * Reasons: NODE_NOT_FOUND, INVALID_ARGUMENT (neither side is given, too), LIMIT_EXCEEDED.
+   * Reasons: NODE_NOT_FOUND, INVALID_ARGUMENT (also if neither side is given), LIMIT_EXCEEDED.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.SetNodeIO
    */
@@ -3609,7 +3744,7 @@ export const EntityGraph: GenService<{
     output: typeof SetNodeIOResponseSchema;
   },
   /**
-   * Reads what went into a node and what came out of it. Reasons: NODE_NOT_FOUND.
+   * Reads the input and the output of a node. Reasons: NODE_NOT_FOUND.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.GetNodeIO
    */
@@ -3619,10 +3754,10 @@ export const EntityGraph: GenService<{
     output: typeof GetNodeIOResponseSchema;
   },
   /**
-   * Appends an envelope to the timeline of a node. It changes nothing else: a node's status is changed by
-   * UpdateNodeStatus, which appends the STATUS envelope that says so.
+   * Appends an envelope to the timeline of a node. It changes nothing else. To change the node's status, use
+   * UpdateNodeStatus, which also appends the STATUS envelope.
    *
-   * Reasons: NODE_NOT_FOUND, REQUEST_ID_REUSED, LIMIT_EXCEEDED (the message is over 64 KiB, a document over 1 MiB).
+   * Reasons: NODE_NOT_FOUND, REQUEST_ID_REUSED, LIMIT_EXCEEDED (the message is over 64 KiB, or a document over 1 MiB).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.AppendProgress
    */
@@ -3632,13 +3767,14 @@ export const EntityGraph: GenService<{
     output: typeof AppendProgressResponseSchema;
   },
   /**
-   * Lists the envelopes of a node and of what it Calls, to any depth, in the order of `seq`. A node that is called in two
-   * ways, or calls itself in a circle, counts once. Like a walk, it stays in the node's context.
+   * Lists the envelopes of a node and of the nodes that it Calls, to any depth, in the order of `seq`. A node that is
+   * reached in two ways, or that calls itself in a cycle, counts once. Like a walk, the list stays in the node's
+   * context.
    *
-   * `seq` is the server's order of writing. An envelope written while the list is paged may or may not appear.
+   * `seq` is the order in which the server wrote. An envelope that is written during the paging may or may not appear.
    *
-   * Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN, NODE_BUDGET_EXCEEDED (it Calls more than 100,000 nodes; `own_only`
-   * lists its own envelopes all the same).
+   * Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN, NODE_BUDGET_EXCEEDED (the node Calls more than 100,000 nodes;
+   * `own_only` still lists its own envelopes).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ListProgress
    */
@@ -3648,7 +3784,7 @@ export const EntityGraph: GenService<{
     output: typeof ListProgressResponseSchema;
   },
   /**
-   * Removes all envelopes of a node for good; those of what it Calls stay. Reasons: NODE_NOT_FOUND.
+   * Deletes all envelopes of a node for good; those of the nodes that it Calls stay. Reasons: NODE_NOT_FOUND.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ClearProgress
    */
@@ -3658,11 +3794,11 @@ export const EntityGraph: GenService<{
     output: typeof ClearProgressResponseSchema;
   },
   /**
-   * Writes a vector of a node under a name, in the place of the one that it has under it. Vectors are stored in half
-   * precision, and all of one name in one graph have one dimension: it is that of the first.
+   * Writes a vector of a node under a name, and replaces the vector that the node has under this name. Vectors are
+   * stored in half precision. All vectors with the same name in a graph have the same dimension: that of the first one.
    *
-   * Reasons: NODE_NOT_FOUND, INVALID_ARGUMENT (another dimension, none, or over 4,000; NaN, infinity, a value past half
-   * precision, or all zero), LIMIT_EXCEEDED.
+   * Reasons: NODE_NOT_FOUND, INVALID_ARGUMENT (the dimension is another one, zero, or over 4,000; a value is NaN,
+   * infinite or does not fit half precision; or all values are zero), LIMIT_EXCEEDED.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.UpsertEmbedding
    */
@@ -3674,7 +3810,7 @@ export const EntityGraph: GenService<{
   /**
    * Deletes a vector of a node.
    *
-   * Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (a repeat, too: nothing is left).
+   * Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (also for a repeat).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.DeleteEmbedding
    */
@@ -3684,8 +3820,7 @@ export const EntityGraph: GenService<{
     output: typeof DeleteEmbeddingResponseSchema;
   },
   /**
-   * Lists the vectors of a node by their names, without their values unless asked. Reasons: NODE_NOT_FOUND,
-   * INVALID_PAGE_TOKEN.
+   * Lists the vectors of a node by name, by default without their values. Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ListEmbeddings
    */
@@ -3695,13 +3830,14 @@ export const EntityGraph: GenService<{
     output: typeof ListEmbeddingsResponseSchema;
   },
   /**
-   * Finds the nodes whose vectors of one name are most like a given vector, or like another node's, by cosine; the most
-   * similar first, then by id. Exact: every vector of that name in the graph is compared with, so none is missed.
-   * Like a walk, a search by a node stays in the node's graph and context, and the node itself is left out.
+   * Finds the nodes whose vectors are most similar to a given vector or to another node's vector. It compares vectors
+   * of one name by cosine, and answers the most similar first, then by id. The search is exact: it compares every
+   * vector of that name in the graph. A search by a node stays in the node's graph and context, as a walk does, and
+   * leaves out the node itself.
    *
-   * Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (the node has none of the name), INVALID_ARGUMENT (as of
-   * UpsertEmbedding), LIMIT_EXCEEDED (over 100,000 vectors to compare with: narrow them by their metadata),
-   * ANSWER_TOO_LARGE (over 4 MiB: ask for fewer).
+   * Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (the node has no vector of this name), INVALID_ARGUMENT (as for
+   * UpsertEmbedding), LIMIT_EXCEEDED (over 100,000 vectors to compare: select fewer by their metadata),
+   * ANSWER_TOO_LARGE (over 4 MiB: request fewer nodes).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.SearchSimilar
    */
@@ -3711,15 +3847,16 @@ export const EntityGraph: GenService<{
     output: typeof SearchSimilarResponseSchema;
   },
   /**
-   * Finds nodes: by a condition tree, by what their data contain, by JSONPath, by what they are connected to; all that is
-   * said must hold. Paged; a node that is there during the whole paging, and does not change what is ordered by, is seen
-   * once.
+   * Finds the nodes that match all parts of a filter. A filter has a condition tree, a document that the data contain,
+   * a JSONPath, and a node that they are connected to. The list is paged. A node that exists during the whole paging,
+   * and whose sort value does not change, appears once.
    *
-   * Containment, equality at a path into the data, JSONPath, types and times are looked up in indexes; what a search
-   * costs beyond that grows with the nodes that it looks at.
+   * Indexes serve containment, equality at a path into the data, JSONPath, types and times. The remaining cost grows
+   * with the number of nodes that the search reads.
    *
-   * Reasons: INVALID_ARGUMENT (a bad condition names its path: "filter.condition_json.$and[1].status.$in"),
-   * LIMIT_EXCEEDED, INVALID_PAGE_TOKEN, NODE_NOT_FOUND and NODE_BUDGET_EXCEEDED (of `connected_to`).
+   * Reasons: INVALID_ARGUMENT (the violation names the path of a bad condition:
+   * "filter.condition_json.$and[1].status.$in"), LIMIT_EXCEEDED, INVALID_PAGE_TOKEN, NODE_NOT_FOUND (of
+   * `connected_to`), NODE_BUDGET_EXCEEDED (of `connected_to`).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.SearchNodes
    */
@@ -3729,7 +3866,7 @@ export const EntityGraph: GenService<{
     output: typeof SearchNodesResponseSchema;
   },
   /**
-   * Counts what SearchNodes would find. Reasons: those of SearchNodes.
+   * Counts the nodes that SearchNodes would find. Reasons: those of SearchNodes.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.CountNodes
    */
@@ -3739,8 +3876,8 @@ export const EntityGraph: GenService<{
     output: typeof CountNodesResponseSchema;
   },
   /**
-   * Lists the graphs that have nodes, by name, with how many nodes (archived ones, too) and edges are in each. It counts,
-   * so it costs more the more there is. Reasons: INVALID_PAGE_TOKEN.
+   * Lists the graphs that have nodes, by name, with their numbers of nodes (archived ones included) and edges. It
+   * counts rows, so its cost grows with the graphs. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ListGraphs
    */
@@ -3750,8 +3887,8 @@ export const EntityGraph: GenService<{
     output: typeof ListGraphsResponseSchema;
   },
   /**
-   * Lists the edge types of a graph by name, with how many edges there are of each; it costs as ListGraphs does. A graph
-   * without edges, or that never was, has none. Reasons: INVALID_PAGE_TOKEN.
+   * Lists the edge types of a graph by name, with the number of edges of each. It counts rows, so its cost grows with
+   * the graph. A graph without edges, or that does not exist, has none. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ListEdgeTypes
    */
@@ -3761,19 +3898,21 @@ export const EntityGraph: GenService<{
     output: typeof ListEdgeTypesResponseSchema;
   },
   /**
-   * Writes a graph from newline-delimited JSON, as ExportGraph reads it out: one message with a header, then any number
-   * with bytes, cut anywhere, up to 1 MiB each. docs/graph.md has the format.
+   * Writes a graph from newline-delimited JSON, in the format of ExportGraph. The first message has a header; the
+   * others have bytes, cut anywhere, up to 1 MiB each. docs/graph.md describes the format.
    *
-   * Rows are written in batches of about 1,000; each batch is written wholly or not at all. What is there already, by its
-   * id, is skipped: so an import that broke off is simply begun again, and ends as if it had not. An error names the line
-   * (`lines[4711].node.data_json`; lines count from 1) and says how many lines are written (metadata `lines_done`). A
-   * timeline that is there is gone on with behind its last envelope; an input or output that is there stays.
+   * The service writes rows in batches of about 1,000, each wholly or not at all. It skips rows whose id exists
+   * already. So if an import breaks off, repeat it from the start; the result is the same. An error names the line
+   * (`lines[4711].node.data_json`; lines count from 1) and the number of lines that are written (metadata
+   * `lines_done`). If a timeline exists, the import continues after its last envelope; an existing input or output
+   * stays.
    *
-   * Ids, times, statuses, owners and archived nodes are kept; who wrote a row, its version and its `seq` are the import's.
+   * The import keeps ids, times, statuses, owners and archived nodes. The author of a row, its version and its `seq`
+   * come from the import.
    *
-   * Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED, NODE_NOT_FOUND (a line names a node that no line before it wrote),
-   * EXTERNAL_ID_TAKEN, NODE_EXISTS (the id is a node's of another graph), PERMISSION_DENIED (a line names an owner for
-   * whom the key may not act: it is his, or has `delegate` or `admin`).
+   * Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED, NODE_NOT_FOUND (a line names a node that no earlier line wrote),
+   * EXTERNAL_ID_TAKEN, NODE_EXISTS (the id belongs to a node of another graph), PERMISSION_DENIED (a line names an
+   * owner for whom the key may not act: the key must belong to this user, or have `delegate` or `admin`).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ImportGraph
    */
@@ -3783,12 +3922,13 @@ export const EntityGraph: GenService<{
     output: typeof ImportGraphResponseSchema;
   },
   /**
-   * Reads a whole graph out, as newline-delimited JSON: nodes with their input and output, in the order in which they were
-   * made; embeddings; timelines; edges. Whole lines a message, about 1 MiB.
+   * Reads a whole graph as newline-delimited JSON. The order is: nodes with their input and output, in the order of
+   * creation; embeddings; timelines; edges. Each message has whole lines, about 1 MiB.
    *
-   * It is no snapshot: of rows that are written, changed or deleted meanwhile, some may be in it as they were and some as
-   * they are; nodes that are made meanwhile are not, nor what hangs on them. Each message carries a `resume_token`: an
-   * export that broke off goes on behind the last message that arrived. A graph that never was has one line.
+   * The export is no snapshot. If rows are written, changed or deleted meanwhile, it may have some in the old state and
+   * some in the new one; it leaves out nodes that are created meanwhile, and everything attached to them. Each message
+   * carries a `resume_token`: if an export breaks off, continue it with the token of the last message that arrived. A
+   * graph that does not exist has one line.
    *
    * Reasons: INVALID_PAGE_TOKEN (`resume_token`).
    *
@@ -3810,9 +3950,9 @@ export const EntityGraph: GenService<{
     output: typeof GetEdgeResponseSchema;
   },
   /**
-   * Reads up to 1,000 edges, in the order asked for; ids without an edge are listed in `missing_ids`.
+   * Reads up to 1,000 edges, in the order of the request; `missing_ids` lists the ids without an edge.
    *
-   * Reasons: ANSWER_TOO_LARGE (over 4 MiB: ask for fewer).
+   * Reasons: ANSWER_TOO_LARGE (over 4 MiB: request fewer edges).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.BatchGetEdges
    */
@@ -3823,10 +3963,10 @@ export const EntityGraph: GenService<{
   },
   /**
    * Changes an edge's data: by JSON merge patch (RFC 7396; the default) or by replacement. Ends and type never change:
-   * delete the edge and write another.
+   * to change them, delete the edge and write another one.
    *
-   * Reasons: EDGE_NOT_FOUND, VERSION_CONFLICT (stale `expected_version`), REQUEST_ID_REUSED, LIMIT_EXCEEDED (the
-   * result is over 1 MiB).
+   * Reasons: EDGE_NOT_FOUND, VERSION_CONFLICT (stale `expected_version`), REQUEST_ID_REUSED, LIMIT_EXCEEDED (the result
+   * is over 1 MiB).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.UpdateEdgeData
    */
@@ -3836,9 +3976,10 @@ export const EntityGraph: GenService<{
     output: typeof UpdateEdgeDataResponseSchema;
   },
   /**
-   * Deletes one edge for good and answers it as it was; the nodes at its ends stay.
+   * Deletes one edge for good and answers its last state. The nodes at its ends stay.
    *
-   * Reasons: EDGE_NOT_FOUND (a repeat, too: nothing is left), VERSION_CONFLICT, INVALID_ARGUMENT (both names or neither).
+   * Reasons: EDGE_NOT_FOUND (also for a repeat), VERSION_CONFLICT, INVALID_ARGUMENT (the request names the edge in both
+   * ways, or in neither).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.DeleteEdge
    */
@@ -3848,7 +3989,7 @@ export const EntityGraph: GenService<{
     output: typeof DeleteEdgeResponseSchema;
   },
   /**
-   * Lists the edges of a node, oldest first (`created_at`, then `id`). A page looks at all edges of the node in that
+   * Lists the edges of a node, oldest first (`created_at`, then `id`). Each page reads all edges of the node in that
    * direction: to read many children in order, use Traverse.
    *
    * Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
@@ -3861,19 +4002,20 @@ export const EntityGraph: GenService<{
     output: typeof ListEdgesResponseSchema;
   },
   /**
-   * Walks the graph from some nodes and streams what it reaches: each node once, with its least depth and the
-   * edge that reached it there. Cycles end. The order is total and stable.
+   * Walks the graph from some nodes and streams the nodes that it reaches. It returns each node once, with its least
+   * depth and the edge that reached it there; cycles end. The order is total and stable. If the start is in a context,
+   * the walk stays in it.
    *
-   * An indexed walk (one start node, direction out, order created_at, depth 1) costs the same at any length and
-   * any page. So do the newest few of a deeper one, as a rule: `descending`, a `limit` of up to 200, depth 2 or 3, edge types
-   * Contains or InResponseTo or both. Any other walk visits first and sorts then; so does one of the newest few whose page
-   * lies far back, or above more edges than it looks at (hundreds, for twenty nodes) that have something newer below them
-   * than it wants, or of which that is not known yet: a minute or more after an import. The first message says which. A row
-   * written during the stream may or may not appear; none that was there is missed or repeated. A walk that starts in a
-   * context stays in it.
+   * An indexed walk has one start node, the direction out, the order `created_at` and depth 1. It costs the same at any
+   * length and on any page. A deeper walk for the newest few nodes usually costs the same too: `descending`, a `limit`
+   * of up to 200, depth 2 or 3, and edge types Contains, InResponseTo or both. Any other walk first visits all nodes,
+   * and then sorts them. So does a walk for the newest few whose page lies far back, or which would have to follow more
+   * edges than it may (hundreds, for twenty nodes) to newer nodes below them; or for which the service does not know
+   * this yet, up to a minute or more after an import. The first message says which kind it is. A row that is written
+   * during the stream may or may not appear; an existing row is neither missed nor repeated.
    *
    * Reasons: NODE_NOT_FOUND (a start node), NODE_BUDGET_EXCEEDED (metadata `node_budget`), INVALID_PAGE_TOKEN,
-   * ANSWER_TOO_LARGE (with `include_io` or its column: one node, its input and its output are over 4 MiB).
+   * ANSWER_TOO_LARGE (with `include_io` or its column: one node with its input and output is over 4 MiB).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.Traverse
    */
@@ -3883,12 +4025,14 @@ export const EntityGraph: GenService<{
     output: typeof TraverseResponseSchema;
   },
   /**
-   * Keeps the tenant's changes from now on, for ListChanges, and answers the place to read them from. A caller that reads everything
-   * after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers the place that is reached by
-   * then. Until a tenant calls this, its writes keep nothing, and cost what they did. Needs the scope `admin`.
+   * Starts the change log of the tenant, and answers the current place in it for ListChanges. A caller that reads
+   * everything after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers
+   * the place that the log has reached. Before the first call, writes of the tenant log no changes and cost nothing
+   * extra. Needs the scope `admin`.
    *
-   * Reasons: PERMISSION_DENIED (the key is bound, and changes are not kept yet), CHANGES_HELD_UP (a transaction that began before, of any
-   * tenant, has been open for over five seconds: try again after it; `oldest_transaction_s` in the metadata).
+   * Reasons: PERMISSION_DENIED (the key is bound, and the log has not started yet), CHANGES_HELD_UP (an earlier
+   * transaction of any tenant has been open for over five seconds: retry after it ends; metadata
+   * `oldest_transaction_s`).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.StartChanges
    */
@@ -3898,23 +4042,24 @@ export const EntityGraph: GenService<{
     output: typeof StartChangesResponseSchema;
   },
   /**
-   * Lists what changed behind a place: nodes and edges that were written, changed, archived, restored or removed, by whichever
-   * call. Setting a node's input or output changes the node; envelopes and embeddings do not.
+   * Lists the changes after a place: nodes and edges that any call wrote, changed, archived, restored or deleted.
+   * Setting a node's input or output counts as a change of the node; envelopes and embeddings do not.
    *
-   * In the order of the transactions that wrote them, up to the oldest that still runs: nothing that commits late is missed,
-   * so a long write holds all later changes up. A node or edge may be listed again without a change, and is listed once a
-   * page: of several changes the last one's kind counts. A change says what to read again, not what it was: of a node that is
-   * CHANGED and not found, a REMOVED follows.
+   * The order is that of the transactions that wrote them, up to the oldest transaction that still runs. So no late
+   * commit is missed, but a long write delays all later changes. A node or edge may appear again without a change; on
+   * one page it appears once, with the kind of its last change. A change says which row to read again, not its old
+   * content. If a node is CHANGED and reading it answers NOT_FOUND, a REMOVED follows.
    *
-   * Kept for 7 days, and 1,000,000 of a tenant, unless the service is set otherwise. Places outlive restarts, and count for
-   * every key of the tenant. A bound key is told of what it sees; of an edge, both nodes count.
+   * The log keeps changes for 7 days, and up to 1,000,000 per tenant, unless the settings say otherwise. Places survive
+   * restarts, and every key of the tenant may use them. A bound key sees only the changes within its bounds; for an
+   * edge, both nodes count.
    *
-   * After a restore, a failover, or a move of the tenant into another database the list starts again by itself: places from
-   * before are CHANGES_EXPIRED.
+   * After a restore, a failover, or a move of the tenant to another database, the log starts again by itself: older
+   * places are then CHANGES_EXPIRED.
    *
-   * Reasons: CHANGES_NOT_STARTED (StartChanges was not called, or it waits for a transaction that began before),
-   * CHANGES_EXPIRED (changes after the place are forgotten, or the place is from before a restore: take a new place, then
-   * read everything again), INVALID_PAGE_TOKEN (`place`).
+   * Reasons: CHANGES_NOT_STARTED (StartChanges was not called, or it waits for an earlier transaction), CHANGES_EXPIRED
+   * (changes after the place are deleted, or the place is from before a restore: take a new place, then read everything
+   * again), INVALID_PAGE_TOKEN (`place`).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ListChanges
    */
