@@ -473,5 +473,8 @@ def _hanging(name: str, text: str) -> list[str]:
     return textwrap.wrap(f"{name}: {text}", WIDTH - 8, initial_indent="    ", subsequent_indent="        ")
 
 
-_STATUS = re.compile(r"^(?:FAILED_PRECONDITION|RESOURCE_EXHAUSTED|PERMISSION_DENIED|ABORTED|ALREADY_EXISTS)(?:[;:,] )?")
+_STATUS = re.compile(
+    r"^(?:FAILED_PRECONDITION|RESOURCE_EXHAUSTED|PERMISSION_DENIED|INVALID_ARGUMENT|NOT_FOUND|ABORTED|ALREADY_EXISTS)"
+    r"(?:[;:,] )?"
+)
 _NAME = re.compile(r"`[A-Z]\w+`|\b(?:[A-Z][a-z]+|[A-Z]{2}(?=[A-Z])){2,}\b|\b[A-Z]+_[A-Z_]+\b")

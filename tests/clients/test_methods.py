@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -44,6 +45,19 @@ def test_a_client_itself_has_few_methods(world: World):
     for client in (world.entity_class, world.context_class):
         nouns = {name.partition(".")[0] for name, _ in methods(client)}
         assert {name for name in dir(client) if not name.startswith("_")} == OWN | nouns
+
+
+def test_docstrings_say_when_an_error_is_raised_and_not_its_status():
+    """`IMPORT_NOT_FOUND (NOT_FOUND)` of a comment was rendered as "ImportNotFound: `NotFound`."."""
+    docstrings = [
+        method.__doc__ for client in (ASYNC.entity_class, ASYNC.context_class) for _, method in methods(client)
+    ]
+
+    raised = [
+        line for text in docstrings for line in re.findall(r"^ {4}[A-Z]\w+: .+", inspect.cleandoc(text or ""), re.M)
+    ]
+    assert len(raised) > 300
+    assert [line for line in raised if re.match(r" +\w+: `[A-Z]\w+`[.:,]", line)] == []
 
 
 def test_the_page_of_names_leads_from_each_flat_name_to_a_method_that_there_is():

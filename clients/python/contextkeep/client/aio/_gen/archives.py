@@ -23,7 +23,7 @@ class Archives(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ImportNotFound: `NotFound`.
+            ImportNotFound: No import of your tenant has the id, or it was too long ago.
             PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
                 another user's.
             InvalidArgument: A field is malformed; `violations` name it.

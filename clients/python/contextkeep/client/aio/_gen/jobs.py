@@ -48,7 +48,7 @@ class Jobs(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            JobNotFound: `NotFound`.
+            JobNotFound: No operator of the tenant started a job with this id.
             PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
                 another user's.
         """

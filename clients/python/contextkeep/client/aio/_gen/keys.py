@@ -118,7 +118,7 @@ class Keys(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            KeyNotFound: `NotFound`.
+            KeyNotFound: No key that is a part of the caller's begins like this.
             PermissionDenied: as for `keys.create`.
             InvalidArgument: A field is malformed; `violations` name it.
         """

@@ -493,7 +493,7 @@ class Windows(Noun):
         Raises:
             WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
             WindowClosed: The window packs no more: open another one on its context.
-            CheckpointNotFound: `NotFound`: the window has no checkpoint with this number, or no longer has it.
+            CheckpointNotFound: the window has no checkpoint with this number, or no longer has it.
             LogMoved: the log has messages after `expected_last_seq`, which the caller would lose unseen; metadata
                 `last_seq`.
             LimitExceeded: `rollbacks`: a window leaves out up to 1,000 separate ranges of messages.
@@ -572,8 +572,8 @@ class Windows(Noun):
 
         Raises:
             WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            RefNotFound: `NotFound`: this context has no such ref, even if another context has it.
-            Erased: `NotFound`: the message was retracted.
+            RefNotFound: this context has no such ref, even if another context has it.
+            Erased: the message was retracted.
             InvalidArgument: A field is malformed; `violations` name it.
         """
         request = context_windows_pb.ExpandRequest(
