@@ -16,6 +16,7 @@ from collections.abc import Iterator, Set
 from pathlib import Path
 
 import calls_page
+import errors_page
 import limits_page
 import model
 import names_page
@@ -39,6 +40,7 @@ COMPILER = ROOT / "node_modules/.bin/tsc"
 CONSOLE = Path("clients/console/contextkeep_console")
 ENV_EXAMPLE = Path("deploy/env.example")
 CALLS_PAGE = Path("docs/calls.md")
+ERRORS_PAGE = Path("docs/errors.md")
 LIMITS_PAGE = Path("docs/limits.md")
 NAMES_PAGE = Path("docs/names.md")
 # Folders that hold nothing but generated files.
@@ -82,6 +84,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield ENV_EXAMPLE, env_example()
     protos = model.load()
     yield CALLS_PAGE, calls_page.page(protos)
+    yield ERRORS_PAGE, errors_page.page(protos)
     yield NAMES_PAGE, names_page.page(protos)
     yield from python_values.files(protos)
     yield from python_calls.files(protos)

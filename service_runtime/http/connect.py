@@ -39,7 +39,7 @@ _TIMEOUT = re.compile(r"[0-9]{1,10}")
 _CHARSET = re.compile(r'charset="?utf-8"?', re.IGNORECASE)
 
 # As the protocol has them; what is not here is 500.
-_STATUS = {
+HTTP_STATUS = {
     grpc.StatusCode.CANCELLED: 499,
     grpc.StatusCode.INVALID_ARGUMENT: 400,
     grpc.StatusCode.DEADLINE_EXCEEDED: 504,
@@ -133,7 +133,7 @@ class Connect:
             status: Of HTTP; 0: its code's.
             headers: More of them.
         """
-        return door.refused(error, status or _STATUS.get(error.code, 500), _error(error), headers or {})
+        return door.refused(error, status or HTTP_STATUS.get(error.code, 500), _error(error), headers or {})
 
     async def close(self) -> None:
         """End what the calls have begun."""

@@ -15,11 +15,12 @@ or whose machine has vanished, says nothing at all. Then the caller is told whil
 and all that idle beside it are hung up on: it is not the caller's part to find out which of ten are dead.
 """
 
+from contextkeep.errors import SchemaBehind
 from service_runtime.postgres.arrays import TextArray, json_rows
 from service_runtime.postgres.connection import CONNECT_TIMEOUT_S, Connection, Row
 from service_runtime.postgres.database import Database
 from service_runtime.postgres.directory import HOME
-from service_runtime.postgres.errors import SchemaBehind, lives_elsewhere
+from service_runtime.postgres.errors import lives_elsewhere
 from service_runtime.postgres.half_vectors import take_half_vectors
 from service_runtime.postgres.pool import READY_TIMEOUT_S
 from service_runtime.postgres.roles import UnsafeRole, ask

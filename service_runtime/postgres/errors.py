@@ -13,7 +13,9 @@ from contextkeep.errors import (
     LimitExceeded,
     Overloaded,
     PermissionDenied,
+    SchemaBehind,
     StorageFull,
+    TenantMoving,
     Unavailable,
 )
 
@@ -29,18 +31,6 @@ _NOT_YET_GRANTED = {
 
 
 NOT_HERE = "CK001"  # as `access.enter` raises it
-
-
-class LivesElsewhere(Unavailable):
-    """A database was asked for a tenant who does not live in it; nothing was done."""
-
-    reason = "TENANT_MOVING"
-
-
-class SchemaBehind(Unavailable):
-    """The database lacks what this version needs; once it is migrated, the same call works."""
-
-    reason = "SCHEMA_BEHIND"
 
 
 def translated(error: BaseException) -> Exception | None:
@@ -91,9 +81,9 @@ def _behind() -> SchemaBehind:
     )
 
 
-def lives_elsewhere() -> LivesElsewhere:
+def lives_elsewhere() -> TenantMoving:
     """Return the error of a tenant whom a database does not serve, and who was looked for."""
-    return LivesElsewhere(
+    return TenantMoving(
         "the tenant is on its way to another database", dependency="postgres", retry_after_s=RETRY_AFTER_S
     )
 

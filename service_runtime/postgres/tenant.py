@@ -17,11 +17,11 @@ from uuid import UUID
 import psycopg
 from psycopg import errors as pg
 
-from contextkeep.errors import Aborted, PermissionDenied
+from contextkeep.errors import Aborted, PermissionDenied, TenantMoving
 from service_runtime import tracing
 from service_runtime.calls import answer_s, remaining_s
 from service_runtime.postgres.connection import Connection, Row
-from service_runtime.postgres.errors import NOT_HERE, LivesElsewhere
+from service_runtime.postgres.errors import NOT_HERE
 from service_runtime.postgres.statements import Parameters, execute, fetched
 
 _T = TypeVar("_T")
@@ -234,7 +234,7 @@ class Tenant:
     async def _once_more(self, run: Callable[[], Awaitable[_T]]) -> _T:
         try:
             return await _once_more(run)
-        except LivesElsewhere:
+        except TenantMoving:
             if self._residence is None:
                 raise
             self._residence.look_again(self.tenant_id)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import dataclasses
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import grpc
 import pytest
@@ -27,6 +32,8 @@ from tests.clients.serving import serving
 
 # The servers derive a few of their own, for their start: those are never sent.
 CLASSES = [error_class for error_class in error_classes() if error_class.__module__ == "contextkeep.errors"]
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("context_service", "entity_service", "service_runtime", "clients/python/contextkeep")
 VIOLATIONS = (FieldViolation("node.data_json", "is no JSON"), FieldViolation("node.name", "is too long"))
 
 
@@ -195,3 +202,34 @@ def test_an_error_reads_well():
     assert str(error) == "name is too long (LIMIT_EXCEEDED, limit_max=512, value=513)"
     assert DETAILS_KEY == "grpc-status-details-bin"
     assert dataclasses.astuple(VIOLATIONS[0]) == ("node.data_json", "is no JSON")
+
+
+def metadata_set() -> Iterator[tuple[str, str, str]]:
+    """Yield the class, the key and the place wherever code makes an error with metadata."""
+    names = {error_class.__name__ for error_class in CLASSES}
+    other_keywords = set(inspect.signature(ContextKeepError.__init__).parameters)
+    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        imported = {
+            alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module == "contextkeep.errors"
+            for alias in node.names
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names & imported:
+                for keyword in node.keywords:
+                    if keyword.arg is not None and keyword.arg not in other_keywords:
+                        yield node.func.id, keyword.arg, f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+def test_docstrings_list_all_metadata():
+    """docs/errors.md is generated from these docstrings, so a key that is missing there is undocumented."""
+    documented = {
+        error_class.__name__: set(re.findall(r"\w+", (error_class.__doc__ or "").partition("Metadata:")[2]))
+        for error_class in CLASSES
+    }
+    used = list(metadata_set())
+    assert len(used) > 100
+
+    assert [one for one in used if one[1] not in documented[one[0]]] == []

@@ -10,7 +10,7 @@
     ├── ResourceExhausted    RESOURCE_EXHAUSTED   LimitExceeded, AnswerTooLarge, NodeBudgetExceeded, ...
     ├── Unauthenticated      UNAUTHENTICATED
     ├── PermissionDenied     PERMISSION_DENIED
-    ├── Unavailable          UNAVAILABLE          Overloaded
+    ├── Unavailable          UNAVAILABLE          Overloaded, TenantMoving, SchemaBehind, ChangesHeldUp
     ├── DeadlineExceeded     DEADLINE_EXCEEDED
     ├── Cancelled            CANCELLED
     ├── DataLoss             DATA_LOSS            BlobCorrupted
@@ -76,567 +76,1055 @@ class ContextKeepError(Exception):
 
 
 class InvalidArgument(ContextKeepError):
-    """A field is malformed; `violations` name it."""
+    """A field of the request is missing or malformed; `violations` name the fields.
+
+    Do: Correct the request; a retry fails again.
+
+    Metadata:
+        rule, line, column: Where an expression of a mapping or definition is wrong.
+        limit, limit_max, value: The limit of a request as a whole.
+        dimension: The length that the vector must have.
+        known: The names that are accepted.
+        lifetime_max_s, ttl_s_max: The longest lifetime that is accepted.
+        node_id: The node that is at fault.
+    """
 
     code = grpc.StatusCode.INVALID_ARGUMENT
     reason = "INVALID_ARGUMENT"
 
 
 class InvalidPageToken(InvalidArgument):
-    """The page token is malformed, or belongs to another query."""
+    """The page token is malformed, or belongs to another list or other filters.
+
+    Do: Start again without a token; send the same filters with every page.
+    """
 
     reason = "INVALID_PAGE_TOKEN"
 
 
 class SizeMismatch(InvalidArgument):
-    """The bytes of an upload are not as many as its header declared. Nothing was stored."""
+    """The upload has more or fewer bytes than its header declared. Nothing was stored.
+
+    Do: Upload again with the right size. A resumable upload with too few bytes takes further parts.
+
+    Metadata:
+        size_bytes: The bytes that arrived.
+        size_bytes_declared: The bytes that were declared.
+    """
 
     reason = "SIZE_MISMATCH"
 
 
 class ChecksumMismatch(InvalidArgument):
-    """The bytes of an upload do not have the sha256 that its header declared. Nothing was stored."""
+    """The bytes of the upload do not match the declared sha256. Nothing was stored.
+
+    Do: Compute the checksum of the bytes that you send, and upload again.
+
+    Metadata:
+        sha256: The checksum of the bytes that arrived.
+    """
 
     reason = "CHECKSUM_MISMATCH"
 
 
 class ArchiveRefused(InvalidArgument):
-    """An archive is malformed or damaged, or has what cannot be stored: `piece` in the metadata. Those before are."""
+    """The archive is damaged, incomplete, or has content that cannot be stored. The pieces before stay imported.
+
+    Do: Get an intact copy of the archive and continue the import at the byte that GetImport names.
+
+    Metadata:
+        piece: Number of the piece that was refused.
+        offset_bytes: Where an archive that ends too early must be continued.
+        table: The table whose row was refused.
+    """
 
     reason = "ARCHIVE_REFUSED"
 
 
 class SubjectRequired(InvalidArgument):
-    """What the call is about belongs to users: `subject_user_id` must name one, unless the key has a user."""
+    """The data belongs to users, and neither the key nor `subject_user_id` names one.
+
+    Do: Set `subject_user_id`, or use a key of the user.
+    """
 
     reason = "SUBJECT_REQUIRED"
 
 
 class NotFound(ContextKeepError):
-    """There is no such thing, or it is not the caller's: the two are not told apart."""
+    """The object does not exist, or the caller may not see it: the error does not say which.
+
+    Do: Check the id and the key; a retry fails again.
+
+    Metadata:
+        scope_id: The id that was asked for.
+    """
 
     code = grpc.StatusCode.NOT_FOUND
     reason = "NOT_FOUND"
 
 
 class NodeNotFound(NotFound):
-    """No node has this id, external id or name."""
+    """No node that the caller may see has this id, external id or name.
+
+    Do: Check the id, the graph and the key.
+
+    Metadata:
+        node_id: The id that was asked for.
+        external_id: The external id that was asked for.
+        name, graph_name: The name that was asked for, and its graph.
+    """
 
     reason = "NODE_NOT_FOUND"
 
 
 class EdgeNotFound(NotFound):
-    """No edge has this id."""
+    """No edge that the caller may see has this id, or this type and these ends.
+
+    Do: Check the id. After a repeated delete: nothing, the edge is gone.
+
+    Metadata:
+        edge_id: The id that was asked for.
+        edge_type: The type that was asked for.
+    """
 
     reason = "EDGE_NOT_FOUND"
 
 
 class EmbeddingNotFound(NotFound):
-    """The node has no embedding of this name."""
+    """The node has no embedding with this name.
+
+    Do: Write it with UpsertEmbedding, or see ListEmbeddings.
+
+    Metadata:
+        node_id: The node.
+        name: The name of the embedding.
+    """
 
     reason = "EMBEDDING_NOT_FOUND"
 
 
 class RecordNotFound(NotFound):
-    """No working memory record has this id."""
+    """No working memory record that the caller may see has this id.
+
+    Do: Check the id and the key. A purged record does not come back.
+
+    Metadata:
+        working_memory_id: The id that was asked for.
+    """
 
     reason = "RECORD_NOT_FOUND"
 
 
 class BlobNotFound(NotFound):
-    """No blob has this key."""
+    """No blob that the caller may see has this key.
+
+    Do: Check the key, or read by the id of the record.
+    """
 
     reason = "BLOB_NOT_FOUND"
 
 
 class UploadNotFound(NotFound):
-    """No resumable upload has this id: it never was, was given up, or was finished more than a day ago."""
+    """No resumable upload has this id: it never existed, was given up, or was finished more than a day ago.
+
+    Do: Look for the record; if there is none, start a new upload.
+    """
 
     reason = "UPLOAD_NOT_FOUND"
 
 
 class MappingNotFound(NotFound):
-    """No mapping has this name where it was looked up; `apps` in the metadata names where it is."""
+    """No mapping has this name in the app that was asked for.
+
+    Do: Name one of the apps in the metadata, or register the mapping.
+
+    Metadata:
+        mapping_name: The name that was asked for.
+        apps: The visible apps that have a mapping with this name.
+    """
 
     reason = "MAPPING_NOT_FOUND"
 
 
 class ToolNotFound(NotFound):
-    """No tool has this name."""
+    """No tool has this name.
+
+    Do: Use a name from ListTools.
+    """
 
     reason = "TOOL_NOT_FOUND"
 
 
 class ContextNotFound(NotFound):
-    """There is no context with this id that the caller may see."""
+    """No context that the caller may see has this id, or it was deleted.
+
+    Do: Check the id and the key, or send a message without an id, which creates a context.
+
+    Metadata:
+        context_id: The id that was asked for.
+    """
 
     reason = "CONTEXT_NOT_FOUND"
 
 
 class ErasureNotFound(NotFound):
-    """There is no erasure with this id that the caller may see; a receipt of a context is kept for a year."""
+    """No erasure that the caller may see has this id. The receipt of a context is kept for a year.
+
+    Do: Check the id and the key.
+
+    Metadata:
+        erasure_id: The id that was asked for.
+    """
 
     reason = "ERASURE_NOT_FOUND"
 
 
 class HoldNotFound(NotFound):
-    """There is no hold with this id: it never was, or was released."""
+    """No legal hold has this id: it never existed, or was released.
+
+    Do: See ListHolds.
+
+    Metadata:
+        hold_id: The id that was asked for.
+    """
 
     reason = "HOLD_NOT_FOUND"
 
 
 class SourceTestNotFound(NotFound):
-    """There is no test of sources with this id, or not any more."""
+    """No source test has this id, or it was deleted.
+
+    Do: See ListSourceTests, or run the test again.
+    """
 
     reason = "SOURCE_TEST_NOT_FOUND"
 
 
 class MemoryNotFound(NotFound):
-    """There is no memory with this id that the caller may see, or it was forgotten."""
+    """No memory that the caller may see has this id, or it was forgotten.
+
+    Do: See ListMemories.
+
+    Metadata:
+        memory_id: The id that was asked for.
+    """
 
     reason = "MEMORY_NOT_FOUND"
 
 
 class PageNotFound(NotFound):
-    """There is no page of this id or name that the caller may see, or it has not this version, or not any more."""
+    """No page that the caller may see has this id or name, or the page no longer has this version.
+
+    Do: See ListPages and ListPageVersions.
+    """
 
     reason = "PAGE_NOT_FOUND"
 
 
 class MessageNotFound(NotFound):
-    """The context has no message with this id, or it is retracted."""
+    """The context has no message with this id, or the message was retracted.
+
+    Do: See ListMessages.
+
+    Metadata:
+        message_id: The id that was asked for.
+        ref: The ref that was asked for.
+    """
 
     reason = "MESSAGE_NOT_FOUND"
 
 
 class TaskNotFound(NotFound):
-    """The context has no task with this id."""
+    """The context has no task with this id.
+
+    Do: Check the ids of the context and the task; see ListTasks.
+
+    Metadata:
+        task_id: The id that was asked for.
+    """
 
     reason = "TASK_NOT_FOUND"
 
 
 class ArtifactNotFound(NotFound):
-    """The task has no artifact with this id, or not this version of it."""
+    """The task has no artifact with this id, or the artifact has no such version.
+
+    Do: See GetTask. Send the first chunk of an artifact without `append`.
+
+    Metadata:
+        artifact_id: The id that was asked for.
+        ref: The ref that was asked for.
+    """
 
     reason = "ARTIFACT_NOT_FOUND"
 
 
 class WindowNotFound(NotFound):
-    """There is no window with this id that the caller may see, or its context is gone."""
+    """No window that the caller may see has this id, or its context was deleted.
+
+    Do: Open a window on a context that exists.
+
+    Metadata:
+        window_id: The id that was asked for.
+    """
 
     reason = "WINDOW_NOT_FOUND"
 
 
 class PinNotFound(NotFound):
-    """The window has no such pin: it was removed, or what it was of was retracted."""
+    """The window has no such pin: it was removed, or the message that it pins was retracted.
+
+    Do: See GetWindow. After a repeated Unpin: nothing, the pin is gone.
+
+    Metadata:
+        pin_id: The id that was asked for.
+    """
 
     reason = "PIN_NOT_FOUND"
 
 
 class CheckpointNotFound(NotFound):
-    """The window has no such checkpoint, or no longer.
+    """The window does not have this checkpoint, or no longer has it.
 
-    Newer ones took its place, the window was rolled back to one before it, or a message was retracted.
+    Newer checkpoints replaced it, the window was rolled back to an earlier one, or a message was retracted.
+
+    Do: Choose one from ListCheckpoints.
+
+    Metadata:
+        checkpoint: The number that was asked for.
     """
 
     reason = "CHECKPOINT_NOT_FOUND"
 
 
 class RefNotFound(NotFound):
-    """The context has nothing that this ref names: see ExpandRequest for their forms."""
+    """The context has no object with this ref.
+
+    Do: Copy the ref from a pack unchanged; the comment of ExpandRequest lists the forms.
+
+    Metadata:
+        ref: The ref that was asked for.
+    """
 
     reason = "REF_NOT_FOUND"
 
 
 class AgentNotFound(NotFound):
-    """There is no agent with this id that the caller may ask for."""
+    """No agent that the caller may ask for has this id.
+
+    Do: Check the id and the key, or register the agent with PutAgent.
+
+    Metadata:
+        agent_id: The id that was asked for.
+    """
 
     reason = "AGENT_NOT_FOUND"
 
 
 class AgentTemplateNotFound(NotFound):
-    """There is no template of agents with this id."""
+    """No agent template has this id.
+
+    Do: Use an id from ListAgentTemplates, or create the template with PutAgentTemplate.
+
+    Metadata:
+        template_id: The id that was asked for.
+    """
 
     reason = "AGENT_TEMPLATE_NOT_FOUND"
 
 
 class KnowledgeBaseNotFound(NotFound):
-    """There is no knowledge base with this name that the caller may see."""
+    """No knowledge base that the caller may see has this name.
+
+    Do: Use a name from ListKnowledgeBases.
+
+    Metadata:
+        name: The name that was asked for.
+    """
 
     reason = "KNOWLEDGE_BASE_NOT_FOUND"
 
 
 class DocumentNotFound(NotFound):
-    """There is no document with this id in the knowledge base."""
+    """The knowledge base has no document with this id.
+
+    Do: See ListDocuments.
+
+    Metadata:
+        document_id: The id that was asked for.
+    """
 
     reason = "DOCUMENT_NOT_FOUND"
 
 
 class DefinitionNotFound(NotFound):
-    """There is no such definition that the caller may see, or not this version of it, or none is approved."""
+    """No definition that the caller may see has this name or version, or no version of it is approved.
+
+    Do: See ListDefinitions; approve a version with ApproveDefinition.
+
+    Metadata:
+        definition_name: The name that was asked for.
+    """
 
     reason = "DEFINITION_NOT_FOUND"
 
 
 class CompiledPageNotFound(NotFound):
-    """There is no such page that the caller may see, or its definition is not approved any more."""
+    """No compiled page that the caller may see has this id, or its definition is no longer approved.
+
+    Do: See ListCompiledPages, or compile the pages with CompilePages.
+    """
 
     reason = "COMPILED_PAGE_NOT_FOUND"
 
 
 class KeyNotFound(NotFound):
-    """No key that is a part of the caller's begins like this."""
+    """No key that the caller may manage begins with this prefix.
+
+    Do: Use a prefix from ListKeys.
+    """
 
     reason = "KEY_NOT_FOUND"
 
 
 class TenantNotFound(NotFound):
-    """There is no tenant of this name."""
+    """No tenant has this name.
+
+    Do: Use a name from ListTenants.
+    """
 
     reason = "TENANT_NOT_FOUND"
 
 
 class JobNotFound(NotFound):
-    """No operator of the tenant started a job with this id."""
+    """No operator of the tenant started a job with this id.
+
+    Do: Use an id from ListJobs.
+
+    Metadata:
+        job_id: The id that was asked for.
+    """
 
     reason = "JOB_NOT_FOUND"
 
 
 class ImportNotFound(NotFound):
-    """No import of your tenant has the id, or it was too long ago."""
+    """No import of the tenant has this id, or it ended too long ago.
+
+    Do: Check the id. If the archive must still be imported, start again: rows that are there stay.
+
+    Metadata:
+        import_id: The id that was asked for.
+    """
 
     reason = "IMPORT_NOT_FOUND"
 
 
 class McpServerNotFound(NotFound):
-    """There is no MCP server with this id."""
+    """No MCP server has this id.
+
+    Do: Use an id from ListMcpServers.
+
+    Metadata:
+        server_id: The id that was asked for.
+    """
 
     reason = "MCP_SERVER_NOT_FOUND"
 
 
 class McpToolNotFound(NotFound):
-    """The MCP server has no tool of this name, or has it no more."""
+    """The MCP server has no tool with this name, or no longer has it.
+
+    Do: Call DiscoverMcpTools and use a name from ListMcpTools.
+
+    Metadata:
+        server_id: The server.
+        tool_name: The name that was asked for.
+    """
 
     reason = "MCP_TOOL_NOT_FOUND"
 
 
 class SpecialistNotFound(NotFound):
-    """There is no specialist with this id."""
+    """No specialist has this id.
+
+    Do: Use an id from ListSpecialists.
+
+    Metadata:
+        specialist_id: The id that was asked for.
+    """
 
     reason = "SPECIALIST_NOT_FOUND"
 
 
 class Erased(NotFound):
-    """What a ref names was retracted, or what a repeated write was about is erased: nobody can read it any more."""
+    """The object was deleted, retracted or erased, so a ref or the answer of a repeated request cannot be read.
+
+    Do: Drop the ref. Do not repeat the request: it was done once, and its result was erased later.
+
+    Metadata:
+        ref: The ref that was asked for.
+        request_id: The request that was repeated.
+    """
 
     reason = "ERASED"
 
 
 class AlreadyExists(ContextKeepError):
-    """Something has this name or id already."""
+    """Another object has this name or id already.
+
+    Do: Use the existing object, or choose another name or id.
+    """
 
     code = grpc.StatusCode.ALREADY_EXISTS
     reason = "ALREADY_EXISTS"
 
 
 class NodeExists(AlreadyExists):
-    """The id of a new node is taken."""
+    """The id of a new node is taken.
+
+    Do: Choose another id. To make a retry safe, send a `request_id`.
+
+    Metadata:
+        node_id: The id that is taken.
+    """
 
     reason = "NODE_EXISTS"
 
 
 class ExternalIdTaken(AlreadyExists):
-    """The external id belongs to a node already: `node_id` in the metadata."""
+    """Another node has this external id.
+
+    Do: Use the node in the metadata, or create with `get_existing`, which returns it.
+
+    Metadata:
+        node_id: The node that has the external id.
+    """
 
     reason = "EXTERNAL_ID_TAKEN"
 
 
 class EdgeExists(AlreadyExists):
-    """There is an edge of that type between the two nodes, or of that id: `edge_id` in the metadata."""
+    """An edge of this type between the two nodes exists, or the id of a new edge is taken.
+
+    Do: Use the edge in the metadata.
+
+    Metadata:
+        edge_id: The existing edge.
+    """
 
     reason = "EDGE_EXISTS"
 
 
 class RecordExists(AlreadyExists):
-    """The id of a new working memory record is taken."""
+    """The id of a new working memory record is taken.
+
+    Do: Choose another id, or update the record. To make a retry safe, send a `request_id`.
+
+    Metadata:
+        working_memory_id: The id that is taken.
+    """
 
     reason = "RECORD_EXISTS"
 
 
 class RequestIdReused(AlreadyExists):
-    """The request id was used before, with other content or for another RPC."""
+    """The request id was used before, with other content or for another RPC. Nothing was done.
+
+    Do: Make a new request id for each new request; repeat one only with the same content.
+
+    Metadata:
+        request_id: The id.
+    """
 
     reason = "REQUEST_ID_REUSED"
 
 
 class UploadPartExists(AlreadyExists):
-    """The upload is past the offset of this part: `offset_bytes` in the metadata is where the next one begins."""
+    """The upload already has the bytes at the offset of this part.
+
+    Do: Continue with the part at `offset_bytes`.
+
+    Metadata:
+        offset_bytes: Where the next part begins.
+    """
 
     reason = "UPLOAD_PART_EXISTS"
 
 
 class MappingExists(AlreadyExists):
-    """The mapping name has other rules; `replace` or a higher `rules_version` changes them."""
+    """A mapping with this name has other rules, or is built in.
+
+    Do: Register with `replace` or a higher `rules_version`, or choose another name.
+
+    Metadata:
+        mapping_name, app_id: The mapping, and its app.
+        rules_version: The version of the stored rules.
+        built_in: The mapping comes with the service.
+    """
 
     reason = "MAPPING_EXISTS"
 
 
 class PageNameTaken(AlreadyExists):
-    """A slug or an alias leads to another page: its `slug` in the metadata."""
+    """Another page has this slug, as its own or as an alias.
+
+    Do: Choose another slug, or edit that page.
+
+    Metadata:
+        slug: The slug of the other page.
+    """
 
     reason = "PAGE_NAME_TAKEN"
 
 
 class MessageExists(AlreadyExists):
-    """The id is that of another message of the context."""
+    """Another message of the context has this id.
+
+    Do: Choose another id. To make a retry safe, send a `request_id`.
+
+    Metadata:
+        message_id: The id that is taken.
+    """
 
     reason = "MESSAGE_EXISTS"
 
 
 class Aborted(ContextKeepError):
-    """Somebody else was faster; read again and decide anew."""
+    """Another call changed the same object first, several times in a row.
+
+    Do: Read again, decide again, and retry after a short backoff.
+
+    Metadata:
+        upload_id, context_id, record_id: The object that the other call changed.
+    """
 
     code = grpc.StatusCode.ABORTED
     reason = "ABORTED"
 
 
 class VersionConflict(Aborted):
-    """`expected_version` is not the current version: `version` in the metadata."""
+    """The stored version is not `expected_version`. Nothing was written.
+
+    Do: Read the object again, apply your change to it, and retry with its version.
+
+    Metadata:
+        version: The stored version.
+        task_id: The task, if it is one.
+    """
 
     reason = "VERSION_CONFLICT"
 
 
 class StatusConflict(Aborted):
-    """`expected_status` is not the current status: `status` in the metadata."""
+    """The stored status is not `expected_status`. Nothing was written.
+
+    Do: Read the node again and decide whether the change still makes sense.
+
+    Metadata:
+        status: The stored status.
+    """
 
     reason = "STATUS_CONFLICT"
 
 
 class UploadExpired(Aborted):
-    """The upload was silent for so long that it was given up. Nothing was stored."""
+    """No byte of the upload arrived for so long that it was given up. Nothing was stored.
+
+    Do: Upload again from the first byte.
+    """
 
     reason = "UPLOAD_EXPIRED"
 
 
 class WindowBehind(Aborted):
-    """A window has more of its log to read than the call had time for. What it read stays: call again.
+    """The window has more messages to read than the call had time for. The messages that it read stay read.
 
-    `reached_seq` and `last_seq` in the metadata say how far it is.
+    Do: Retry the same call at once: it continues where this one stopped.
+
+    Metadata:
+        reached_seq: The last message that the window has read.
+        last_seq: The newest message of the context.
     """
 
     reason = "WINDOW_BEHIND"
 
 
 class FoldStale(Aborted):
-    """The window has another epoch than was expected, or than its fold was prepared for: `epoch` in the metadata.
+    """The window was folded or changed since the fold was prepared, or since `expected_epoch`.
 
-    Prepare another fold.
+    Do: Prepare another fold.
+
+    Metadata:
+        epoch: The current epoch of the window.
     """
 
     reason = "FOLD_STALE"
 
 
 class CompileUnderWay(Aborted):
-    """Another compile of keys with the same bounds is under way. What this one has stored stays."""
+    """Another compile of keys with the same bounds is running. The pages that this one stored stay.
+
+    Do: Wait for the other compile, or retry after `retry_after_s`.
+    """
 
     reason = "COMPILE_UNDER_WAY"
 
 
 class LogMoved(Aborted):
-    """The log has messages behind the one that the caller knows as its last. Nothing was done.
+    """The context has messages after the last one that the caller knows. Nothing was done.
 
-    `last_seq` in the metadata is the newest. Read them first, so that none disappears unseen.
+    Do: Read the new messages, decide again, and retry with the new `expected_last_seq`.
+
+    Metadata:
+        last_seq: The newest message of the context.
     """
 
     reason = "LOG_MOVED"
 
 
 class ImportMoved(Aborted):
-    """The import is at another byte of the archive than the call begins with: `offset_bytes` in the metadata."""
+    """The call continues the import at a byte where the import does not stand, or the import has ended.
+
+    Do: Ask GetImport for the byte and continue there.
+
+    Metadata:
+        import_id: The import.
+        offset_bytes: Where the import stands.
+        state: Whether it runs or has ended.
+        context_id: The context that another call created meanwhile: start the import again.
+    """
 
     reason = "IMPORT_MOVED"
 
 
 class FailedPrecondition(ContextKeepError):
-    """The state forbids it, and trying again does not help."""
+    """The state of the object, or the configuration of the service, does not allow the call.
+
+    Do: Change that state first; a retry alone fails again.
+    """
 
     code = grpc.StatusCode.FAILED_PRECONDITION
     reason = "FAILED_PRECONDITION"
 
 
 class LegalHold(FailedPrecondition):
-    """A hold forbids to erase this; `hold_ids` names it."""
+    """A legal hold forbids to erase this data.
+
+    Do: Release the holds first, if you may.
+
+    Metadata:
+        hold_ids: The holds.
+    """
 
     reason = "LEGAL_HOLD"
 
 
 class JobRunning(FailedPrecondition):
-    """A job of this kind runs: it is named."""
+    """A job of the same kind is running.
+
+    Do: Wait until GetJob says that it has ended.
+
+    Metadata:
+        job_id: The job that is running.
+    """
 
     reason = "JOB_RUNNING"
 
 
 class SecretsKeyMissing(FailedPrecondition):
-    """The service has no key to store secrets by: its operator sets SECRETS_KEY."""
+    """The service has no key to encrypt secrets with.
+
+    Do: Ask the operator to set SECRETS_KEY.
+    """
 
     reason = "SECRETS_KEY_MISSING"
 
 
 class SecretUnreadable(FailedPrecondition):
-    """The key that a secret was stored by is none of the service's any more: say the secret again."""
+    """A stored secret was encrypted with a key that the service no longer has.
+
+    Do: Send the secret again, or ask the operator to add the old key.
+    """
 
     reason = "SECRET_UNREADABLE"
 
 
 class AddressRefused(FailedPrecondition):
-    """Nothing is sent to this address: it is no public one, and the operator does not list it."""
+    """The service sends nothing to this address: it is not public, and the operator has not allowed it.
+
+    Do: Use a public address, or ask the operator to allow this one.
+    """
 
     reason = "ADDRESS_REFUSED"
 
 
 class KnowledgeBaseFailed(FailedPrecondition):
-    """The knowledge base of another service cannot be asked, as that answers now; the message says what is wrong."""
+    """The knowledge base of another service refused the query; the message says why.
+
+    Do: Correct what the message names, at the other service or in its configuration here.
+    """
 
     reason = "KNOWLEDGE_BASE_FAILED"
 
 
 class McpServerFailed(FailedPrecondition):
-    """The MCP server cannot be asked, as it answers now; the message says what is wrong with it."""
+    """The MCP server answered in a way that the service cannot use; the message says how.
+
+    Do: Correct the MCP server or its address, then call DiscoverMcpTools again.
+    """
 
     reason = "MCP_SERVER_FAILED"
 
 
 class McpToolNotDeclared(FailedPrecondition):
-    """The MCP tool does not declare that it is read-only, or nobody that searching with it does no harm."""
+    """The MCP tool does not declare that it is read-only, or nobody declared that it is safe to search with.
+
+    Do: Declare it at the MCP server, or approve with `record_search_safe` if only the second is missing.
+    """
 
     reason = "MCP_TOOL_NOT_DECLARED"
 
 
 class McpToolChanged(FailedPrecondition):
-    """The definition of the MCP tool is another one than the one that was read."""
+    """The definition of the MCP tool changed since you read it.
+
+    Do: Read the new definition with ListMcpTools and approve that one.
+    """
 
     reason = "MCP_TOOL_CHANGED"
 
 
 class AgentTemplateInUse(FailedPrecondition):
-    """Agents have the template: put them without it first."""
+    """Agents use the template, so it cannot be deleted.
+
+    Do: Write these agents without it first, with PutAgent.
+
+    Metadata:
+        template_id: The template.
+    """
 
     reason = "AGENT_TEMPLATE_IN_USE"
 
 
 class RecordArchived(FailedPrecondition):
-    """The record is archived; read it with `include_archived`."""
+    """The record is archived.
+
+    Do: Read it with `include_archived`, or restore it with RestoreWMRecord.
+
+    Metadata:
+        working_memory_id: The record.
+    """
 
     reason = "RECORD_ARCHIVED"
 
 
 class RecordHasBlob(FailedPrecondition):
-    """The record's content is a blob; it has no inline content."""
+    """The content of the record is a blob, so it cannot get inline content.
+
+    Do: Upload a new blob.
+
+    Metadata:
+        working_memory_id: The record.
+    """
 
     reason = "RECORD_HAS_BLOB"
 
 
 class RecordHasNoBlob(FailedPrecondition):
-    """The record has no blob; its content, if any, is inline JSON."""
+    """The record has no blob; its content, if any, is inline JSON.
+
+    Do: Read it with the RPC in `use`.
+
+    Metadata:
+        working_memory_id: The record.
+        use: The RPC that reads the record.
+    """
 
     reason = "RECORD_HAS_NO_BLOB"
 
 
 class ProviderNotConfigured(FailedPrecondition):
-    """The blob lives with a provider that this deployment is not configured for: `provider` in the metadata."""
+    """The blob is stored with a provider that the service is not configured for, or that refuses its credentials.
+
+    Do: Ask the operator to configure the provider; retry then.
+
+    Metadata:
+        provider: The provider, such as "azure".
+    """
 
     reason = "PROVIDER_NOT_CONFIGURED"
 
 
 class NoDownloadUrl(FailedPrecondition):
-    """The provider of the blob, or its credentials, can sign no URL; use GetBlob."""
+    """The provider of the blob, or its credentials, cannot sign a URL.
+
+    Do: Read the blob with GetBlob.
+
+    Metadata:
+        provider: The provider of the blob.
+        use: The RPC that reads it.
+    """
 
     reason = "NO_DOWNLOAD_URL"
 
 
 class MappingFailed(FailedPrecondition):
-    """A rule failed on a node of a strict call: `node_id` and `rule` in the metadata."""
+    """A rule of the mapping failed on a node, and the call is `strict`.
+
+    Do: Correct the rule or the node, or call without `strict`, which leaves the node out.
+
+    Metadata:
+        node_id: The node.
+        rule: The rule.
+    """
 
     reason = "MAPPING_FAILED"
 
 
 class MappingBroken(FailedPrecondition):
-    """A registered mapping no longer compiles; register it again."""
+    """A registered mapping no longer compiles.
+
+    Do: Register it again with correct rules.
+
+    Metadata:
+        mapping_name: The mapping.
+    """
 
     reason = "MAPPING_BROKEN"
 
 
 class MappingBuiltIn(FailedPrecondition):
-    """The mapping is built in: it cannot be removed."""
+    """The mapping comes with the service and cannot be deleted.
+
+    Do: Nothing; register a mapping with another name for other rules.
+
+    Metadata:
+        mapping_name: The mapping.
+    """
 
     reason = "MAPPING_BUILT_IN"
 
 
 class PlanOutdated(FailedPrecondition):
-    """Memories changed since the dry run: another one says what would be done now."""
+    """Memories changed since the dry run. Nothing was done.
+
+    Do: Make another dry run and apply its plan.
+    """
 
     reason = "PLAN_OUTDATED"
 
 
 class ContextClosed(FailedPrecondition):
-    """The context takes no more messages."""
+    """The context is closed or past its lifetime, and takes no more messages.
+
+    Do: Use another context; this one stays readable.
+
+    Metadata:
+        context_id: The context.
+    """
 
     reason = "CONTEXT_CLOSED"
 
 
 class WindowClosed(FailedPrecondition):
-    """The window packs no more: open another one on its context."""
+    """The window is closed and makes no more packs.
+
+    Do: Open another window on its context.
+
+    Metadata:
+        window_id: The window.
+    """
 
     reason = "WINDOW_CLOSED"
 
 
 class TaskEnded(FailedPrecondition):
-    """The task has ended: `state` in the metadata. What goes on with it is a new task of the same context."""
+    """The task has ended and cannot change.
+
+    Do: Create a new task in the same context, with this one in `reference_task_ids`.
+
+    Metadata:
+        task_id: The task.
+        state: The state in which it ended.
+    """
 
     reason = "TASK_ENDED"
 
 
 class ArtifactComplete(FailedPrecondition):
-    """The last chunk of this version came: what is put without `append` is the next one."""
+    """This version of the artifact already has its last chunk.
+
+    Do: Put a new version: send its first chunk without `append`.
+
+    Metadata:
+        artifact_id: The artifact.
+    """
 
     reason = "ARTIFACT_COMPLETE"
 
 
 class ChangesNotStarted(FailedPrecondition):
-    """The tenant's changes are not kept: `StartChanges` was not called, or has not answered yet."""
+    """The changes of the tenant are not recorded: StartChanges was not called, or has not returned yet.
+
+    Do: Call StartChanges, and list changes after it returns.
+
+    Metadata:
+        oldest_transaction_s: Age of the transaction that StartChanges waits for.
+    """
 
     reason = "CHANGES_NOT_STARTED"
 
 
 class OutOfRange(ContextKeepError):
-    """A position lies past the end."""
+    """A position is past the end.
+
+    Do: Ask for a position that exists; a retry fails again.
+    """
 
     code = grpc.StatusCode.OUT_OF_RANGE
     reason = "OUT_OF_RANGE"
 
 
 class RangePastEnd(OutOfRange):
-    """The byte range starts past the end of the blob: `size_bytes` in the metadata."""
+    """The byte range starts after the end of the blob.
+
+    Do: Ask for a range below `size_bytes`.
+
+    Metadata:
+        size_bytes: The size of the blob.
+    """
 
     reason = "RANGE_PAST_END"
 
 
 class ChangesExpired(OutOfRange):
-    """Changes after the place are forgotten, or the database was restored. Take a new place, then read everything."""
+    """The service no longer has the changes after this cursor, or its database was restored from a backup.
+
+    Do: Call ListChanges without `place` for a new cursor, then read everything again.
+    """
 
     reason = "CHANGES_EXPIRED"
 
 
 class UploadGap(OutOfRange):
-    """The upload is not at the offset of this part yet: `offset_bytes` in the metadata is where the next one begins."""
+    """The upload does not have the bytes before the offset of this part yet.
+
+    Do: Send the part at `offset_bytes` first.
+
+    Metadata:
+        offset_bytes: Where the next part begins.
+    """
 
     reason = "UPLOAD_GAP"
 
 
 class ResourceExhausted(ContextKeepError):
-    """A limit of size, count, depth, cost or rate was passed: `limit`, `limit_max` and `value` in the metadata.
+    """A limit of size, count, depth, cost or rate was exceeded.
 
-    What grpc itself refuses, a message over 4 MiB or metadata over 8 KiB, has its text alone.
+    gRPC itself refuses a message over 4 MiB or metadata over 8 KiB: such an error has a text and no details.
+
+    Do: Make the request smaller. Retry only where the error has `retry_after_s`.
     """
 
     code = grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -644,191 +1132,372 @@ class ResourceExhausted(ContextKeepError):
 
 
 class LimitExceeded(ResourceExhausted):
-    """A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata."""
+    """A value exceeds a limit.
+
+    Do: Make the value smaller; docs/limits.md lists all limits and the settings that change them.
+
+    Metadata:
+        limit: The name of the limit.
+        limit_max: The highest value that is accepted.
+        value: The value of the request.
+    """
 
     reason = "LIMIT_EXCEEDED"
 
 
 class BlobTooLarge(ResourceExhausted):
-    """The upload passed the size limit. Nothing was stored."""
+    """The upload exceeds the size limit. Nothing was stored.
+
+    Do: Split the file, or ask the operator for a higher limit.
+
+    Metadata:
+        limit, limit_max, value: The limit, and the size.
+        size_bytes, size_bytes_max: The same size and limit.
+    """
 
     reason = "BLOB_TOO_LARGE"
 
 
 class AnswerTooLarge(ResourceExhausted):
-    """The answer does not fit one message: `use` in the metadata names the RPC that streams it."""
+    """The response does not fit into one message.
+
+    Do: Call the RPC in `use`, which streams, or ask for fewer or smaller items.
+
+    Metadata:
+        use: The RPC that streams the same data, if there is one.
+        node_id, entity_node_id: The node that is too large.
+        size_bytes, size_bytes_max: The size, and the limit.
+    """
 
     reason = "ANSWER_TOO_LARGE"
 
 
 class SliceTooLarge(ResourceExhausted):
-    """There are too many vectors to compare with: `filters` in the metadata names what to add."""
+    """The filters leave more vectors than one search compares.
+
+    Do: Add one of the filters in the metadata.
+
+    Metadata:
+        filters: The filters that make the search smaller.
+        limit, limit_max, value: The limit, and the count of vectors.
+    """
 
     reason = "SLICE_TOO_LARGE"
 
 
 class NodeBudgetExceeded(ResourceExhausted):
-    """The walk would visit more nodes than `node_budget`."""
+    """The walk would visit more nodes than `node_budget` allows.
+
+    Do: Limit depth or edge types, or raise `node_budget`.
+
+    Metadata:
+        node_budget: The budget of the call.
+        limit, limit_max, value: The limit, and the count of nodes.
+    """
 
     reason = "NODE_BUDGET_EXCEEDED"
 
 
 class CostExceeded(ResourceExhausted):
-    """The expressions of a mapping cost more than a call may spend."""
+    """The expressions of a mapping cost more to evaluate than one call may spend.
+
+    Do: Simplify the rules, or ask for fewer nodes.
+
+    Metadata:
+        limit, limit_max, value: The limit, and the cost.
+    """
 
     reason = "COST_EXCEEDED"
 
 
 class BudgetTooSmall(ResourceExhausted):
-    """A window's limit has no room for what a pack must have: `least` and `token_limit` in the metadata.
+    """The required parts of a pack do not fit into the token limit of the window.
 
-    `least` is the limit with which it would fit.
+    Do: Raise the token limit to `least`, or shorten the system prompt, tools, goal, pins or the last step.
+
+    Metadata:
+        least: The smallest token limit that fits.
+        token_limit: The token limit of the window.
     """
 
     reason = "BUDGET_TOO_SMALL"
 
 
 class TokensSpent(ResourceExhausted):
-    """The packs of a window would have more tokens together than they may.
+    """With this pack, the window would exceed the total tokens that it may send. Earlier packs set `wrap_up`.
 
-    `max_total_tokens` and `spent_tokens` are in the metadata. The packs before said `wrap_up`. A window that may spend
-    more can be opened on the same context.
+    Do: End the run, or open another window on the same context with a higher `max_total_tokens`.
+
+    Metadata:
+        max_total_tokens: The tokens that all packs together may have.
+        spent_tokens: The tokens of the packs so far.
+        tokens: The tokens of this pack.
     """
 
     reason = "TOKENS_SPENT"
 
 
 class FoldNoProgress(FailedPrecondition):
-    """There is nothing to fold: what a window shows is folded as far as it can be."""
+    """A fold would remove nothing: the window is already as compact as it can be.
+
+    Do: Nothing; if the window is still too large, raise its token limit.
+    """
 
     reason = "FOLD_NO_PROGRESS"
 
 
 class FoldNotPrepared(FailedPrecondition):
-    """No fold of the window was prepared since it has its config."""
+    """No fold was prepared with the current configuration of the window.
+
+    Do: Call PrepareFold first.
+    """
 
     reason = "FOLD_NOT_PREPARED"
 
 
 class StorageFull(ResourceExhausted):
-    """The disk, the bucket or the database has no room left."""
+    """The disk, the bucket or the database has no room left.
+
+    Do: Tell the operator; a retry fails until there is room.
+
+    Metadata:
+        dependency: The store that is full, such as "postgres".
+    """
 
     reason = "STORAGE_FULL"
 
 
 class TooManyCalls(ResourceExhausted):
-    """The process answers as many calls as it may, or of the tenant or the key: `limit` in the metadata says of whom.
+    """The process already runs as many calls as it may: in total, for the tenant or for the key.
 
-    Another replica, or a moment later, may take it.
+    Do: Retry after `retry_after_s`, with fewer calls at once; another replica may accept the call now.
+
+    Metadata:
+        limit: The limit, which says whether it is of the process, the tenant or the key.
+        limit_max, value: The limit, and the count of calls.
     """
 
     reason = "TOO_MANY_CALLS"
 
 
 class HeldBytesExceeded(ResourceExhausted):
-    """The process would hold more bytes for its callers than it may: `limit` in the metadata says for whom.
+    """The process would hold more bytes for its callers than it may.
 
-    It holds requests, answers that are not read yet, and what an import has sent so far. `limit` is
-    `held_bytes_of_key`, `held_bytes_of_tenant`, `held_bytes` (all callers) or `memory_bytes` (the whole process). A
-    retry after `retry_after_s` may succeed, or another replica.
+    It holds requests, responses that are not read yet, and the data that an import has sent so far.
+
+    Do: Read responses to their end, make fewer calls at once, and retry after `retry_after_s`.
+
+    Metadata:
+        limit: `held_bytes_of_key`, `held_bytes_of_tenant`, `held_bytes` (all callers) or `memory_bytes` (the process).
+        limit_max, value: The limit, and the bytes.
     """
 
     reason = "HELD_BYTES_EXCEEDED"
 
 
 class RateLimited(ResourceExhausted):
-    """The key, or the whole tenant, calls more often than it may; `retry_after_s` says when it may again."""
+    """The key or the tenant makes more calls than its rate limit allows.
+
+    Do: Retry after `retry_after_s`, and call less often.
+
+    Metadata:
+        limit, limit_max: The limit, and its calls per second.
+    """
 
     reason = "RATE_LIMITED"
 
 
 class Unauthenticated(ContextKeepError):
-    """No valid key or token came with the call."""
+    """The call has no valid key or token.
+
+    Do: Send a key that is neither expired nor revoked; a retry with the same one fails again.
+    """
 
     code = grpc.StatusCode.UNAUTHENTICATED
     reason = "UNAUTHENTICATED"
 
 
 class PermissionDenied(ContextKeepError):
-    """The key lacks the scope (`scope` in the metadata), is bound to something else, or is another user's."""
+    """The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another user.
+
+    Do: Use a key that has the scope and may reach the data; a retry fails again.
+
+    Metadata:
+        scope: The scope that the call needs.
+        app_id: The app that the key is not bound to.
+    """
 
     code = grpc.StatusCode.PERMISSION_DENIED
     reason = "PERMISSION_DENIED"
 
 
 class PackVetoed(PermissionDenied):
-    """What the operator of the service installed to decide on packs refuses this one. Its message says why."""
+    """An extension that the operator installed refused this pack; the message says why.
+
+    Do: Follow the message, or ask the operator.
+    """
 
     reason = "PACK_VETOED"
 
 
 class ProviderNotAllowed(PermissionDenied):
-    """The policy of the agent, or of its template, has not the provider or family that is named: `provider`."""
+    """The policy of the agent, or of its template, does not allow this provider or family.
+
+    Do: Ask another provider, or ask an administrator to change the policy.
+
+    Metadata:
+        provider: The provider or family that was asked for.
+    """
 
     reason = "PROVIDER_NOT_ALLOWED"
 
 
 class Unavailable(ContextKeepError):
-    """A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again."""
+    """The service, or a dependency of it, does not answer.
+
+    Do: Retry with backoff, writes with the same `request_id`. The clients do this for you.
+
+    Metadata:
+        dependency: The dependency that does not answer, such as "postgres"; absent for the service itself.
+        address: The address that the client cannot reach.
+    """
 
     code = grpc.StatusCode.UNAVAILABLE
     reason = "UNAVAILABLE"
 
 
 class Overloaded(Unavailable):
-    """All database connections are busy; `retry_after_s` says when to try again."""
+    """All database connections of the process are busy.
+
+    Do: Retry after `retry_after_s`. The clients do this for you.
+
+    Metadata:
+        dependency: The database.
+    """
 
     reason = "OVERLOADED"
 
 
+class TenantMoving(Unavailable):
+    """The tenant is moving to another database, or this process does not know yet that it moved. Nothing was done.
+
+    Do: Retry after `retry_after_s`. The clients do this for you.
+
+    Metadata:
+        dependency: The database.
+    """
+
+    reason = "TENANT_MOVING"
+
+
+class SchemaBehind(Unavailable):
+    """The database lacks a migration that this version of the service needs. Nothing was done.
+
+    Do: Run `migrate` as the operator; the same call works afterwards.
+
+    Metadata:
+        dependency: The database.
+    """
+
+    reason = "SCHEMA_BEHIND"
+
+
 class ChangesHeldUp(Unavailable):
-    """The list of changes waits for a transaction that began before it; `oldest_transaction_s` says how old it is."""
+    """The list of changes waits for a transaction that began before it, of any tenant.
+
+    Do: Retry after `retry_after_s`. If it stays, ask the operator to end the transaction.
+
+    Metadata:
+        oldest_transaction_s: The age of that transaction.
+        dependency: The database.
+    """
 
     reason = "CHANGES_HELD_UP"
 
 
 class DeadlineExceeded(ContextKeepError):
-    """The call's time was up."""
+    """The call did not finish within its deadline. A write may have happened.
+
+    Do: Retry a read, or a write with the same `request_id`, with a longer deadline.
+
+    Metadata:
+        dependency: The dependency that did not answer in time.
+        address: The address that did not answer in time.
+        idle_timeout_s: The time in which a stream moved nothing.
+        size_bytes: The bytes of a request body that arrived in time.
+    """
 
     code = grpc.StatusCode.DEADLINE_EXCEEDED
     reason = "DEADLINE_EXCEEDED"
 
 
 class StreamIdle(DeadlineExceeded):
-    """The caller of a stream neither sent nor read for `stream_idle_s`, and the server ended it."""
+    """The caller of a stream neither sent nor read anything for too long, and the server ended it.
+
+    Do: Read and send without long pauses. Start a list again from its last page token.
+
+    Metadata:
+        stream_idle_s: How long a stream may be idle.
+    """
 
     reason = "STREAM_IDLE"
 
 
 class Cancelled(ContextKeepError):
-    """The call was cancelled."""
+    """The caller cancelled the call, or closed its connection. A write may have happened.
+
+    Do: Nothing; repeat a write with the same `request_id` if you need its result.
+    """
 
     code = grpc.StatusCode.CANCELLED
     reason = "CANCELLED"
 
 
 class DataLoss(ContextKeepError):
-    """Stored data is not what was written."""
+    """Stored data is not what was written.
+
+    Do: Tell the operator; a retry fails again.
+    """
 
     code = grpc.StatusCode.DATA_LOSS
     reason = "DATA_LOSS"
 
 
 class BlobCorrupted(DataLoss):
-    """Stored bytes do not match their checksum. What came before is to be thrown away."""
+    """Stored bytes are missing or do not match their checksum.
+
+    Do: Discard the bytes that you received. Ask the operator to run `storage fsck`, or upload the file again.
+
+    Metadata:
+        provider: The provider of the blob.
+        working_memory_id: The record.
+        position_bytes: Where the fault was found.
+        size_bytes, sha256: The size and checksum of the blob.
+        size_bytes_sent, sha256_sent: The size and checksum that the server sent.
+        size_bytes_received, sha256_received: The size and checksum that the client received.
+    """
 
     reason = "BLOB_CORRUPTED"
 
 
 class Unimplemented(ContextKeepError):
-    """The server does not know this RPC."""
+    """The server does not have this RPC, or not over this protocol.
+
+    Do: Check the name and the version of the server; call streams over gRPC.
+    """
 
     code = grpc.StatusCode.UNIMPLEMENTED
     reason = "UNIMPLEMENTED"
 
 
 class Internal(ContextKeepError):
-    """A fault of the server; `call_id` in the metadata finds its cause in the log."""
+    """The server has a fault.
+
+    Do: Report it with the call id. Retry a read, or a write with the same `request_id`, at most once.
+
+    Metadata:
+        call_id: The id that finds the cause in the log of the server.
+    """
 
     code = grpc.StatusCode.INTERNAL
     reason = "INTERNAL"

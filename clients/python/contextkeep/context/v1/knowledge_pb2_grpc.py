@@ -457,7 +457,9 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetAgent(self, request, context):
-        """Reads an agent that the caller may name. Any other agent is AGENT_NOT_FOUND, like an agent that does not exist.
+        """Reads an agent that the caller may name.
+
+        Reasons: AGENT_NOT_FOUND (no such agent, or the caller may not name it).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -65,7 +65,9 @@ export class Agents extends Noun<AppClient> {
   }
 
   /**
-   * Reads an agent that the caller may name. Any other agent is AgentNotFound, like an agent that does not exist.
+   * Reads an agent that the caller may name.
+   *
+   * Throws AgentNotFound (no such agent, or the caller may not name it).
    *
    * @param agentId The agent to read.
    */

@@ -42,11 +42,11 @@ class AgentTemplates(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             LimitExceeded: `templates`: 1,000 per tenant.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = agents_pb.PutAgentTemplateRequest(
             template=agents_pb.AgentTemplateInput(
@@ -72,7 +72,7 @@ class AgentTemplates(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            AgentTemplateNotFound: There is no template of agents with this id.
+            AgentTemplateNotFound: No agent template has this id.
         """
         request = agents_pb.GetAgentTemplateRequest(template_id=template_id)
         answer: agents_pb.GetAgentTemplateResponse = await self._call("GetAgentTemplate", request, timeout_s=timeout_s)
@@ -86,7 +86,7 @@ class AgentTemplates(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = agents_pb.ListAgentTemplatesRequest(page_size=page_size)
         while True:
@@ -110,11 +110,11 @@ class AgentTemplates(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            AgentTemplateNotFound: There is no template of agents with this id.
-            AgentTemplateInUse: Agents have the template: put them without it first.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            AgentTemplateNotFound: No agent template has this id.
+            AgentTemplateInUse: Agents use the template, so it cannot be deleted.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = agents_pb.DeleteAgentTemplateRequest(
             template_id=template_id, request_id=messages.new_request_id(request_id)

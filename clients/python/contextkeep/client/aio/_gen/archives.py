@@ -23,10 +23,10 @@ class Archives(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ImportNotFound: No import of your tenant has the id, or it was too long ago.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            InvalidArgument: A field is malformed; `violations` name it.
+            ImportNotFound: No import of the tenant has this id, or it ended too long ago.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
         """
         request = transfer_pb.GetImportRequest(import_id=messages.to_id(import_id))
         answer: transfer_pb.GetImportResponse = await self._call("GetImport", request, timeout_s=timeout_s)

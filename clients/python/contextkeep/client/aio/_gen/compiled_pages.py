@@ -46,13 +46,13 @@ class CompiledPages(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             DefinitionNotFound: also if the definition is not approved.
             CompileUnderWay: also if this compile made no progress for a minute and another one began.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            Unavailable: The service, or a dependency of it, does not answer.
         """
         request = definitions_pb.CompilePagesRequest(
             definition_name=definition_name, node_ids=messages.ids("node_ids", node_ids)
@@ -100,10 +100,10 @@ class CompiledPages(Noun):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
-            NodeNotFound: No node has this id, external id or name.
-            Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            Unavailable: The service, or a dependency of it, does not answer.
         """
         request = definitions_pb.ListCompiledPagesRequest(
             definition_name=definition_name, node_id=messages.to_id(node_id), page_size=page_size, **named

@@ -50,11 +50,11 @@ class McpServers(Noun):
 
         Raises:
             AddressRefused: the service also checks the addresses of a host name at each connection.
-            SecretsKeyMissing: The service has no key to store secrets by: its operator sets SECRETS_KEY.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            SecretsKeyMissing: The service has no key to encrypt secrets with.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = mcp_servers_pb.PutMcpServerRequest(
             server=mcp_servers_pb.McpServerInput(
@@ -75,7 +75,7 @@ class McpServers(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = mcp_servers_pb.ListMcpServersRequest(page_size=page_size)
         while True:
@@ -97,10 +97,10 @@ class McpServers(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            McpServerNotFound: There is no MCP server with this id.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            McpServerNotFound: No MCP server has this id.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = mcp_servers_pb.DeleteMcpServerRequest(
             server_id=server_id, request_id=messages.new_request_id(request_id)
@@ -118,15 +118,15 @@ class McpServers(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            McpServerNotFound: There is no MCP server with this id.
+            McpServerNotFound: No MCP server has this id.
             McpServerFailed: the server redirects, demands authentication, answers too much, speaks another protocol or
                 misses the deadline.
-            AddressRefused: Nothing is sent to this address: it is no public one, and the operator does not list it.
-            SecretUnreadable: The key that a secret was stored by is none of the service's any more: say the secret
-                again.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            AddressRefused: The service sends nothing to this address: it is not public, and the operator has not
+                allowed it.
+            SecretUnreadable: A stored secret was encrypted with a key that the service no longer has.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
         """
         request = mcp_servers_pb.DiscoverMcpToolsRequest(server_id=server_id)
         answer: mcp_servers_pb.DiscoverMcpToolsResponse = await self._call(
@@ -145,7 +145,7 @@ class McpServers(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = mcp_servers_pb.ListMcpToolsRequest(server_id=server_id, page_size=page_size)
         while True:
@@ -187,14 +187,14 @@ class McpServers(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            McpToolNotFound: The MCP server has no tool of this name, or has it no more.
+            McpToolNotFound: The MCP server has no tool with this name, or no longer has it.
             McpToolNotDeclared: the tool does not declare that it is read-only, or neither the tool nor an administrator
                 declares that it is search-safe.
             McpToolChanged: the definition differs from the one of `definition_sha256`.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = mcp_servers_pb.ApproveMcpToolRequest(
             server_id=server_id,
@@ -222,10 +222,10 @@ class McpServers(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            McpToolNotFound: The MCP server has no tool of this name, or has it no more.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            McpToolNotFound: The MCP server has no tool with this name, or no longer has it.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = mcp_servers_pb.UnapproveMcpToolRequest(
             server_id=server_id, tool_name=tool_name, request_id=messages.new_request_id(request_id)

@@ -28,8 +28,8 @@ class Operations(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = administration_pb.ListAdministrativeCallsRequest(call_id=call_id, page_size=page_size)
         while True:
@@ -64,10 +64,10 @@ class Operations(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = administration_pb.ListTenantsRequest(page_size=page_size)
         while True:
@@ -103,9 +103,9 @@ class Operations(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            InvalidArgument: A field is malformed; `violations` name it.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
         """
         request = administration_pb.RetryBackgroundWorkRequest(kind=kind)
         answer: administration_pb.RetryBackgroundWorkResponse = await self._call(

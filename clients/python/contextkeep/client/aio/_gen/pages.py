@@ -67,16 +67,15 @@ class Pages(Noun):
 
         Raises:
             InvalidArgument: the violation names the field: the slug is not valid, the title or Markdown is blank.
-            SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
-                has a user.
-            PageNameTaken: A slug or an alias leads to another page: its `slug` in the metadata.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
+            PageNameTaken: Another page has this slug, as its own or as an alias.
             VersionConflict: the page has another version than `expected_version`.
             PageNotFound: `expected_version` is set, and there is no such page.
             MemoryNotFound: a cited memory does not exist.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = knowledge_pb.PutPageRequest(
             page=knowledge_pb.PageInput(
@@ -123,12 +122,11 @@ class Pages(Noun):
 
         Raises:
             InvalidArgument: both `page_id` and `slug`, or neither.
-            SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
-                has a user.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
             PageNotFound: also if the page does not have this version, or no longer has it.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
         """
         request = knowledge_pb.GetPageRequest(
             page_id=messages.to_id(page_id),
@@ -160,13 +158,12 @@ class Pages(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
-            SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
-                has a user.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
         """
         request = knowledge_pb.ListPagesRequest(
             slug_prefix=slug_prefix,
@@ -205,14 +202,12 @@ class Pages(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
-            SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
-                has a user.
-            PageNotFound: There is no page of this id or name that the caller may see, or it has not this version, or
-                not any more.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
+            PageNotFound: No page that the caller may see has this id or name, or the page no longer has this version.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
         """
         request = knowledge_pb.ListPageVersionsRequest(
             page_id=messages.to_id(page_id),
@@ -257,15 +252,13 @@ class Pages(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
-                has a user.
-            PageNotFound: There is no page of this id or name that the caller may see, or it has not this version, or
-                not any more.
-            VersionConflict: `expected_version` is not the current version: `version` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
+            PageNotFound: No page that the caller may see has this id or name, or the page no longer has this version.
+            VersionConflict: The stored version is not `expected_version`. Nothing was written.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = knowledge_pb.DeletePageRequest(
             page_id=messages.to_id(page_id),

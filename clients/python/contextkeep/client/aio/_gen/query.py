@@ -21,7 +21,7 @@ class Query(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            AgentNotFound: There is no agent with this id that the caller may ask for.
+            AgentNotFound: No agent that the caller may ask for has this id.
         """
         request = context_query_pb.ListContextProvidersRequest(agent_id=agent_id)
         answer: context_query_pb.ListContextProvidersResponse = await self._call(
@@ -43,7 +43,7 @@ class Query(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            AgentNotFound: There is no agent with this id that the caller may ask for.
+            AgentNotFound: No agent that the caller may ask for has this id.
             PermissionDenied: `subject_user_id`.
         """
         request = context_query_pb.GetQueryPolicyRequest(subject_user_id=subject_user_id, agent_id=agent_id)

@@ -22,8 +22,8 @@ class SourceTests(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = context_query_pb.ListSourceTestsRequest(page_size=page_size)
         while True:
@@ -43,8 +43,8 @@ class SourceTests(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            SourceTestNotFound: There is no test of sources with this id, or not any more.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            SourceTestNotFound: No source test has this id, or it was deleted.
         """
         request = context_query_pb.GetSourceTestRequest(test_id=messages.to_id(test_id))
         answer: context_query_pb.GetSourceTestResponse = await self._call("GetSourceTest", request, timeout_s=timeout_s)
@@ -57,8 +57,8 @@ class SourceTests(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            SourceTestNotFound: There is no test of sources with this id, or not any more.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            SourceTestNotFound: No source test has this id, or it was deleted.
         """
         request = context_query_pb.CompareSourceTestsRequest(
             test_id=messages.to_id(test_id), other_test_id=messages.to_id(other_test_id)
@@ -75,8 +75,8 @@ class SourceTests(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            SourceTestNotFound: There is no test of sources with this id, or not any more.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            SourceTestNotFound: No source test has this id, or it was deleted.
         """
         request = context_query_pb.DeleteSourceTestRequest(test_id=messages.to_id(test_id))
         await self._call("DeleteSourceTest", request, timeout_s=timeout_s)

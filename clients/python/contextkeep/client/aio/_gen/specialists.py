@@ -50,11 +50,11 @@ class Specialists(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             LimitExceeded: `specialists`; `specialist.node_ids`.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = specialists_pb.PutSpecialistRequest(
             specialist=specialists_pb.SpecialistInput(
@@ -78,7 +78,7 @@ class Specialists(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = specialists_pb.ListSpecialistsRequest(page_size=page_size)
         while True:
@@ -100,10 +100,10 @@ class Specialists(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            SpecialistNotFound: There is no specialist with this id.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            SpecialistNotFound: No specialist has this id.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = specialists_pb.DeleteSpecialistRequest(
             specialist_id=specialist_id, request_id=messages.new_request_id(request_id)

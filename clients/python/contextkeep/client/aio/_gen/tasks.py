@@ -32,9 +32,9 @@ class Tasks(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = contexts_pb.ListTasksRequest(
             context_id=messages.to_id(context_id),
@@ -70,11 +70,11 @@ class Tasks(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
             TaskNotFound: The context has no task with this id.
             TaskEnded: the task ended in another state.
-            ContextClosed: The context takes no more messages.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            ContextClosed: The context is closed or past its lifetime, and takes no more messages.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = contexts_pb.CancelTaskRequest(
             context_id=messages.to_id(context_id),

@@ -51,11 +51,11 @@ class Agents(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            AgentTemplateNotFound: There is no template of agents with this id.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            AgentTemplateNotFound: No agent template has this id.
             LimitExceeded: `agents`: 10,000 per tenant.
             PermissionDenied: the scope is missing; the key is bound.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = agents_pb.PutAgentRequest(
             agent=agents_pb.AgentInput(
@@ -78,12 +78,13 @@ class Agents(Noun):
     def get(self, agent_id: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Agent:
         """Reads an agent that the caller may name.
 
-        Any other agent is `AgentNotFound`, like an agent that does not exist.
-
         Args:
             agent_id: The agent to read.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline; None: the client's.
+
+        Raises:
+            AgentNotFound: no such agent, or the caller may not name it.
         """
         request = agents_pb.GetAgentRequest(agent_id=agent_id, subject_user_id=subject_user_id)
         answer: agents_pb.GetAgentResponse = self._call("GetAgent", request, timeout_s=timeout_s)
@@ -101,7 +102,7 @@ class Agents(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = agents_pb.ListAgentsRequest(
             template_id=template_id, page_size=page_size, subject_user_id=subject_user_id
@@ -125,10 +126,10 @@ class Agents(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            AgentNotFound: There is no agent with this id that the caller may ask for.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            AgentNotFound: No agent that the caller may ask for has this id.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = agents_pb.DeleteAgentRequest(agent_id=agent_id, request_id=messages.new_request_id(request_id))
         self._call("DeleteAgent", request, timeout_s=timeout_s)

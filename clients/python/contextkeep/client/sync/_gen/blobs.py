@@ -35,7 +35,7 @@ class Blobs(Noun):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
             NodeNotFound: of an `external_id`.
             Unavailable: with an `external_id`.
         """

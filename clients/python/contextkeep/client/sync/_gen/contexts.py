@@ -60,10 +60,10 @@ class Contexts(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
             TaskNotFound: of `reference_task_ids`.
             InvalidArgument: no text; an unknown `profile`.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
+            LimitExceeded: A value exceeds a limit.
         """
         request = contexts_pb.RecallRequest(
             context_id=messages.to_id(context_id),
@@ -108,10 +108,10 @@ class Contexts(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
             TaskNotFound: of `reference_task_ids`.
             InvalidArgument: no text; an unknown `profile`.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
+            LimitExceeded: A value exceeds a limit.
         """
         request = contexts_pb.SearchContextRequest(
             context_id=messages.to_id(context_id),
@@ -139,7 +139,7 @@ class Contexts(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = contexts_pb.GetContextsByExternalIdRequest(
             external_id=contexts.external_id(external_id, field="external_id"),
@@ -189,8 +189,8 @@ class Contexts(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = contexts_pb.ListContextsRequest(
             agent_id=agent_id,
@@ -227,7 +227,7 @@ class Contexts(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
         """
         request = contexts_pb.CloseContextRequest(
             context_id=messages.to_id(context_id),
@@ -261,8 +261,8 @@ class Contexts(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = contexts_pb.ListMessagesRequest(
             context_id=messages.to_id(context_id),
@@ -290,7 +290,7 @@ class Contexts(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
             MessageNotFound: also of a retracted message.
         """
         request = contexts_pb.GetMessageRequest(
@@ -320,10 +320,10 @@ class Contexts(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
             MessageNotFound: one of them does not exist; no message is retracted.
-            ContextClosed: The context takes no more messages.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
+            ContextClosed: The context is closed or past its lifetime, and takes no more messages.
+            LimitExceeded: A value exceeds a limit.
         """
         request = contexts_pb.RetractMessagesRequest(
             context_id=messages.to_id(context_id),
@@ -374,14 +374,14 @@ class Contexts(Noun):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
-            ContextClosed: The context takes no more messages.
-            NodeNotFound: No node has this id, external id or name.
-            MappingNotFound: No mapping has this name where it was looked up; `apps` in the metadata names where it is.
-            CostExceeded: The expressions of a mapping cost more than a call may spend.
-            Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
-            InvalidArgument: A field is malformed; `violations` name it.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+            ContextClosed: The context is closed or past its lifetime, and takes no more messages.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            MappingNotFound: No mapping has this name in the app that was asked for.
+            CostExceeded: The expressions of a mapping cost more to evaluate than one call may spend.
+            Unavailable: The service, or a dependency of it, does not answer.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            LimitExceeded: A value exceeds a limit.
             AnswerTooLarge: over 4 MiB: use `history.stream`; with a `format`, `max_messages` or `tokens_max`.
             MappingFailed: `strict`; metadata `node_id`, `rule`.
         """
@@ -420,9 +420,9 @@ class Contexts(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
             PermissionDenied: the caller lacks a scope, or calls with a key of a context.
-            InvalidArgument: A field is malformed; `violations` name it.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
         """
         request = contexts_pb.IssueContextKeyRequest(
             context_id=messages.to_id(context_id),
@@ -460,8 +460,8 @@ class Contexts(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = contexts_pb.DeleteContextRequest(
             context_id=messages.to_id(context_id),
@@ -482,8 +482,8 @@ class Contexts(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ErasureNotFound: There is no erasure with this id that the caller may see; a receipt of a context is kept
-                for a year.
+            ErasureNotFound: No erasure that the caller may see has this id. The receipt of a context is kept for a
+                year.
         """
         request = contexts_pb.GetErasureRequest(erasure_id=messages.to_id(erasure_id), subject_user_id=subject_user_id)
         answer: contexts_pb.GetErasureResponse = self._call("GetErasure", request, timeout_s=timeout_s)

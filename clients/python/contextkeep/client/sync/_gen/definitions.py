@@ -38,7 +38,7 @@ class Definitions(Noun):
                 `column`.
             LimitExceeded: `definitions`: 200 per tenant.
             PermissionDenied: the key is bound.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = definitions_pb.PutDefinitionRequest(
             name=name, rules=messages.definition_rules(rules), request_id=messages.new_request_id(request_id)
@@ -62,12 +62,12 @@ class Definitions(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            DefinitionNotFound: There is no such definition that the caller may see, or not this version of it, or none
-                is approved.
-            InvalidArgument: A field is malformed; `violations` name it.
+            DefinitionNotFound: No definition that the caller may see has this name or version, or no version of it is
+                approved.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             PermissionDenied: the scope is missing; the key is bound.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
-            Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            Unavailable: The service, or a dependency of it, does not answer.
         """
         request = definitions_pb.ApproveDefinitionRequest(
             name=name, version=version, request_id=messages.new_request_id(request_id)
@@ -90,9 +90,9 @@ class Definitions(Noun):
 
         Raises:
             DefinitionNotFound: also if the call names no version and none is approved.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = definitions_pb.RetireDefinitionRequest(
             name=name, version=version, request_id=messages.new_request_id(request_id)
@@ -109,8 +109,8 @@ class Definitions(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            DefinitionNotFound: There is no such definition that the caller may see, or not this version of it, or none
-                is approved.
+            DefinitionNotFound: No definition that the caller may see has this name or version, or no version of it is
+                approved.
         """
         request = definitions_pb.GetDefinitionRequest(name=name, version=version)
         answer: definitions_pb.GetDefinitionResponse = self._call("GetDefinition", request, timeout_s=timeout_s)
@@ -127,8 +127,8 @@ class Definitions(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = definitions_pb.ListDefinitionsRequest(
             states=messages.choices_of("states", states, definitions_pb.DefinitionState), page_size=page_size
@@ -162,10 +162,10 @@ class Definitions(Noun):
         Raises:
             InvalidArgument: the violation names the field; for an expression, the metadata have `rule`, `line` and
                 `column`.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            NodeNotFound: No node has this id, external id or name.
-            AnswerTooLarge: The answer does not fit one message: `use` in the metadata names the RPC that streams it.
-            Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
+            LimitExceeded: A value exceeds a limit.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            AnswerTooLarge: The response does not fit into one message.
+            Unavailable: The service, or a dependency of it, does not answer.
         """
         request = definitions_pb.TestDefinitionRequest(
             rules=messages.definition_rules(rules), node_id=messages.to_id(node_id), **named

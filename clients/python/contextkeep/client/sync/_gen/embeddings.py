@@ -32,7 +32,7 @@ class Embeddings(NamedNodes):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: No node has this id, external id or name.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
             EmbeddingNotFound: also for a repeat.
         """
         request = entity_graph_pb.DeleteEmbeddingRequest(node_id=self._node_id(node_id, **named), name=name)
@@ -57,8 +57,8 @@ class Embeddings(NamedNodes):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: No node has this id, external id or name.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = entity_graph_pb.ListEmbeddingsRequest(
             node_id=self._node_id(node_id, **named), with_vectors=with_vectors, page_size=page_size

@@ -24,9 +24,9 @@ class Erasures(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
             Unavailable: the Entity Service does not answer.
         """
         request = erasures_pb.PlanErasureRequest(subject=subject)
@@ -56,11 +56,11 @@ class Erasures(Noun):
 
         Raises:
             LegalHold: with `hold_ids`.
-            InvalidArgument: A field is malformed; `violations` name it.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
-            Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            Unavailable: The service, or a dependency of it, does not answer.
         """
         request = erasures_pb.EraseRequest(subject=subject, request_id=messages.new_request_id(request_id))
         answer: erasures_pb.EraseResponse = self._call("Erase", request, timeout_s=timeout_s)
@@ -78,10 +78,10 @@ class Erasures(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ErasureNotFound: There is no erasure with this id that the caller may see; a receipt of a context is kept
-                for a year.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            ErasureNotFound: No erasure that the caller may see has this id. The receipt of a context is kept for a
+                year.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
             Unavailable: the Entity Service does not answer.
         """
         request = erasures_pb.GetSubjectErasureRequest(erasure_id=messages.to_id(erasure_id))

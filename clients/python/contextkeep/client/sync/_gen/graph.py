@@ -27,7 +27,7 @@ class Graph(NamedNodes):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: No node has this id, external id or name.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
         """
         request = entity_graph_pb.GetNodeRequest(node_id=self._node_id(node_id, **named))
         answer: entity_graph_pb.GetNodeResponse = self._call("GetNode", request, timeout_s=timeout_s)
@@ -44,7 +44,7 @@ class Graph(NamedNodes):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            NodeNotFound: No node has this id, external id or name.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
         """
         request = entity_graph_pb.GetNodeByExternalIdRequest(external_id=external_id, graph_name=graph_name)
         answer: entity_graph_pb.GetNodeByExternalIdResponse = self._call(
@@ -78,9 +78,9 @@ class Graph(NamedNodes):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: No node has this id, external id or name.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
             StatusConflict: the status is not `expected_status`.
-            VersionConflict: `expected_version` is not the current version: `version` in the metadata.
+            VersionConflict: The stored version is not `expected_version`. Nothing was written.
         """
         request = entity_graph_pb.UpdateNodeStatusRequest(
             node_id=self._node_id(node_id, **named),
@@ -113,7 +113,7 @@ class Graph(NamedNodes):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: No node has this id, external id or name.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
         """
         request = entity_graph_pb.ArchiveNodeRequest(
             node_id=self._node_id(node_id, **named), restore=restore, expected_version=expected_version
@@ -142,8 +142,8 @@ class Graph(NamedNodes):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: No node has this id, external id or name.
-            VersionConflict: `expected_version` is not the current version: `version` in the metadata.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            VersionConflict: The stored version is not `expected_version`. Nothing was written.
         """
         request = entity_graph_pb.ResetNodeRequest(
             node_id=self._node_id(node_id, **named), expected_version=expected_version
@@ -172,9 +172,9 @@ class Graph(NamedNodes):
 
         Raises:
             NodeNotFound: also for a repeat.
-            VersionConflict: `expected_version` is not the current version: `version` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            VersionConflict: The stored version is not `expected_version`. Nothing was written.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
         """
         request = entity_graph_pb.DeleteNodeRequest(
             node_id=self._node_id(node_id, **named), expected_version=expected_version
@@ -198,9 +198,9 @@ class Graph(NamedNodes):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
         """
         request = entity_graph_pb.EraseOwnedRequest(erasure_id=messages.to_id(erasure_id), subject=subject)
         answer: entity_graph_pb.EraseOwnedResponse = self._call("EraseOwned", request, timeout_s=timeout_s)
@@ -219,11 +219,11 @@ class Graph(NamedNodes):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ErasureNotFound: There is no erasure with this id that the caller may see; a receipt of a context is kept
-                for a year.
-            InvalidArgument: A field is malformed; `violations` name it.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            ErasureNotFound: No erasure that the caller may see has this id. The receipt of a context is kept for a
+                year.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
         """
         request = entity_graph_pb.GetOwnedRequest(erasure_id=messages.to_id(erasure_id), subject=subject)
         answer: entity_graph_pb.GetOwnedResponse = self._call("GetOwned", request, timeout_s=timeout_s)
@@ -237,7 +237,7 @@ class Graph(NamedNodes):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            EdgeNotFound: No edge has this id.
+            EdgeNotFound: No edge that the caller may see has this id, or this type and these ends.
         """
         request = entity_graph_pb.GetEdgeRequest(edge_id=messages.to_id(edge_id))
         answer: entity_graph_pb.GetEdgeResponse = self._call("GetEdge", request, timeout_s=timeout_s)
@@ -268,8 +268,8 @@ class Graph(NamedNodes):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: No node has this id, external id or name.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = entity_graph_pb.ListEdgesRequest(
             node_id=self._node_id(node_id, **named),

@@ -50,14 +50,14 @@ class History(Noun):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: No node has this id, external id or name.
-            MappingNotFound: No mapping has this name where it was looked up; `apps` in the metadata names where it is.
-            MappingBroken: A registered mapping no longer compiles; register it again.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            MappingNotFound: No mapping has this name in the app that was asked for.
+            MappingBroken: A registered mapping no longer compiles.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
             LimitExceeded: `data_paths`.
             AnswerTooLarge: one node, with its messages or its values.
-            CostExceeded: The expressions of a mapping cost more than a call may spend.
-            NodeBudgetExceeded: The walk would visit more nodes than `node_budget`.
+            CostExceeded: The expressions of a mapping cost more to evaluate than one call may spend.
+            NodeBudgetExceeded: The walk would visit more nodes than `node_budget` allows.
         """
         request = chat_history_pb.AssembleContextRequest(
             node_id=messages.given_node_id(node_id, **named),
@@ -102,8 +102,8 @@ class History(Noun):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: No node has this id, external id or name.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = chat_history_pb.FetchEntityHistoryRequest(
             node_id=messages.given_node_id(node_id, **named), descending=descending, page_size=page_size, **named

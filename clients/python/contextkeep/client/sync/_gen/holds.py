@@ -39,12 +39,12 @@ class Holds(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
             InvalidArgument: both or neither of subject and context; no reason.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = erasures_pb.PutHoldRequest(
             subject=subject,
@@ -66,10 +66,10 @@ class Holds(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            HoldNotFound: There is no hold with this id: it never was, or was released.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            HoldNotFound: No legal hold has this id: it never existed, or was released.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = erasures_pb.ReleaseHoldRequest(
             hold_id=messages.to_id(hold_id), request_id=messages.new_request_id(request_id)
@@ -84,10 +84,10 @@ class Holds(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
         """
         request = erasures_pb.ListHoldsRequest(page_size=page_size)
         while True:

@@ -29,9 +29,9 @@ class Jobs(Noun):
 
         Raises:
             JobRunning: with its `job_id`.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            InvalidArgument: A field is malformed; `violations` name it.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
         """
         request = administration_pb.StartJobRequest(
             kind=messages.choice_of("kind", kind, administration_pb.JobKind), quick=quick, repair=repair
@@ -48,8 +48,8 @@ class Jobs(Noun):
 
         Raises:
             JobNotFound: No operator of the tenant started a job with this id.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
         """
         request = administration_pb.GetJobRequest(job_id=messages.to_id(job_id))
         answer: administration_pb.GetJobResponse = self._call("GetJob", request, timeout_s=timeout_s)
@@ -65,9 +65,9 @@ class Jobs(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = administration_pb.ListJobsRequest(page_size=page_size)
         while True:

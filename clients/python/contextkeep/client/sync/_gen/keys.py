@@ -41,8 +41,8 @@ class Keys(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = administration_pb.ListKeysRequest(context_id=messages.to_id(context_id), page_size=page_size)
         while True:
@@ -89,10 +89,10 @@ class Keys(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            InvalidArgument: A field is malformed; `violations` name it.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            LimitExceeded: A value exceeds a limit.
         """
         request = administration_pb.CreateKeyRequest(
             key=administration_pb.KeyInput(
@@ -119,9 +119,9 @@ class Keys(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            KeyNotFound: No key that is a part of the caller's begins like this.
+            KeyNotFound: No key that the caller may manage begins with this prefix.
             PermissionDenied: as for `keys.create`.
-            InvalidArgument: A field is malformed; `violations` name it.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
         """
         request = administration_pb.RevokeKeyRequest(prefix=prefix)
         self._call("RevokeKey", request, timeout_s=timeout_s)

@@ -23,7 +23,7 @@ class KnowledgeBases(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            KnowledgeBaseNotFound: There is no knowledge base with this name that the caller may see.
+            KnowledgeBaseNotFound: No knowledge base that the caller may see has this name.
         """
         request = knowledge_bases_pb.GetKnowledgeBaseRequest(name=name)
         answer: knowledge_bases_pb.GetKnowledgeBaseResponse = self._call(
@@ -39,7 +39,7 @@ class KnowledgeBases(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = knowledge_bases_pb.ListKnowledgeBasesRequest(page_size=page_size)
         while True:
@@ -64,10 +64,10 @@ class KnowledgeBases(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            KnowledgeBaseNotFound: There is no knowledge base with this name that the caller may see.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            KnowledgeBaseNotFound: No knowledge base that the caller may see has this name.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = knowledge_bases_pb.DeleteKnowledgeBaseRequest(
             name=name, request_id=messages.new_request_id(request_id)
@@ -91,9 +91,9 @@ class KnowledgeBases(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
-            KnowledgeBaseNotFound: There is no knowledge base with this name that the caller may see.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+            KnowledgeBaseNotFound: No knowledge base that the caller may see has this name.
         """
         request = knowledge_bases_pb.ListDocumentsRequest(
             knowledge_base=knowledge_base,
@@ -122,12 +122,12 @@ class KnowledgeBases(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            KnowledgeBaseNotFound: There is no knowledge base with this name that the caller may see.
-            DocumentNotFound: There is no document with this id in the knowledge base.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            KnowledgeBaseNotFound: No knowledge base that the caller may see has this name.
+            DocumentNotFound: The knowledge base has no document with this id.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = knowledge_bases_pb.RemoveDocumentRequest(
             knowledge_base=knowledge_base,

@@ -70,7 +70,7 @@ class Mappings(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            MappingNotFound: No mapping has this name where it was looked up; `apps` in the metadata names where it is.
+            MappingNotFound: No mapping has this name in the app that was asked for.
         """
         request = chat_history_pb.GetMappingRequest(app_id=self._options.app(app_id), mapping_name=mapping_name)
         answer: chat_history_pb.GetMappingResponse = self._call("GetMapping", request, timeout_s=timeout_s)
@@ -89,7 +89,7 @@ class Mappings(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = chat_history_pb.ListMappingsRequest(app_id=app_id, page_size=page_size)
         while True:
@@ -134,11 +134,11 @@ class Mappings(Noun):
 
         Raises:
             InvalidArgument: the rules: metadata `rule`, `line`, `column`; a node.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            NodeNotFound: No node has this id, external id or name.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
-            CostExceeded: The expressions of a mapping cost more than a call may spend.
-            NodeBudgetExceeded: The walk would visit more nodes than `node_budget`.
+            LimitExceeded: A value exceeds a limit.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+            CostExceeded: The expressions of a mapping cost more to evaluate than one call may spend.
+            NodeBudgetExceeded: The walk would visit more nodes than `node_budget` allows.
             AnswerTooLarge: the messages of one node.
         """
         request = chat_history_pb.TestMappingRequest(
@@ -172,7 +172,7 @@ class Mappings(Noun):
         Raises:
             MappingNotFound: metadata `apps`: visible apps that have the name; also if an earlier attempt removed it and
                 its answer was lost.
-            MappingBuiltIn: The mapping is built in: it cannot be removed.
+            MappingBuiltIn: The mapping comes with the service and cannot be deleted.
             PermissionDenied: the key is bound to other apps.
         """
         request = chat_history_pb.DeleteMappingRequest(app_id=self._options.app(app_id), mapping_name=mapping_name)

@@ -63,12 +63,11 @@ class Memories(Noun):
         Raises:
             InvalidArgument: the text is blank; the kind, confidence or quality is not valid; `experience` is set but
                 the kind is another one.
-            SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
-                has a user.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = knowledge_pb.RetainMemoryRequest(
             memory=knowledge_pb.MemoryInput(
@@ -119,11 +118,10 @@ class Memories(Noun):
 
         Raises:
             InvalidArgument: the query is blank; the limit is not between 1 and 100.
-            SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
-                has a user.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
         """
         request = knowledge_pb.RecallMemoriesRequest(
             query=query,
@@ -170,11 +168,10 @@ class Memories(Noun):
 
         Raises:
             InvalidArgument: the query is blank; the limit is not between 1 and 100.
-            SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
-                has a user.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
-                another user's.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
         """
         request = knowledge_pb.ReflectMemoriesRequest(
             query=query,
@@ -215,10 +212,9 @@ class Memories(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
-            SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
-                has a user.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
         """
         request = knowledge_pb.ListMemoriesRequest(
             filter=knowledge_pb.MemoryFilter(
@@ -254,10 +250,9 @@ class Memories(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            MemoryNotFound: There is no memory with this id that the caller may see, or it was forgotten.
-            SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
-                has a user.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            MemoryNotFound: No memory that the caller may see has this id, or it was forgotten.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = knowledge_pb.ForgetMemoryRequest(
             memory_id=messages.to_id(memory_id),

@@ -37,7 +37,7 @@ class Profiles(Noun):
                 with the position of the error.
             LimitExceeded: `text`: 256 KiB; `profiles`: 100 of a tenant; `profile_versions`: 100 of a profile.
             PermissionDenied: the key is bound.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = context_windows_pb.PutProfileRequest(
             name=name, text=text, request_id=messages.new_request_id(request_id)
@@ -66,8 +66,8 @@ class Profiles(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            InvalidArgument: A field is malformed; `violations` name it.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
             PermissionDenied: `with_evidence` needs `admin`.
         """
         request = context_windows_pb.ListProfilesRequest(
@@ -110,7 +110,7 @@ class Profiles(Noun):
             InvalidArgument: the profile does not exist.
             LimitExceeded: `learnings`: 1,000 profiles and apps of a tenant.
             PermissionDenied: the key is bound.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = context_windows_pb.SetLearningRequest(
             profile=profile,

@@ -45,8 +45,8 @@ class Progress(NamedNodes):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: No node has this id, external id or name.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
             NodeBudgetExceeded: the node Calls more than 100,000 nodes; `own_only` still lists its own envelopes.
         """
         request = entity_graph_pb.ListProgressRequest(
@@ -73,7 +73,7 @@ class Progress(NamedNodes):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: No node has this id, external id or name.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
         """
         request = entity_graph_pb.ClearProgressRequest(node_id=self._node_id(node_id, **named))
         answer: entity_graph_pb.ClearProgressResponse = self._call("ClearProgress", request, timeout_s=timeout_s)

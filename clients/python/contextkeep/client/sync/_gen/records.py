@@ -25,8 +25,8 @@ class Records(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            RecordNotFound: No working memory record has this id.
-            RecordArchived: The record is archived; read it with `include_archived`.
+            RecordNotFound: No working memory record that the caller may see has this id.
+            RecordArchived: The record is archived.
         """
         request = working_memory_pb.FetchWMRecordRequest(
             working_memory_id=messages.to_id(working_memory_id), include_archived=include_archived
@@ -70,7 +70,7 @@ class Records(Noun):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
             NodeNotFound: of an `external_id`.
             Unavailable: with an `external_id`.
         """
@@ -152,11 +152,11 @@ class Records(Noun):
 
         Raises:
             NodeNotFound: of an `external_id`.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+            LimitExceeded: A value exceeds a limit.
             NodeBudgetExceeded: the walk would visit more than 100,000 entities.
             AnswerTooLarge: an entity has records of more than 1,000 memory types.
-            Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
+            Unavailable: The service, or a dependency of it, does not answer.
         """
         request = working_memory_pb.FetchWMManifestRequest(
             root_node_id=messages.given_node_id(root_node_id, field="root_node_id", **named),
@@ -216,7 +216,7 @@ class Records(Noun):
 
         Raises:
             RecordNotFound: it never existed.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = working_memory_pb.ListWMRecordActionsRequest(
             working_memory_id=messages.to_id(working_memory_id), page_size=page_size

@@ -47,9 +47,9 @@ class Tools(Noun):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            InvalidPageToken: The page token is malformed, or belongs to another query.
-            NodeNotFound: No node has this id, external id or name.
-            Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            Unavailable: The service, or a dependency of it, does not answer.
         """
         request = tools_pb.ListResourcesRequest(
             entity_node_id=messages.given_node_id(entity_node_id, field="entity_node_id", **named),

@@ -78,12 +78,12 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
-            ContextClosed: The context takes no more messages.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+            ContextClosed: The context is closed or past its lifetime, and takes no more messages.
             InvalidArgument: an unknown model without `context_tokens`; a number out of range.
             BudgetTooSmall: system prompt, tools and goal do not fit.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            LimitExceeded: A value exceeds a limit.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = context_windows_pb.OpenWindowRequest(
             context_id=messages.to_id(context_id),
@@ -114,8 +114,8 @@ class Windows(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            ContextNotFound: There is no context with this id that the caller may see.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = context_windows_pb.ListWindowsRequest(
             context_id=messages.to_id(context_id), subject_user_id=subject_user_id, page_size=page_size
@@ -142,8 +142,8 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = context_windows_pb.CloseWindowRequest(
             window_id=messages.to_id(window_id),
@@ -187,13 +187,13 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            WindowClosed: The window packs no more: open another one on its context.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            WindowClosed: The window is closed and makes no more packs.
             BudgetTooSmall: the prompt, the tools and the goal do not fit together with the pins and the required part
                 of the state; metadata `least`.
-            InvalidArgument: A field is malformed; `violations` name it.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            LimitExceeded: A value exceeds a limit.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
             Aborted: too many concurrent writes to the window; retry.
         """
         request = context_windows_pb.UpdateWindowRequest(
@@ -234,17 +234,16 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            WindowClosed: The window packs no more: open another one on its context.
-            RefNotFound: The context has nothing that this ref names: see ExpandRequest for their forms.
-            Erased: What a ref names was retracted, or what a repeated write was about is erased: nobody can read it any
-                more.
-            BudgetTooSmall: A window's limit has no room for what a pack must have: `least` and `token_limit` in the
-                metadata.
-            InvalidArgument: A field is malformed; `violations` name it.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            WindowClosed: The window is closed and makes no more packs.
+            RefNotFound: The context has no object with this ref.
+            Erased: The object was deleted, retracted or erased, so a ref or the answer of a repeated request cannot be
+                read.
+            BudgetTooSmall: The required parts of a pack do not fit into the token limit of the window.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             LimitExceeded: `pins`: a window has up to 100; a pin has up to 16 KiB.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
-            Aborted: Somebody else was faster; read again and decide anew.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            Aborted: Another call changed the same object first, several times in a row.
         """
         request = context_windows_pb.PinRequest(
             window_id=messages.to_id(window_id),
@@ -273,11 +272,11 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            WindowClosed: The window packs no more: open another one on its context.
-            PinNotFound: The window has no such pin: it was removed, or what it was of was retracted.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
-            Aborted: Somebody else was faster; read again and decide anew.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            WindowClosed: The window is closed and makes no more packs.
+            PinNotFound: The window has no such pin: it was removed, or the message that it pins was retracted.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            Aborted: Another call changed the same object first, several times in a row.
         """
         request = context_windows_pb.UnpinRequest(
             window_id=messages.to_id(window_id),
@@ -300,12 +299,12 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            WindowClosed: The window packs no more: open another one on its context.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            WindowClosed: The window is closed and makes no more packs.
             FoldNoProgress: there is nothing to fold.
-            Aborted: Somebody else was faster; read again and decide anew.
-            WindowBehind: A window has more of its log to read than the call had time for. What it read stays: call
-                again.
+            Aborted: Another call changed the same object first, several times in a row.
+            WindowBehind: The window has more messages to read than the call had time for. The messages that it read
+                stay read.
         """
         request = context_windows_pb.FoldRequest(
             window_id=messages.to_id(window_id), subject_user_id=subject_user_id, dry_run=dry_run
@@ -334,13 +333,13 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            WindowClosed: The window packs no more: open another one on its context.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            WindowClosed: The window is closed and makes no more packs.
             FoldNoProgress: there is nothing to fold.
             FoldStale: the epoch of the window is not `expected_epoch`; metadata `epoch`.
-            Aborted: Somebody else was faster; read again and decide anew.
-            WindowBehind: A window has more of its log to read than the call had time for. What it read stays: call
-                again.
+            Aborted: Another call changed the same object first, several times in a row.
+            WindowBehind: The window has more messages to read than the call had time for. The messages that it read
+                stay read.
         """
         request = context_windows_pb.PrepareFoldRequest(
             window_id=messages.to_id(window_id), expected_epoch=expected_epoch, subject_user_id=subject_user_id
@@ -371,15 +370,15 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            WindowClosed: The window packs no more: open another one on its context.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            WindowClosed: The window is closed and makes no more packs.
             FoldNotPrepared: no fold was prepared with this config.
             FoldStale: the epoch of the window is not `expected_epoch`, or not the epoch of the prepared fold, for
                 example because that fold was committed; metadata `epoch`.
-            Aborted: Somebody else was faster; read again and decide anew.
-            WindowBehind: A window has more of its log to read than the call had time for. What it read stays: call
-                again.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            Aborted: Another call changed the same object first, several times in a row.
+            WindowBehind: The window has more messages to read than the call had time for. The messages that it read
+                stay read.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = context_windows_pb.CommitFoldRequest(
             window_id=messages.to_id(window_id),
@@ -415,14 +414,14 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            WindowClosed: The window packs no more: open another one on its context.
-            WindowBehind: A window has more of its log to read than the call had time for. What it read stays: call
-                again.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            WindowClosed: The window is closed and makes no more packs.
+            WindowBehind: The window has more messages to read than the call had time for. The messages that it read
+                stay read.
             LimitExceeded: `label`: 200 characters.
-            InvalidArgument: A field is malformed; `violations` name it.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
-            Aborted: Somebody else was faster; read again and decide anew.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            Aborted: Another call changed the same object first, several times in a row.
         """
         request = context_windows_pb.CreateCheckpointRequest(
             window_id=messages.to_id(window_id),
@@ -446,8 +445,8 @@ class Windows(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = context_windows_pb.ListCheckpointsRequest(
             window_id=messages.to_id(window_id), subject_user_id=subject_user_id, page_size=page_size
@@ -491,14 +490,14 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            WindowClosed: The window packs no more: open another one on its context.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            WindowClosed: The window is closed and makes no more packs.
             CheckpointNotFound: the window has no checkpoint with this number, or no longer has it.
             LogMoved: the log has messages after `expected_last_seq`, which the caller would lose unseen; metadata
                 `last_seq`.
             LimitExceeded: `rollbacks`: a window leaves out up to 1,000 separate ranges of messages.
-            InvalidArgument: A field is malformed; `violations` name it.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = context_windows_pb.RollbackRequest(
             window_id=messages.to_id(window_id),
@@ -541,15 +540,15 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
             InvalidArgument: `windows.fork` did not open this window.
             PermissionDenied: the key does not reach the parent.
-            WindowClosed: The window packs no more: open another one on its context.
+            WindowClosed: The window is closed and makes no more packs.
             ContextClosed: the parent's.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
-            Aborted: Somebody else was faster; read again and decide anew.
-            WindowBehind: A window has more of its log to read than the call had time for. What it read stays: call
-                again.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            Aborted: Another call changed the same object first, several times in a row.
+            WindowBehind: The window has more messages to read than the call had time for. The messages that it read
+                stay read.
         """
         request = context_windows_pb.MergeWindowRequest(
             window_id=messages.to_id(window_id),
@@ -571,10 +570,10 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
             RefNotFound: this context has no such ref, even if another context has it.
             Erased: the message was retracted.
-            InvalidArgument: A field is malformed; `violations` name it.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
         """
         request = context_windows_pb.ExpandRequest(
             window_id=messages.to_id(window_id), ref=ref, subject_user_id=subject_user_id
@@ -609,11 +608,11 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            ContextNotFound: There is no context with this id that the caller may see.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
             TaskNotFound: of `reference_task_ids`.
             InvalidArgument: no text; an unknown `profile`.
-            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
+            LimitExceeded: A value exceeds a limit.
         """
         request = context_windows_pb.SearchWindowRequest(
             window_id=messages.to_id(window_id),
@@ -637,7 +636,7 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
         """
         request = context_windows_pb.ExplainPackRequest(
             window_id=messages.to_id(window_id), subject_user_id=subject_user_id
@@ -656,8 +655,8 @@ class Windows(Noun):
             timeout_s: Deadline of one page; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            InvalidPageToken: The page token is malformed, or belongs to another query.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
         request = context_windows_pb.GetLineageRequest(
             window_id=messages.to_id(window_id), subject_user_id=subject_user_id, page_size=page_size
@@ -706,9 +705,9 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
             InvalidArgument: a number out of range; an epoch that the window has not had.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
         request = context_windows_pb.RecordUsageRequest(
             window_id=messages.to_id(window_id),
@@ -756,17 +755,16 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            WindowClosed: The window packs no more: open another one on its context.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            WindowClosed: The window is closed and makes no more packs.
             InvalidArgument: the window has no such steps; an invalid quality.
             LimitExceeded: `lesson`: 8,000 characters; `memories`.
-            SubjectRequired: What the call is about belongs to users: `subject_user_id` must name one, unless the key
-                has a user.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
             PermissionDenied: a lesson without a user, or with a key of `contexts.issue_key`.
-            WindowBehind: A window has more of its log to read than the call had time for. What it read stays: call
-                again.
-            RequestIdReused: The request id was used before, with other content or for another RPC.
-            Aborted: Somebody else was faster; read again and decide anew.
+            WindowBehind: The window has more messages to read than the call had time for. The messages that it read
+                stay read.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            Aborted: Another call changed the same object first, several times in a row.
         """
         request = context_windows_pb.RecordOutcomeRequest(
             window_id=messages.to_id(window_id),
@@ -802,8 +800,8 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
-            InvalidArgument: A field is malformed; `violations` name it.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
         """
         request = context_windows_pb.EstimateCostRequest(
             window_id=messages.to_id(window_id), subject_user_id=subject_user_id, steps=steps, step_tokens=step_tokens
@@ -821,7 +819,7 @@ class Windows(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            WindowNotFound: There is no window with this id that the caller may see, or its context is gone.
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
         """
         request = context_windows_pb.WindowStatsRequest(
             window_id=messages.to_id(window_id), subject_user_id=subject_user_id

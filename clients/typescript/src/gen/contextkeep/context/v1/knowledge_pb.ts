@@ -1886,7 +1886,9 @@ export const Knowledge: GenService<{
     output: typeof PutAgentResponseSchema;
   },
   /**
-   * Reads an agent that the caller may name. Any other agent is AGENT_NOT_FOUND, like an agent that does not exist.
+   * Reads an agent that the caller may name.
+   *
+   * Reasons: AGENT_NOT_FOUND (no such agent, or the caller may not name it).
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.GetAgent
    */
