@@ -684,7 +684,8 @@ class Pack(PackBase):
     is_waiting: bool = False
     # Estimated number of steps until the next fold, if they are as long as the last ones.
     fold_eta_steps: int = 0
-    # The work should end soon: 90 % of `max_total_tokens` are spent, or a pack of twice the size would not fit.
+    # The work should end soon: 90 % of `max_total_tokens` are spent, or the rest is too small for a pack of twice this
+    # size (or of `token_limit`, if that is smaller).
     wrap_up: bool = False
     # `tokens` times the window's `token_factor`: the expected upper bound of the bill. Never more than the window's
     # `token_limit`.

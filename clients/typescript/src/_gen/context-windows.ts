@@ -488,7 +488,10 @@ export interface Pack {
   isWaiting: boolean;
   /** Estimated number of steps until the next fold, if they are as long as the last ones. */
   foldEtaSteps: number;
-  /** The work should end soon: 90 % of `maxTotalTokens` are spent, or a pack of twice the size would not fit. */
+  /**
+   * The work should end soon: 90 % of `maxTotalTokens` are spent, or the rest is too small for a pack of twice this
+   * size (or of `tokenLimit`, if that is smaller).
+   */
   wrapUp: boolean;
   /**
    * `tokens` times the window's `tokenFactor`: the expected upper bound of the bill. Never more than the window's

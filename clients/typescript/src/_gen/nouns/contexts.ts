@@ -149,11 +149,11 @@ export class GeneratedContexts extends Noun<AppClient> {
    * repeat with the same `messageId` and the same message writes nothing and gets the first answer. Secrets are
    * removed before anything is stored, and the answer names the parts that held them.
    *
-   * Throws InvalidArgument, ContextNotFound, ContextClosed (FailedPrecondition), MessageExists (another message
-   * of the context has this id), TaskNotFound (the context has no task with an id that the message names), TaskEnded
-   * (FailedPrecondition; the task of `taskId` has ended), RecordNotFound (a part names a record that the caller
-   * cannot read), RequestIdReused, LimitExceeded, PermissionDenied. If recall fails after the message is stored,
-   * the call still succeeds: `recall.error` has the reason, and `contexts.recall` can be called again.
+   * Throws InvalidArgument, ContextNotFound, ContextClosed (FailedPrecondition), MessageExists (the context has
+   * a message with this id and other content), TaskNotFound (the context has no task with an id that the message
+   * names), TaskEnded (FailedPrecondition; the task of `taskId` has ended), RecordNotFound (a part names a record
+   * that the caller cannot read), RequestIdReused, LimitExceeded, PermissionDenied. If recall fails after the
+   * message is stored, the call still succeeds: `recall.error` has the reason, and `contexts.recall` can be called again.
    *
    * For one day, a repeat with the same `requestId` gets the first answer, even if the context has been closed or has
    * expired since. It gets Erased (NotFound) if the context was deleted. This holds for all calls with a `requestId`.

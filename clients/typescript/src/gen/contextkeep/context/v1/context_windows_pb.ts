@@ -1822,7 +1822,8 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
   foldEtaSteps: number;
 
   /**
-   * The work should end soon: 90 % of `max_total_tokens` are spent, or a pack of twice the size would not fit.
+   * The work should end soon: 90 % of `max_total_tokens` are spent, or the rest is too small for a pack of twice this
+   * size (or of `token_limit`, if that is smaller).
    *
    * @generated from field: bool wrap_up = 12;
    */

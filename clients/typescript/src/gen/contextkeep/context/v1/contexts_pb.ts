@@ -3207,11 +3207,11 @@ export const Contexts: GenService<{
    * repeat with the same `message_id` and the same message writes nothing and gets the first answer. Secrets are
    * removed before anything is stored, and the answer names the parts that held them.
    *
-   * Reasons: INVALID_ARGUMENT, CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), MESSAGE_EXISTS (another message
-   * of the context has this id), TASK_NOT_FOUND (the context has no task with an id that the message names), TASK_ENDED
-   * (FAILED_PRECONDITION; the task of `task_id` has ended), RECORD_NOT_FOUND (a part names a record that the caller
-   * cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED. If recall fails after the message is stored,
-   * the call still succeeds: `recall.error` has the reason, and `Recall` can be called again.
+   * Reasons: INVALID_ARGUMENT, CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), MESSAGE_EXISTS (the context has
+   * a message with this id and other content), TASK_NOT_FOUND (the context has no task with an id that the message
+   * names), TASK_ENDED (FAILED_PRECONDITION; the task of `task_id` has ended), RECORD_NOT_FOUND (a part names a record
+   * that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED. If recall fails after the
+   * message is stored, the call still succeeds: `recall.error` has the reason, and `Recall` can be called again.
    *
    * For one day, a repeat with the same `request_id` gets the first answer, even if the context has been closed or has
    * expired since. It gets ERASED (NOT_FOUND) if the context was deleted. This holds for all calls with a `request_id`.
