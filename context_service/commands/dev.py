@@ -349,8 +349,8 @@ ready in {seconds:.1f} s
 
 Try, in another terminal:
 
-{exports}  {python} -c 'from contextkeep import EntityClient as E; print(E().create_node("Session", name="first"))'
-  {python} -c 'from contextkeep import ContextClient as C; print(C().upload_blob("LICENSE").working_memory_id)'
+{exports}  {python} -c 'from contextkeep import EntityClient as E; print(E().graph.create_node("Session", name="a"))'
+  {python} -c 'from contextkeep import ContextClient as C; print(C().blobs.upload("LICENSE").working_memory_id)'
   {python} examples/chat.py
 
 Ctrl-C stops all of it."""
