@@ -355,7 +355,7 @@ export interface StateEntryName {
 export interface EdgeInput {
   /** A UUID. Empty: the server makes one (UUID version 7). */
   id?: string;
-  /** The graph of both ends. Empty: "default". */
+  /** The graph of both ends. Empty: the graph that the key is bound to if it is only one, else "default". */
   graphName?: string;
   /** The node that the edge starts at. */
   fromNodeId: string;
@@ -387,7 +387,7 @@ export interface NodeInput {
   id?: string;
   /** The caller's own id, unique within tenant and graph. Up to 512 bytes. */
   externalId?: string;
-  /** The graph to write to. Empty: "default". */
+  /** The graph to write to. Empty: the graph that the key is bound to if it is only one, else "default". */
   graphName?: string;
   /** The agent bundle that the node belongs to. Empty: none. */
   agentBundleId?: string;

@@ -155,7 +155,8 @@ class AdministrationServicer:
         """Revokes a key within the caller's bounds, also a key of a context. A repeat is harmless. The services stop
         accepting the key within seconds. A caller may revoke its own key.
 
-        Reasons: KEY_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED (as for CreateKey), INVALID_ARGUMENT.
+        Reasons: KEY_NOT_FOUND, PERMISSION_DENIED (the scope is missing, or the caller's key is not a stored one),
+        INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -195,8 +196,8 @@ class AdministrationServicer:
         """Sets the limits of a tenant that `update_mask` names. The services apply them within seconds. Data that is already
         stored stays.
 
-        Reasons: TENANT_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED, INVALID_ARGUMENT, UNAVAILABLE (the tenant's database does
-        not answer), TENANT_MOVING (UNAVAILABLE).
+        Reasons: TENANT_NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT, UNAVAILABLE (the tenant's database does not
+        answer), TENANT_MOVING (UNAVAILABLE).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -226,15 +227,16 @@ class AdministrationServicer:
         the progress once a second. If the process dies, the job is LOST. Start it again by hand: the finished part stays
         finished.
 
-        Reasons: JOB_RUNNING (FAILED_PRECONDITION, with its `job_id`), PERMISSION_DENIED, INVALID_ARGUMENT.
+        Reasons: JOB_RUNNING (FAILED_PRECONDITION: a job of this kind runs; metadata `job_id`), PERMISSION_DENIED,
+        INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetJob(self, request, context):
-        """Reads a job that an operator of the caller's tenant started, whichever process runs it. Reasons: JOB_NOT_FOUND
-        (NOT_FOUND), PERMISSION_DENIED.
+        """Reads a job that an operator of the caller's tenant started, whichever process runs it. Reasons: JOB_NOT_FOUND,
+        PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -192,7 +192,8 @@ class WorkingMemoryServicer:
     def FetchWMRecordsByEntity(self, request, context):
         """Lists the records of an entity, newest first.
 
-        Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (of an `external_id`), UNAVAILABLE (with an `external_id`).
+        Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (no node has this `external_id`), UNAVAILABLE (the Entity Service does
+        not answer; only with an `external_id`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -210,9 +211,9 @@ class WorkingMemoryServicer:
         `page_size` entities or 2 MiB. If the records of its first entity do not fit, the page has fewer records than
         `record_count`: FetchWMRecordsByEntity lists all of them.
 
-        Reasons: NODE_NOT_FOUND (of an `external_id`), INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (the walk
-        would visit more than 100,000 entities), ANSWER_TOO_LARGE (an entity has records of more than 1,000 memory types),
-        UNAVAILABLE.
+        Reasons: NODE_NOT_FOUND (no node has this `external_id`), INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED
+        (the walk would visit more than 100,000 entities), ANSWER_TOO_LARGE (an entity has records of more than 1,000
+        memory types), UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -426,7 +427,8 @@ class WorkingMemoryServicer:
     def ListBlobs(self, request, context):
         """Lists the blobs of an entity, newest first.
 
-        Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (of an `external_id`), UNAVAILABLE (with an `external_id`).
+        Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (no node has this `external_id`), UNAVAILABLE (the Entity Service does
+        not answer; only with an `external_id`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -356,7 +356,7 @@ class EntityGraphServicer:
         The node's records of working memory stay too, because they belong to the Context Service. To hide a node instead,
         use ArchiveNode. Needs the scope `admin`.
 
-        Reasons: NODE_NOT_FOUND (also for a repeat), VERSION_CONFLICT, PERMISSION_DENIED.
+        Reasons: NODE_NOT_FOUND (there is no such node; also for a repeat), VERSION_CONFLICT, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -449,7 +449,7 @@ class EntityGraphServicer:
     def DeleteEmbedding(self, request, context):
         """Deletes a vector of a node.
 
-        Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (also for a repeat).
+        Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (the node has no vector of this name; also for a repeat).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -581,8 +581,8 @@ class EntityGraphServicer:
     def DeleteEdge(self, request, context):
         """Deletes one edge for good and answers its last state. The nodes at its ends stay.
 
-        Reasons: EDGE_NOT_FOUND (also for a repeat), VERSION_CONFLICT, INVALID_ARGUMENT (the request names the edge in both
-        ways, or in neither).
+        Reasons: EDGE_NOT_FOUND (there is no such edge; also for a repeat), VERSION_CONFLICT, INVALID_ARGUMENT (the request
+        names the edge in both ways, or in neither).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

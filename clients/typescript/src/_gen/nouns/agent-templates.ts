@@ -28,7 +28,8 @@ export class AgentTemplates extends Noun<AppClient> {
    * Creates a template of agents, or replaces it. The change takes effect at once for all agents that use the template.
    * Needs the scope `admin`.
    *
-   * Throws InvalidArgument, LimitExceeded (`templates`: 1,000 per tenant), PermissionDenied, RequestIdReused.
+   * Throws InvalidArgument, LimitExceeded (limit `templates`: 1,000 per tenant), PermissionDenied,
+   * RequestIdReused.
    *
    * @param templateId The caller's own id of the template: 1 to 128 characters.
    */

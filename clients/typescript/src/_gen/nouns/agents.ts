@@ -39,7 +39,7 @@ export class Agents extends Noun<AppClient> {
    * Creates an agent, or replaces it. Needs the scope `admin`, because an agent must not decide which providers it may
    * query.
    *
-   * Throws InvalidArgument, AgentTemplateNotFound, LimitExceeded (`agents`: 10,000 per tenant),
+   * Throws InvalidArgument, AgentTemplateNotFound, LimitExceeded (limit `agents`: 10,000 per tenant),
    * PermissionDenied (the scope is missing; the key is bound), RequestIdReused.
    *
    * @param agentId The caller's own id of the agent: 1 to 128 characters.

@@ -52,7 +52,8 @@ export class GeneratedBlobs extends Noun<AppClient> {
   /**
    * Lists the blobs of an entity, newest first.
    *
-   * Throws InvalidPageToken, NodeNotFound (of an `externalId`), Unavailable (with an `externalId`).
+   * Throws InvalidPageToken, NodeNotFound (no node has this `externalId`), Unavailable (the Entity Service does
+   * not answer; only with an `externalId`).
    *
    * @param entityNodeId The node whose blobs to list. Required, or `externalId`.
    * @param options.includeArchived Include blobs of archived and expired records.

@@ -37,9 +37,9 @@ export class CompiledPages extends Noun<AppClient> {
    * One compile per audience runs at a time. A compile that ends early has stored everything that it counted, and the
    * next one continues there; no page is half written. A compile whose process died blocks others for one minute.
    *
-   * Throws InvalidArgument, DefinitionNotFound (also if the definition is not approved), CompileUnderWay
-   * (Aborted; also if this compile made no progress for a minute and another one began), LimitExceeded,
-   * PermissionDenied, Unavailable.
+   * Throws InvalidArgument, DefinitionNotFound (there is no such definition, or it is not approved),
+   * CompileUnderWay (Aborted: another compile of the audience runs, or this one made no progress for a minute and
+   * another one began), LimitExceeded, PermissionDenied, Unavailable.
    *
    * @param options.definitionName Compile all pages of this definition, changed or not. Not together with `nodeIds`.
    * @param options.nodeIds Compile the pages of these nodes, up to 1,000. With neither this nor `definitionName`: the pages of everything that changed since the last compile by keys with the same bounds.
@@ -59,8 +59,8 @@ export class CompiledPages extends Noun<AppClient> {
    * differ from wiki pages. A compiled page belongs to the tenant and consists of facets, each with its own access
    * rules; it has no Markdown and no versions. A wiki page belongs to a user and has no facets.
    *
-   * Throws CompiledPageNotFound (also if the page is outside the key's bounds, or its definition is no longer
-   * approved).
+   * Throws CompiledPageNotFound (there is no such page, it is outside the key's bounds, or its definition is no
+   * longer approved).
    *
    * @param pageId The page to read.
    */
@@ -73,8 +73,8 @@ export class CompiledPages extends Noun<AppClient> {
   }
 
   /**
-   * Lists compiled pages, without their facets. Throws InvalidArgument, InvalidPageToken; with `externalId` also
-   * NodeNotFound and Unavailable.
+   * Lists compiled pages, without their facets. Throws InvalidArgument, InvalidPageToken, NodeNotFound (no node
+   * has this `externalId`), Unavailable (the Entity Service does not answer; only with an `externalId`).
    *
    * @param options.definitionName Only pages of this definition. Empty: all.
    * @param options.nodeId Only pages of this node. Empty: all.
@@ -97,8 +97,8 @@ export class CompiledPages extends Noun<AppClient> {
    * Adds a facet by hand to a compiled page, or replaces the added facet with the same slug. The facet has the access
    * rules of the page, stays when the page is compiled again, and is deleted with the page.
    *
-   * Throws InvalidArgument, CompiledPageNotFound, LimitExceeded (also `facets`: 32 added facets per page),
-   * PermissionDenied, RequestIdReused.
+   * Throws InvalidArgument, CompiledPageNotFound, LimitExceeded (also the limit `facets`: 32 added facets per
+   * page), PermissionDenied, RequestIdReused.
    *
    * @param pageId The page to add the facet to.
    */

@@ -23,7 +23,8 @@ export class Definitions extends Noun<AppClient> {
    * tenant: a bound key cannot write them; it sees those without an app and those of its apps.
    *
    * Throws InvalidArgument (the violation names the field; for an expression, the metadata have `rule`, `line` and
-   * `column`), LimitExceeded (`definitions`: 200 per tenant), PermissionDenied (the key is bound), RequestIdReused.
+   * `column`), LimitExceeded (limit `definitions`: 200 per tenant), PermissionDenied (the key is bound),
+   * RequestIdReused.
    *
    * @param name 1 to 128 characters.
    * @param rules The rules. docs/knowledge.md explains them by example.
@@ -63,8 +64,8 @@ export class Definitions extends Noun<AppClient> {
    * Retires a version of a definition. If the version was approved, no search finds the pages of the definition any
    * more. Needs the scope `admin`.
    *
-   * Throws DefinitionNotFound (also if the call names no version and none is approved), PermissionDenied,
-   * RequestIdReused.
+   * Throws DefinitionNotFound (there is no such version, or the call names no version and none is approved),
+   * PermissionDenied, RequestIdReused.
    *
    * @param name The definition.
    * @param options.version The version to retire. 0: the approved one.

@@ -69,7 +69,7 @@ export class Embeddings extends NodeNoun {
   /**
    * Deletes a vector of a node.
    *
-   * Throws NodeNotFound, EmbeddingNotFound (also for a repeat).
+   * Throws NodeNotFound, EmbeddingNotFound (the node has no vector of this name; also for a repeat).
    *
    * @param nodeId The node of the vector.
    * @param options.name Name of the vector. Empty: "default".

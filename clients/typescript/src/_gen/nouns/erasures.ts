@@ -40,8 +40,8 @@ export class Erasures extends Noun<AppClient> {
    * If the Entity Service does not answer, the erasure starts in the Context Service only, and the call fails with
    * Unavailable. Repeat the call to start it in the Entity Service too.
    *
-   * Throws LegalHold (FailedPrecondition, with `hold_ids`), InvalidArgument, PermissionDenied, RequestIdReused,
-   * Unavailable.
+   * Throws LegalHold (FailedPrecondition: holds forbid it; metadata `hold_ids`), InvalidArgument,
+   * PermissionDenied, RequestIdReused, Unavailable.
    *
    * @param subject The id of the user to erase, as in `ownerUserId`: up to 512 characters.
    */

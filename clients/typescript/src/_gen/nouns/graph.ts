@@ -39,7 +39,7 @@ export interface NewNode {
   id?: string;
   /** The caller's own id, unique within tenant and graph. Up to 512 bytes. */
   externalId?: string;
-  /** The graph to write to. Empty: "default". */
+  /** The graph to write to. Empty: the graph that the key is bound to if it is only one, else "default". */
   graphName?: string;
   /** The agent bundle that the node belongs to. Empty: none. */
   agentBundleId?: string;
@@ -296,7 +296,7 @@ export class GeneratedGraph extends NodeNoun {
    * The node's records of working memory stay too, because they belong to the Context Service. To hide a node instead,
    * use graph.archiveNode. Needs the scope `admin`.
    *
-   * Throws NodeNotFound (also for a repeat), VersionConflict, PermissionDenied.
+   * Throws NodeNotFound (there is no such node; also for a repeat), VersionConflict, PermissionDenied.
    *
    * @param nodeId The node to delete.
    * @param options.expectedVersion Delete the node only if it has this version.
@@ -484,8 +484,8 @@ export class GeneratedGraph extends NodeNoun {
   /**
    * Deletes one edge for good and answers its last state. The nodes at its ends stay.
    *
-   * Throws EdgeNotFound (also for a repeat), VersionConflict, InvalidArgument (the request names the edge in both
-   * ways, or in neither).
+   * Throws EdgeNotFound (there is no such edge; also for a repeat), VersionConflict, InvalidArgument (the request
+   * names the edge in both ways, or in neither).
    *
    * @param edgeId The edge to delete. Give either this or the next three.
    * @param options.expectedVersion Delete the edge only if it has this version.

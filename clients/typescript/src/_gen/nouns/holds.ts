@@ -16,8 +16,8 @@ export class Holds extends Noun<AppClient> {
    * forbids nothing else: contexts.retractMessages, purges of records and deletions of memories still work. Several holds of the
    * same subject or context all count, and each must be released. A tenant has up to 1,000.
    *
-   * Throws ContextNotFound, InvalidArgument (both or neither of subject and context; no reason), LimitExceeded,
-   * PermissionDenied, RequestIdReused.
+   * Throws ContextNotFound, InvalidArgument (both or neither of `subject` and `contextId` are set, or `reason` is
+   * empty), LimitExceeded, PermissionDenied, RequestIdReused.
    *
    * @param reason The reason, for people: 1 to 1,000 characters.
    * @param options.subject The id of a user. Give either this or `contextId`.

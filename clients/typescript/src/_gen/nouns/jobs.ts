@@ -15,7 +15,8 @@ export class Jobs extends Noun<AppClient> {
    * the progress once a second. If the process dies, the job is LOST. Start it again by hand: the finished part stays
    * finished.
    *
-   * Throws JobRunning (FailedPrecondition, with its `jobId`), PermissionDenied, InvalidArgument.
+   * Throws JobRunning (FailedPrecondition: a job of this kind runs; metadata `jobId`), PermissionDenied,
+   * InvalidArgument.
    *
    * @param kind The kind of job: a sweep purges and deletes what is due; fsck compares rows with stored bytes.
    * @param options.quick For fsck: read only the last MiB of each blob.
@@ -32,8 +33,8 @@ export class Jobs extends Noun<AppClient> {
   }
 
   /**
-   * Reads a job that an operator of the caller's tenant started, whichever process runs it. Throws JobNotFound
-   * (NotFound), PermissionDenied.
+   * Reads a job that an operator of the caller's tenant started, whichever process runs it. Throws JobNotFound,
+   * PermissionDenied.
    *
    * @param jobId The job to read.
    */

@@ -90,7 +90,8 @@ export class Keys extends Noun<AppClient> {
    * Revokes a key within the caller's bounds, also a key of a context. A repeat is harmless. The services stop
    * accepting the key within seconds. A caller may revoke its own key.
    *
-   * Throws KeyNotFound (NotFound), PermissionDenied (as for keys.create), InvalidArgument.
+   * Throws KeyNotFound, PermissionDenied (the scope is missing, or the caller's key is not a stored one),
+   * InvalidArgument.
    *
    * @param prefix The first 12 characters of the key, or the whole key.
    */

@@ -56,8 +56,9 @@ export class KnowledgeBases extends Noun<AppClient> {
    * the credential of an agent that names the base or whose template does. For all other callers, and for keys with
    * other bounds, it is KnowledgeBaseNotFound, like a base that does not exist.
    *
-   * Throws InvalidArgument (also if the base exists with another app, agent bundle or graph), LimitExceeded
-   * (`knowledgeBases`: 200 per tenant), PermissionDenied (the scope is missing; the key is bound), RequestIdReused.
+   * Throws InvalidArgument (a field is not valid, or the base exists with another app, agent bundle or graph),
+   * LimitExceeded (limit `knowledgeBases`: 200 per tenant), PermissionDenied (the scope is missing; the key is
+   * bound), RequestIdReused.
    *
    * @param name The name by which agents refer to it: 1 to 200 characters.
    */
@@ -127,9 +128,10 @@ export class KnowledgeBases extends Noun<AppClient> {
    * `state` shows the progress. If the document cannot be parsed, its `error` says why, and other documents do not wait
    * for it.
    *
-   * Throws InvalidArgument (neither bytes nor a record; no name; the record belongs to a user or a context, or has
-   * another app, agent bundle or graph), KnowledgeBaseNotFound, RecordNotFound, LimitExceeded (`document.data`;
-   * `documents`: 10,000 per base; `sizeBytes`: 1 GiB per base), PermissionDenied, RequestIdReused.
+   * Throws InvalidArgument (the document has neither bytes nor a record; no name; the record belongs to a user or a
+   * context, or has another app, agent bundle or graph), KnowledgeBaseNotFound, RecordNotFound, LimitExceeded
+   * (limits `document.data`; `documents`: 10,000 per base; `sizeBytes`: 1 GiB per base), PermissionDenied,
+   * RequestIdReused.
    *
    * @param knowledgeBase The name of the base.
    */

@@ -50,8 +50,9 @@ export class McpServers extends Noun<AppClient> {
    * Creates an MCP server, or replaces it. A tenant has up to 50. All calls about MCP servers need the scope `admin`;
    * those that write also need a key without bounds.
    *
-   * Throws AddressRefused (FailedPrecondition; the service also checks the addresses of a host name at each
-   * connection), SecretsKeyMissing (FailedPrecondition), LimitExceeded, PermissionDenied, RequestIdReused.
+   * Throws AddressRefused (FailedPrecondition: the service may not connect to the address; it also checks the
+   * addresses of a host name at each connection), SecretsKeyMissing (FailedPrecondition), LimitExceeded,
+   * PermissionDenied, RequestIdReused.
    *
    * @param serverId The caller's own id: 1 to 40 lowercase letters, digits and hyphens; it begins with a letter.
    * @param url The address where the server speaks streamable HTTP: https://, or http:// if MCP_SERVERS_ALLOWED lists the address. Up to 1,000 characters, without user, query or fragment, because a key in an address would be readable. A change of the address suspends all approvals of the server's tools.

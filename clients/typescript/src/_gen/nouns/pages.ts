@@ -130,8 +130,8 @@ export class Pages extends Noun<AppClient> {
   /**
    * Reads the newest version of a page, or an older version that is still kept.
    *
-   * Throws InvalidArgument (both `pageId` and `slug`, or neither), SubjectRequired, PageNotFound (also if the
-   * page does not have this version, or no longer has it), LimitExceeded, PermissionDenied.
+   * Throws InvalidArgument (both `pageId` and `slug`, or neither), SubjectRequired, PageNotFound (there is no
+   * such page, or it does not have this version, or no longer has it), LimitExceeded, PermissionDenied.
    */
   async get(options: PagesGetOptions & ContextOptions = {}): Promise<WikiPage> {
     const request = {

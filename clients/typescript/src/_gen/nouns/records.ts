@@ -167,7 +167,8 @@ export class GeneratedRecords extends Noun<AppClient> {
   /**
    * Lists the records of an entity, newest first.
    *
-   * Throws InvalidPageToken, NodeNotFound (of an `externalId`), Unavailable (with an `externalId`).
+   * Throws InvalidPageToken, NodeNotFound (no node has this `externalId`), Unavailable (the Entity Service does
+   * not answer; only with an `externalId`).
    *
    * @param entityNodeId The node whose records to list. Required, or `externalId`. A record without an entity is in no list of an entity; read it by its id.
    */
@@ -205,9 +206,9 @@ export class GeneratedRecords extends Noun<AppClient> {
    * `pageSize` entities or 2 MiB. If the records of its first entity do not fit, the page has fewer records than
    * `recordCount`: FetchWMRecordsByEntity lists all of them.
    *
-   * Throws NodeNotFound (of an `externalId`), InvalidPageToken, LimitExceeded, NodeBudgetExceeded (the walk
-   * would visit more than 100,000 entities), AnswerTooLarge (an entity has records of more than 1,000 memory types),
-   * Unavailable.
+   * Throws NodeNotFound (no node has this `externalId`), InvalidPageToken, LimitExceeded, NodeBudgetExceeded
+   * (the walk would visit more than 100,000 entities), AnswerTooLarge (an entity has records of more than 1,000
+   * memory types), Unavailable.
    *
    * @param rootNodeId The node to start from. Required, or `externalId`.
    */

@@ -19,7 +19,7 @@ export interface SpecialistFields {
   instructions?: string;
   /**
    * The folder: up to 20 nodes of the graph. The specialist searches the records of these nodes and of all nodes below
-   * them that the caller sees, except records that a user owns. The nodes need not exist yet. Empty: the specialist has
+   * them that the caller sees, except the caller's own records. The nodes need not exist yet. Empty: the specialist has
    * no folder; it is listed, and its status says so.
    */
   nodeIds?: string[];
@@ -40,7 +40,7 @@ export class Specialists extends Noun<AppClient> {
    * folder step by step. Either way, it answers passages that it read, word by word, and sees no more than the caller.
    * If the model fails, the call does not: the queries answer instead, and the status says so.
    *
-   * Throws InvalidArgument, LimitExceeded (`specialists`; `specialist.node_ids`), PermissionDenied,
+   * Throws InvalidArgument, LimitExceeded (limits `specialists` and `specialist.node_ids`), PermissionDenied,
    * RequestIdReused.
    *
    * @param specialistId The caller's own id: 1 to 50 lowercase letters, digits and hyphens; it begins with a letter.

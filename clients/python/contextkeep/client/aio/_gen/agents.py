@@ -52,7 +52,7 @@ class Agents(Noun):
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             AgentTemplateNotFound: No agent template has this id.
-            LimitExceeded: `agents`: 10,000 per tenant.
+            LimitExceeded: limit `agents`: 10,000 per tenant.
             PermissionDenied: the scope is missing; the key is bound.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """

@@ -35,8 +35,8 @@ class Blobs(Noun):
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
-            NodeNotFound: of an `external_id`.
-            Unavailable: with an `external_id`.
+            NodeNotFound: no node has this `external_id`.
+            Unavailable: the Entity Service does not answer; only with an `external_id`.
         """
         request = working_memory_pb.ListBlobsRequest(
             entity_node_id=messages.given_node_id(entity_node_id, field="entity_node_id", **named),

@@ -35,7 +35,7 @@ class Definitions(Noun):
         Raises:
             InvalidArgument: the violation names the field; for an expression, the metadata have `rule`, `line` and
                 `column`.
-            LimitExceeded: `definitions`: 200 per tenant.
+            LimitExceeded: limit `definitions`: 200 per tenant.
             PermissionDenied: the key is bound.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
@@ -90,7 +90,7 @@ class Definitions(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            DefinitionNotFound: also if the call names no version and none is approved.
+            DefinitionNotFound: there is no such version, or the call names no version and none is approved.
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.

@@ -32,7 +32,7 @@ class Embeddings(NamedNodes):
 
         Raises:
             NodeNotFound: No node that the caller may see has this id, external id or name.
-            EmbeddingNotFound: also for a repeat.
+            EmbeddingNotFound: the node has no vector of this name; also for a repeat.
         """
         request = entity_graph_pb.DeleteEmbeddingRequest(node_id=await self._node_id(node_id, **named), name=name)
         await self._call("DeleteEmbedding", request, timeout_s=timeout_s)

@@ -29,7 +29,7 @@ class Jobs(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            JobRunning: with its `job_id`.
+            JobRunning: a job of this kind runs; metadata `job_id`.
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.

@@ -49,7 +49,8 @@ class McpServers(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            AddressRefused: the service also checks the addresses of a host name at each connection.
+            AddressRefused: the service may not connect to the address; it also checks the addresses of a host name at
+                each connection.
             SecretsKeyMissing: The service has no key to encrypt secrets with.
             LimitExceeded: A value exceeds a limit.
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another

@@ -123,7 +123,7 @@ class Pages(Noun):
         Raises:
             InvalidArgument: both `page_id` and `slug`, or neither.
             SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
-            PageNotFound: also if the page does not have this version, or no longer has it.
+            PageNotFound: there is no such page, or it does not have this version, or no longer has it.
             LimitExceeded: A value exceeds a limit.
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.

@@ -44,7 +44,7 @@ class AgentTemplates(Noun):
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
-            LimitExceeded: `templates`: 1,000 per tenant.
+            LimitExceeded: limit `templates`: 1,000 per tenant.
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.

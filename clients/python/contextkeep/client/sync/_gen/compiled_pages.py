@@ -48,8 +48,9 @@ class CompiledPages(Noun):
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
-            DefinitionNotFound: also if the definition is not approved.
-            CompileUnderWay: also if this compile made no progress for a minute and another one began.
+            DefinitionNotFound: there is no such definition, or it is not approved.
+            CompileUnderWay: another compile of the audience runs, or this one made no progress for a minute and another
+                one began.
             LimitExceeded: A value exceeds a limit.
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.
@@ -74,7 +75,8 @@ class CompiledPages(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            CompiledPageNotFound: also if the page is outside the key's bounds, or its definition is no longer approved.
+            CompiledPageNotFound: there is no such page, it is outside the key's bounds, or its definition is no longer
+                approved.
         """
         request = definitions_pb.GetCompiledPageRequest(page_id=messages.to_id(page_id))
         answer: definitions_pb.GetCompiledPageResponse = self._call("GetCompiledPage", request, timeout_s=timeout_s)
@@ -101,8 +103,8 @@ class CompiledPages(Noun):
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
-            NodeNotFound: No node that the caller may see has this id, external id or name.
-            Unavailable: The service, or a dependency of it, does not answer.
+            NodeNotFound: no node has this `external_id`.
+            Unavailable: the Entity Service does not answer; only with an `external_id`.
         """
         request = definitions_pb.ListCompiledPagesRequest(
             definition_name=definition_name, node_id=messages.to_id(node_id), page_size=page_size, **named

@@ -55,7 +55,7 @@ class Erasures(Noun):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            LegalHold: with `hold_ids`.
+            LegalHold: holds forbid it; metadata `hold_ids`.
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.

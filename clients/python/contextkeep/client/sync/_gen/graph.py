@@ -171,7 +171,7 @@ class Graph(NamedNodes):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: also for a repeat.
+            NodeNotFound: there is no such node; also for a repeat.
             VersionConflict: The stored version is not `expected_version`. Nothing was written.
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.

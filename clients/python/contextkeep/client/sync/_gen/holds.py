@@ -40,7 +40,7 @@ class Holds(Noun):
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
-            InvalidArgument: both or neither of subject and context; no reason.
+            InvalidArgument: both or neither of `subject` and `context_id` are set, or `reason` is empty.
             LimitExceeded: A value exceeds a limit.
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.

@@ -120,7 +120,7 @@ class Keys(Noun):
 
         Raises:
             KeyNotFound: No key that the caller may manage begins with this prefix.
-            PermissionDenied: as for `keys.create`.
+            PermissionDenied: the scope is missing, or the caller's key is not a stored one.
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
         """
         request = administration_pb.RevokeKeyRequest(prefix=prefix)

@@ -71,8 +71,8 @@ class Records(Noun):
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
-            NodeNotFound: of an `external_id`.
-            Unavailable: with an `external_id`.
+            NodeNotFound: no node has this `external_id`.
+            Unavailable: the Entity Service does not answer; only with an `external_id`.
         """
         request = working_memory_pb.FetchWMRecordsByEntityRequest(
             entity_node_id=messages.given_node_id(entity_node_id, field="entity_node_id", **named),
@@ -151,7 +151,7 @@ class Records(Noun):
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
-            NodeNotFound: of an `external_id`.
+            NodeNotFound: no node has this `external_id`.
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
             LimitExceeded: A value exceeds a limit.
             NodeBudgetExceeded: the walk would visit more than 100,000 entities.

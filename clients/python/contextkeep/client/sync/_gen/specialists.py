@@ -43,7 +43,7 @@ class Specialists(Noun):
             instructions: Instructions for the model about the subject: what the folder contains, which names things
                 have, what matters. Up to 8,000 characters. They guide the search; they never widen what it may read.
             node_ids: The folder: up to 20 nodes of the graph. The specialist searches the records of these nodes and of
-                all nodes below them that the caller sees, except records that a user owns. The nodes need not exist
+                all nodes below them that the caller sees, except the caller's own records. The nodes need not exist
                 yet. Empty: the specialist has no folder; it is listed, and its status says so.
             steps_max: Searches and readings per question, from 1 to 10. 0: 4.
             is_default: Query the specialist if a question selects no provider.
@@ -52,7 +52,7 @@ class Specialists(Noun):
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
-            LimitExceeded: `specialists`; `specialist.node_ids`.
+            LimitExceeded: limits `specialists` and `specialist.node_ids`.
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.

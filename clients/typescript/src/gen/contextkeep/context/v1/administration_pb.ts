@@ -1298,7 +1298,8 @@ export const Administration: GenService<{
    * Revokes a key within the caller's bounds, also a key of a context. A repeat is harmless. The services stop
    * accepting the key within seconds. A caller may revoke its own key.
    *
-   * Reasons: KEY_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED (as for CreateKey), INVALID_ARGUMENT.
+   * Reasons: KEY_NOT_FOUND, PERMISSION_DENIED (the scope is missing, or the caller's key is not a stored one),
+   * INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.Administration.RevokeKey
    */
@@ -1350,8 +1351,8 @@ export const Administration: GenService<{
    * Sets the limits of a tenant that `update_mask` names. The services apply them within seconds. Data that is already
    * stored stays.
    *
-   * Reasons: TENANT_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED, INVALID_ARGUMENT, UNAVAILABLE (the tenant's database does
-   * not answer), TENANT_MOVING (UNAVAILABLE).
+   * Reasons: TENANT_NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT, UNAVAILABLE (the tenant's database does not
+   * answer), TENANT_MOVING (UNAVAILABLE).
    *
    * @generated from rpc contextkeep.context.v1.Administration.SetTenantLimits
    */
@@ -1390,7 +1391,8 @@ export const Administration: GenService<{
    * the progress once a second. If the process dies, the job is LOST. Start it again by hand: the finished part stays
    * finished.
    *
-   * Reasons: JOB_RUNNING (FAILED_PRECONDITION, with its `job_id`), PERMISSION_DENIED, INVALID_ARGUMENT.
+   * Reasons: JOB_RUNNING (FAILED_PRECONDITION: a job of this kind runs; metadata `job_id`), PERMISSION_DENIED,
+   * INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.Administration.StartJob
    */
@@ -1400,8 +1402,8 @@ export const Administration: GenService<{
     output: typeof StartJobResponseSchema;
   },
   /**
-   * Reads a job that an operator of the caller's tenant started, whichever process runs it. Reasons: JOB_NOT_FOUND
-   * (NOT_FOUND), PERMISSION_DENIED.
+   * Reads a job that an operator of the caller's tenant started, whichever process runs it. Reasons: JOB_NOT_FOUND,
+   * PERMISSION_DENIED.
    *
    * @generated from rpc contextkeep.context.v1.Administration.GetJob
    */

@@ -465,8 +465,8 @@ export const Erasures: GenService<{
    * If the Entity Service does not answer, the erasure starts in the Context Service only, and the call fails with
    * UNAVAILABLE. Repeat the call to start it in the Entity Service too.
    *
-   * Reasons: LEGAL_HOLD (FAILED_PRECONDITION, with `hold_ids`), INVALID_ARGUMENT, PERMISSION_DENIED, REQUEST_ID_REUSED,
-   * UNAVAILABLE.
+   * Reasons: LEGAL_HOLD (FAILED_PRECONDITION: holds forbid it; metadata `hold_ids`), INVALID_ARGUMENT,
+   * PERMISSION_DENIED, REQUEST_ID_REUSED, UNAVAILABLE.
    *
    * @generated from rpc contextkeep.context.v1.Erasures.Erase
    */
@@ -495,8 +495,8 @@ export const Erasures: GenService<{
    * forbids nothing else: RetractMessages, purges of records and deletions of memories still work. Several holds of the
    * same subject or context all count, and each must be released. A tenant has up to 1,000.
    *
-   * Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT (both or neither of subject and context; no reason), LIMIT_EXCEEDED,
-   * PERMISSION_DENIED, REQUEST_ID_REUSED.
+   * Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT (both or neither of `subject` and `context_id` are set, or `reason` is
+   * empty), LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Erasures.PutHold
    */

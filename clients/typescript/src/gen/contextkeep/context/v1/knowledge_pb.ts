@@ -1824,8 +1824,8 @@ export const Knowledge: GenService<{
   /**
    * Reads the newest version of a page, or an older version that is still kept.
    *
-   * Reasons: INVALID_ARGUMENT (both `page_id` and `slug`, or neither), SUBJECT_REQUIRED, PAGE_NOT_FOUND (also if the
-   * page does not have this version, or no longer has it), LIMIT_EXCEEDED, PERMISSION_DENIED.
+   * Reasons: INVALID_ARGUMENT (both `page_id` and `slug`, or neither), SUBJECT_REQUIRED, PAGE_NOT_FOUND (there is no
+   * such page, or it does not have this version, or no longer has it), LIMIT_EXCEEDED, PERMISSION_DENIED.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.GetPage
    */
@@ -1875,7 +1875,7 @@ export const Knowledge: GenService<{
    * Creates an agent, or replaces it. Needs the scope `admin`, because an agent must not decide which providers it may
    * query.
    *
-   * Reasons: INVALID_ARGUMENT, AGENT_TEMPLATE_NOT_FOUND, LIMIT_EXCEEDED (`agents`: 10,000 per tenant),
+   * Reasons: INVALID_ARGUMENT, AGENT_TEMPLATE_NOT_FOUND, LIMIT_EXCEEDED (limit `agents`: 10,000 per tenant),
    * PERMISSION_DENIED (the scope is missing; the key is bound), REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.PutAgent
@@ -1922,7 +1922,8 @@ export const Knowledge: GenService<{
    * Creates a template of agents, or replaces it. The change takes effect at once for all agents that use the template.
    * Needs the scope `admin`.
    *
-   * Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (`templates`: 1,000 per tenant), PERMISSION_DENIED, REQUEST_ID_REUSED.
+   * Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (limit `templates`: 1,000 per tenant), PERMISSION_DENIED,
+   * REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.PutAgentTemplate
    */
@@ -1971,8 +1972,9 @@ export const Knowledge: GenService<{
    * the credential of an agent that names the base or whose template does. For all other callers, and for keys with
    * other bounds, it is KNOWLEDGE_BASE_NOT_FOUND, like a base that does not exist.
    *
-   * Reasons: INVALID_ARGUMENT (also if the base exists with another app, agent bundle or graph), LIMIT_EXCEEDED
-   * (`knowledge_bases`: 200 per tenant), PERMISSION_DENIED (the scope is missing; the key is bound), REQUEST_ID_REUSED.
+   * Reasons: INVALID_ARGUMENT (a field is not valid, or the base exists with another app, agent bundle or graph),
+   * LIMIT_EXCEEDED (limit `knowledge_bases`: 200 per tenant), PERMISSION_DENIED (the scope is missing; the key is
+   * bound), REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.PutKnowledgeBase
    */
@@ -2021,9 +2023,10 @@ export const Knowledge: GenService<{
    * `state` shows the progress. If the document cannot be parsed, its `error` says why, and other documents do not wait
    * for it.
    *
-   * Reasons: INVALID_ARGUMENT (neither bytes nor a record; no name; the record belongs to a user or a context, or has
-   * another app, agent bundle or graph), KNOWLEDGE_BASE_NOT_FOUND, RECORD_NOT_FOUND, LIMIT_EXCEEDED (`document.data`;
-   * `documents`: 10,000 per base; `size_bytes`: 1 GiB per base), PERMISSION_DENIED, REQUEST_ID_REUSED.
+   * Reasons: INVALID_ARGUMENT (the document has neither bytes nor a record; no name; the record belongs to a user or a
+   * context, or has another app, agent bundle or graph), KNOWLEDGE_BASE_NOT_FOUND, RECORD_NOT_FOUND, LIMIT_EXCEEDED
+   * (limits `document.data`; `documents`: 10,000 per base; `size_bytes`: 1 GiB per base), PERMISSION_DENIED,
+   * REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.AddDocument
    */
@@ -2058,8 +2061,9 @@ export const Knowledge: GenService<{
    * Creates an MCP server, or replaces it. A tenant has up to 50. All calls about MCP servers need the scope `admin`;
    * those that write also need a key without bounds.
    *
-   * Reasons: ADDRESS_REFUSED (FAILED_PRECONDITION; the service also checks the addresses of a host name at each
-   * connection), SECRETS_KEY_MISSING (FAILED_PRECONDITION), LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
+   * Reasons: ADDRESS_REFUSED (FAILED_PRECONDITION: the service may not connect to the address; it also checks the
+   * addresses of a host name at each connection), SECRETS_KEY_MISSING (FAILED_PRECONDITION), LIMIT_EXCEEDED,
+   * PERMISSION_DENIED, REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.PutMcpServer
    */
@@ -2153,7 +2157,7 @@ export const Knowledge: GenService<{
    * folder step by step. Either way, it answers passages that it read, word by word, and sees no more than the caller.
    * If the model fails, the call does not: the queries answer instead, and the status says so.
    *
-   * Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (`specialists`; `specialist.node_ids`), PERMISSION_DENIED,
+   * Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (limits `specialists` and `specialist.node_ids`), PERMISSION_DENIED,
    * REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.PutSpecialist
@@ -2193,7 +2197,8 @@ export const Knowledge: GenService<{
    * tenant: a bound key cannot write them; it sees those without an app and those of its apps.
    *
    * Reasons: INVALID_ARGUMENT (the violation names the field; for an expression, the metadata have `rule`, `line` and
-   * `column`), LIMIT_EXCEEDED (`definitions`: 200 per tenant), PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
+   * `column`), LIMIT_EXCEEDED (limit `definitions`: 200 per tenant), PERMISSION_DENIED (the key is bound),
+   * REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.PutDefinition
    */
@@ -2221,8 +2226,8 @@ export const Knowledge: GenService<{
    * Retires a version of a definition. If the version was approved, no search finds the pages of the definition any
    * more. Needs the scope `admin`.
    *
-   * Reasons: DEFINITION_NOT_FOUND (also if the call names no version and none is approved), PERMISSION_DENIED,
-   * REQUEST_ID_REUSED.
+   * Reasons: DEFINITION_NOT_FOUND (there is no such version, or the call names no version and none is approved),
+   * PERMISSION_DENIED, REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.RetireDefinition
    */
@@ -2283,9 +2288,9 @@ export const Knowledge: GenService<{
    * One compile per audience runs at a time. A compile that ends early has stored everything that it counted, and the
    * next one continues there; no page is half written. A compile whose process died blocks others for one minute.
    *
-   * Reasons: INVALID_ARGUMENT, DEFINITION_NOT_FOUND (also if the definition is not approved), COMPILE_UNDER_WAY
-   * (ABORTED; also if this compile made no progress for a minute and another one began), LIMIT_EXCEEDED,
-   * PERMISSION_DENIED, UNAVAILABLE.
+   * Reasons: INVALID_ARGUMENT, DEFINITION_NOT_FOUND (there is no such definition, or it is not approved),
+   * COMPILE_UNDER_WAY (ABORTED: another compile of the audience runs, or this one made no progress for a minute and
+   * another one began), LIMIT_EXCEEDED, PERMISSION_DENIED, UNAVAILABLE.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.CompilePages
    */
@@ -2299,8 +2304,8 @@ export const Knowledge: GenService<{
    * differ from wiki pages. A compiled page belongs to the tenant and consists of facets, each with its own access
    * rules; it has no Markdown and no versions. A wiki page belongs to a user and has no facets.
    *
-   * Reasons: COMPILED_PAGE_NOT_FOUND (also if the page is outside the key's bounds, or its definition is no longer
-   * approved).
+   * Reasons: COMPILED_PAGE_NOT_FOUND (there is no such page, it is outside the key's bounds, or its definition is no
+   * longer approved).
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.GetCompiledPage
    */
@@ -2310,8 +2315,8 @@ export const Knowledge: GenService<{
     output: typeof GetCompiledPageResponseSchema;
   },
   /**
-   * Lists compiled pages, without their facets. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN; with `external_id` also
-   * NODE_NOT_FOUND and UNAVAILABLE.
+   * Lists compiled pages, without their facets. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, NODE_NOT_FOUND (no node
+   * has this `external_id`), UNAVAILABLE (the Entity Service does not answer; only with an `external_id`).
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.ListCompiledPages
    */
@@ -2324,8 +2329,8 @@ export const Knowledge: GenService<{
    * Adds a facet by hand to a compiled page, or replaces the added facet with the same slug. The facet has the access
    * rules of the page, stays when the page is compiled again, and is deleted with the page.
    *
-   * Reasons: INVALID_ARGUMENT, COMPILED_PAGE_NOT_FOUND, LIMIT_EXCEEDED (also `facets`: 32 added facets per page),
-   * PERMISSION_DENIED, REQUEST_ID_REUSED.
+   * Reasons: INVALID_ARGUMENT, COMPILED_PAGE_NOT_FOUND, LIMIT_EXCEEDED (also the limit `facets`: 32 added facets per
+   * page), PERMISSION_DENIED, REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.PutFacet
    */

@@ -47,7 +47,7 @@ export type SpecialistInput = Message<"contextkeep.context.v1.SpecialistInput"> 
 
   /**
    * The folder: up to 20 nodes of the graph. The specialist searches the records of these nodes and of all nodes below
-   * them that the caller sees, except records that a user owns. The nodes need not exist yet. Empty: the specialist has
+   * them that the caller sees, except the caller's own records. The nodes need not exist yet. Empty: the specialist has
    * no folder; it is listed, and its status says so.
    *
    * @generated from field: repeated string node_ids = 4;

@@ -324,7 +324,7 @@ export type WMRecordInput = Message<"contextkeep.context.v1.WMRecordInput"> & {
   tags: string[];
 
   /**
-   * The graph of the record. Empty: "default".
+   * The graph of the record. Empty: the graph that the key is bound to if it is only one, else "default".
    *
    * @generated from field: string graph_name = 13;
    */
@@ -338,7 +338,7 @@ export type WMRecordInput = Message<"contextkeep.context.v1.WMRecordInput"> & {
   agentBundleId: string;
 
   /**
-   * The app of the record. Empty: the app that the key is bound to, else none.
+   * The app of the record. Empty: the app that the key is bound to if it is only one, else none.
    *
    * @generated from field: string app_id = 15;
    */
@@ -2388,7 +2388,8 @@ export const WorkingMemory: GenService<{
   /**
    * Lists the records of an entity, newest first.
    *
-   * Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (of an `external_id`), UNAVAILABLE (with an `external_id`).
+   * Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (no node has this `external_id`), UNAVAILABLE (the Entity Service does
+   * not answer; only with an `external_id`).
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.FetchWMRecordsByEntity
    */
@@ -2409,9 +2410,9 @@ export const WorkingMemory: GenService<{
    * `page_size` entities or 2 MiB. If the records of its first entity do not fit, the page has fewer records than
    * `record_count`: FetchWMRecordsByEntity lists all of them.
    *
-   * Reasons: NODE_NOT_FOUND (of an `external_id`), INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (the walk
-   * would visit more than 100,000 entities), ANSWER_TOO_LARGE (an entity has records of more than 1,000 memory types),
-   * UNAVAILABLE.
+   * Reasons: NODE_NOT_FOUND (no node has this `external_id`), INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED
+   * (the walk would visit more than 100,000 entities), ANSWER_TOO_LARGE (an entity has records of more than 1,000
+   * memory types), UNAVAILABLE.
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.FetchWMManifest
    */
@@ -2670,7 +2671,8 @@ export const WorkingMemory: GenService<{
   /**
    * Lists the blobs of an entity, newest first.
    *
-   * Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (of an `external_id`), UNAVAILABLE (with an `external_id`).
+   * Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (no node has this `external_id`), UNAVAILABLE (the Entity Service does
+   * not answer; only with an `external_id`).
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.ListBlobs
    */

@@ -226,7 +226,7 @@ export type NodeInput = Message<"contextkeep.entity.v1.NodeInput"> & {
   externalId: string;
 
   /**
-   * The graph to write to. Empty: "default".
+   * The graph to write to. Empty: the graph that the key is bound to if it is only one, else "default".
    *
    * @generated from field: string graph_name = 3;
    */
@@ -304,7 +304,7 @@ export type EdgeInput = Message<"contextkeep.entity.v1.EdgeInput"> & {
   id: string;
 
   /**
-   * The graph of both ends. Empty: "default".
+   * The graph of both ends. Empty: the graph that the key is bound to if it is only one, else "default".
    *
    * @generated from field: string graph_name = 2;
    */
@@ -3690,7 +3690,7 @@ export const EntityGraph: GenService<{
    * The node's records of working memory stay too, because they belong to the Context Service. To hide a node instead,
    * use ArchiveNode. Needs the scope `admin`.
    *
-   * Reasons: NODE_NOT_FOUND (also for a repeat), VERSION_CONFLICT, PERMISSION_DENIED.
+   * Reasons: NODE_NOT_FOUND (there is no such node; also for a repeat), VERSION_CONFLICT, PERMISSION_DENIED.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.DeleteNode
    */
@@ -3810,7 +3810,7 @@ export const EntityGraph: GenService<{
   /**
    * Deletes a vector of a node.
    *
-   * Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (also for a repeat).
+   * Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (the node has no vector of this name; also for a repeat).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.DeleteEmbedding
    */
@@ -3978,8 +3978,8 @@ export const EntityGraph: GenService<{
   /**
    * Deletes one edge for good and answers its last state. The nodes at its ends stay.
    *
-   * Reasons: EDGE_NOT_FOUND (also for a repeat), VERSION_CONFLICT, INVALID_ARGUMENT (the request names the edge in both
-   * ways, or in neither).
+   * Reasons: EDGE_NOT_FOUND (there is no such edge; also for a repeat), VERSION_CONFLICT, INVALID_ARGUMENT (the request
+   * names the edge in both ways, or in neither).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.DeleteEdge
    */
