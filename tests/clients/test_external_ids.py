@@ -94,50 +94,35 @@ def test_the_tables_here_name_every_method_that_takes_a_node():
     assert taking == set(READS) | set(WRITES) | ELSEWHERE
 
 
-@pytest.mark.parametrize("method", READS)
-async def test_a_read_by_external_id_answers_as_by_id(world, graph, context, session, method):
-    client = of_either(method, graph, context)
-    behind, options = READS[method]
-    by = next(name for name in inspect.signature(attrgetter(method)(client)).parameters if name in NODE_PARAMETERS)
-    by_id = await world.run(attrgetter(method)(client), *behind, **{by: session}, **options)
+async def test_a_read_by_external_id_answers_as_by_id(world, graph, context, session):
+    for name, (behind, options) in READS.items():
+        method = attrgetter(name)(of_either(name, graph, context))
+        by = next(parameter for parameter in inspect.signature(method).parameters if parameter in NODE_PARAMETERS)
+        by_id = await world.run(method, *behind, **{by: session}, **options)
 
-    answer = await world.run(attrgetter(method)(client), *behind, **EXTERNAL_ID, **options)
+        answer = await world.run(method, *behind, **EXTERNAL_ID, **options)
 
-    if method == "mappings.test":
-        assert [one.messages for one in answer] == [one.messages for one in by_id]  # the rest has times
-    else:
-        assert answer == by_id
-    assert answer
+        if name == "mappings.test":
+            assert [one.messages for one in answer] == [one.messages for one in by_id]  # the rest has times
+        else:
+            assert answer == by_id, name
+        assert answer, name
 
 
-@pytest.mark.parametrize("method", WRITES)
-async def test_a_write_by_external_id_is_of_that_node(world, graph, session, method):
-    before = await world.run(graph.graph.get_node, session)
-    edges = await world.run(graph.graph.list_edges, session)
-    embeddings = await world.run(graph.embeddings.list, session)
-    await world.run(graph.graph.set_node_io, session, output=0)
+async def test_a_write_by_external_id_is_of_that_node(world, graph, session):
+    """In the order of `WRITES`; the last one deletes the node."""
 
-    await world.run(attrgetter(method)(graph), **EXTERNAL_ID, **WRITES[method])
+    async def state() -> list[Any]:
+        reads = (graph.graph.get_node, graph.graph.get_node_io, graph.graph.list_edges, graph.progress.list)
+        return [await world.run(read, session) for read in (*reads, graph.embeddings.list)]
 
-    async def now() -> Any:
-        match method:
-            case "graph.set_node_io":
-                return (await world.run(graph.graph.get_node_io, session)).input == 1
-            case "progress.append":
-                return len(await world.run(graph.progress.list, session)) == 2
-            case "progress.clear":
-                return not await world.run(graph.progress.list, session)
-            case "embeddings.upsert" | "embeddings.delete":
-                return await world.run(graph.embeddings.list, session) != embeddings
-            case "graph.append_message":
-                return len(await world.run(graph.graph.list_edges, session)) == len(edges) + 1
-            case "graph.delete_node":
-                return (await world.run(graph.graph.get_nodes, [session])).missing_ids == [session]
-            case "graph.reset_node":
-                return (await world.run(graph.graph.get_node_io, session)).output is None
-        return await world.run(graph.graph.get_node, session) != before
-
-    assert await now()
+    for name, given in WRITES.items():
+        before = await state()
+        await world.run(attrgetter(name)(graph), **EXTERNAL_ID, **given)
+        if name == "graph.delete_node":
+            assert (await world.run(graph.graph.get_nodes, [session])).missing_ids == [session]
+        else:
+            assert await state() != before, name
 
 
 async def test_the_ends_of_an_edge_and_what_is_connected(world, graph, session):
@@ -153,7 +138,7 @@ async def test_the_ends_of_an_edge_and_what_is_connected(world, graph, session):
     assert await world.run(graph.graph.delete_edge, edge_type="Owns", **named) == edge
 
 
-@pytest.mark.parametrize("method", ["graph.get_node", "history.stream", "blobs.list"])
+@pytest.mark.parametrize("method", ["graph.get_node", "history.stream"])
 async def test_what_is_not_there_is_named_in_the_error(world, graph, context, other_key, session, method):
     """In another graph, or as another tenant, it is not there either."""
     client = of_either(method, graph, context)

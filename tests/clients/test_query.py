@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from contextkeep import new_id
 from contextkeep.errors import InvalidArgument, LimitExceeded, SourceTestNotFound
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -66,52 +65,6 @@ async def test_each_source_is_told_and_then_the_whole(world: Any, context: Any):
     assert last.answer.answer_refs == (last.answer.hits[0].ref,)
     with pytest.raises(InvalidArgument):
         await world.run(context.query.stream, "x", provider_ids=[])
-
-
-async def test_sources_are_listed(world: Any, context: Any):
-    listed = await world.run(context.query.list_providers)
-    assert [(one.provider_id, one.is_default, one.scopes) for one in listed] == [
-        ("brain", True, ("team",)),
-        ("context", False, ("personal", "team")),
-        ("knowledge-base", True, ("team",)),
-        ("memory", True, ("personal",)),
-        ("wiki", True, ("personal",)),
-        ("workspace", True, ("personal", "team")),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("given", "error"),
-    [
-        ({"query": ""}, InvalidArgument),
-        ({"mode": "poem"}, InvalidArgument),
-        ({"provider_ids": []}, InvalidArgument),
-        ({"families": ["astrology"]}, InvalidArgument),
-        ({"limit": 0}, InvalidArgument),
-        ({"context_ids": [new_id() for _ in range(17)]}, LimitExceeded),
-        ({"node_ids": [new_id() for _ in range(21)]}, LimitExceeded),
-    ],
-    ids=["query", "mode", "ids", "families", "limit", "contexts", "nodes"],
-)
-async def test_what_cannot_be_asked_is_refused(world: Any, context: Any, given, error):
-    with pytest.raises(error):
-        await world.run(context.query.ask, **{"query": "x", **given})
-
-
-async def test_what_is_said_of_a_source_is_kept_and_taken_back_by_name(world: Any, context: Any):
-    said = await world.run(context.query.update_provider, "context", deadline_ms=60_000, is_default=False)
-    assert (said.enabled, said.is_default, said.deadline_ms, said.node_ids) == (None, False, 60_000, None)
-    policy = await world.run(context.query.get_policy)
-    (own,) = (one for one in policy.providers if one.provider_id == "context")
-    assert (own.is_enabled, own.deadline_ms, own.setting) == (True, 60_000, said)
-    assert (policy.target_whose, policy.target_node_ids) == ("", ())
-    said = await world.run(context.query.update_provider, "context", reset=["deadline_ms", "is_default"])
-    assert (said.is_default, said.deadline_ms) == (None, None)
-    with pytest.raises(InvalidArgument):
-        await world.run(context.query.update_provider, "context", node_ids=[])
-    said = await world.run(context.query.update_provider, "memory", memory_mode="recall")
-    assert said.memory_mode == "recall"
-    assert (await world.run(context.query.update_provider, "memory", reset=["memory"])).memory_mode is None
 
 
 async def test_a_test_of_sources_is_kept_replayed_compared_and_removed(world: Any, context: Any):

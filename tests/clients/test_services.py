@@ -5,77 +5,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from contextkeep import ConnectedTo, EdgeInput, MemoryType, NodeInput, SampleNode, new_id
+from contextkeep import EdgeInput, MemoryType, NodeInput, SampleNode, new_id
 from contextkeep.errors import (
-    ChangesNotStarted,
     EdgeExists,
-    EdgeNotFound,
-    EmbeddingNotFound,
-    ExternalIdTaken,
     InvalidArgument,
-    InvalidPageToken,
-    MappingExists,
-    MappingNotFound,
     NodeNotFound,
     RecordArchived,
     RecordHasNoBlob,
-    RequestIdReused,
-    StatusConflict,
-    Unauthenticated,
-    VersionConflict,
 )
 from tests.clients.memory import MIB
-
-
-async def test_nodes(world, graph):
-    created_at = datetime(2020, 1, 2, tzinfo=UTC)
-    node = await world.run(
-        graph.graph.create_node,
-        "Session",
-        name="support",
-        data={"n": 1, "text": "ünï"},
-        external_id="thread-1",
-        created_at=created_at,
-    )
-    assert (node.status, node.graph_name, node.specific_type_name, node.version) == ("Created", "default", "Session", 1)
-    assert node.created_at == created_at
-    assert await world.run(graph.graph.get_node, node.id) == node
-    assert await world.run(graph.graph.get_node_by_external_id, "thread-1") == node
-    found, matches = await world.run(graph.graph.get_node_by_name, "support")
-    assert (found, matches) == (node, 1)
-    assert await world.run(graph.graph.create_node, "Session", external_id="thread-1", get_existing=True) == node
-    with pytest.raises(ExternalIdTaken) as raised:
-        await world.run(graph.graph.create_node, "Session", external_id="thread-1")
-    assert raised.value.metadata["node_id"] == node.id
-
-    missing = new_id()
-    batch = await world.run(graph.graph.get_nodes, [missing, node.id])
-    assert batch.nodes == [node]
-    assert batch.missing_ids == [missing]
-
-    node = await world.run(graph.graph.update_node_data, node.id, {"n": None, "m": 2}, expected_version=1)
-    assert node.data == {"text": "ünï", "m": 2}
-    node = await world.run(graph.graph.update_node_data, node.id, {"k": [1]}, replace=True)
-    assert node.data == {"k": [1]}
-    with pytest.raises(VersionConflict):
-        await world.run(graph.graph.update_node_data, node.id, {}, expected_version=1)
-
-    node = await world.run(
-        graph.graph.update_node_status, node.id, "Running", expected_status="Created", message="begun"
-    )
-    assert node.status == "Running"
-    with pytest.raises(StatusConflict):
-        await world.run(graph.graph.update_node_status, node.id, "Failed", expected_status="Created")
-
-    assert (await world.run(graph.graph.archive_node, node.id)).is_archived
-    with pytest.raises(NodeNotFound):
-        await world.run(graph.graph.get_node_by_name, "support")
-    assert not (await world.run(graph.graph.archive_node, node.id, restore=True)).is_archived
 
 
 async def test_edges_and_walks(world, graph):
@@ -109,26 +51,6 @@ async def test_edges_and_walks(world, graph):
     assert len({reached.node.id for page in (first, second) for reached in page.nodes}) == 20
 
 
-async def test_single_edges(world, graph):
-    session, turn = [await world.run(graph.graph.create_node, kind) for kind in ("Session", "Turn")]
-    edge = await world.run(graph.graph.create_edge, session.id, turn.id, "Contains", data={"a": 1})
-
-    assert await world.run(graph.graph.get_edge, edge.id) == edge
-    found, missing_ids = await world.run(graph.graph.get_edges, [missing := new_id(), edge.id])
-    assert (found, missing_ids) == ([edge], [missing])
-    changed = await world.run(graph.graph.update_edge_data, edge.id, {"b": 2}, expected_version=1)
-    assert (changed.data, changed.version) == ({"a": 1, "b": 2}, 2)
-    assert (await world.run(graph.graph.update_edge_data, edge.id, {"c": 3}, replace=True)).data == {"c": 3}
-    with pytest.raises(VersionConflict):
-        await world.run(graph.graph.delete_edge, edge.id, expected_version=1)
-    assert (await world.run(graph.graph.delete_edge, edge.id)).version == 3
-    with pytest.raises(EdgeNotFound):
-        await world.run(graph.graph.get_edge, edge.id)
-    await world.run(graph.graph.create_edge, session.id, turn.id, "Contains")
-    ends = {"from_node_id": session.id, "to_node_id": turn.id, "edge_type": "Contains"}
-    assert (await world.run(graph.graph.delete_edge, **ends)).to_node_id == turn.id
-
-
 async def test_timelines(world, graph):
     task, step = [await world.run(graph.graph.create_node, kind) for kind in ("Task", "Step")]
     await world.run(graph.graph.create_edge, task.id, step.id, "Calls")
@@ -151,104 +73,6 @@ async def test_timelines(world, graph):
         await world.run(graph.progress.append, step.id, "shout")
     assert await world.run(graph.progress.clear, task.id) == 1
     assert await world.run(graph.progress.list, task.id) == [second]
-
-
-async def test_searches(world, graph):
-    task = await world.run(graph.graph.create_node, "Task", name="first", data={"n": 2}, agent_bundle_id="b")
-    turns = [await world.run(graph.graph.create_node, "Turn", data={"n": n, "tags": ["x"] * n}) for n in range(3)]
-    for turn in turns[:2]:
-        await world.run(graph.graph.create_edge, task.id, turn.id, "Calls")
-
-    async def found(condition=None, **options):
-        nodes = await world.run(graph.graph.search, condition, page_size=1, **options)
-        options = {name: value for name, value in options.items() if name not in ("order_by", "descending")}
-        assert await world.run(graph.graph.count, condition, **options) == len(nodes)
-        return nodes
-
-    assert await found() == [task, *turns]
-    assert await found({"type": "Turn", "data.n": {"$lt": 2}}) == turns[:2]
-    assert await found(contains={"tags": ["x"]}, order_by="data.n", descending=True) == [turns[2], turns[1]]
-    assert await found(json_path="$.n == 2", descending=True) == [turns[2], task]
-    assert await found(agent_bundle_id="b") == [task]
-    assert await found(connected_to=ConnectedTo(task.id, edge_types=["Calls"])) == turns[:2]
-    assert await found(connected_to=ConnectedTo(turns[0].id, direction="in", depth_max=1)) == [task]
-    assert await found(graph_name="other") == []
-    with pytest.raises(InvalidArgument) as raised:
-        await found({"$and": [{"status": {"$in": 1}}]})
-    assert [violation.field for violation in raised.value.violations] == ["filter.condition_json.$and[0].status.$in"]
-    assert await world.run(graph.graph.list_graphs) == [("default", 4, 2)]
-    assert await world.run(graph.graph.list_edge_types) == [("Calls", 2)]
-
-
-async def test_changes(world, graph):
-    with pytest.raises(ChangesNotStarted):
-        await world.run(graph.changes.list)
-    place = await world.run(graph.changes.start)
-    customer = await world.run(graph.graph.create_node, "Customer")
-    order = await world.run(graph.graph.create_node, "Order")
-    edge = await world.run(graph.graph.create_edge, customer.id, order.id, "Placed")
-    await world.run(graph.graph.delete_node, order.id)
-
-    give_up_at = time.monotonic() + 5
-    while len((page := await world.run(graph.changes.list, place)).changes) < 3 or page.changes[-1].kind != "removed":
-        assert time.monotonic() < give_up_at
-    first, second, third = page.changes
-    assert (first.kind, first.node_id, first.general_type_name, first.edge_id) == (
-        "changed",
-        customer.id,
-        "Customer",
-        "",
-    )
-    assert (second.kind, second.edge_id, second.edge_type) == ("removed", edge.id, "Placed")
-    assert (second.from_node_id, second.to_node_id, second.node_id) == (customer.id, order.id, "")
-    assert (third.kind, third.node_id, third.graph_name) == ("removed", order.id, "default")
-    assert third.changed_at.tzinfo is UTC
-    assert (await world.run(graph.changes.list, place, page_size=1)).has_more
-    behind = await world.run(graph.changes.list, page.next_place)
-    assert (behind.changes, behind.has_more) == ([], False)
-    with pytest.raises(InvalidPageToken):
-        await world.run(graph.changes.list, "x")
-
-
-async def test_embeddings(world, graph):
-    one, two = [await world.run(graph.graph.create_node, "Note") for _ in range(2)]
-    written = await world.run(
-        graph.embeddings.upsert, one.id, (1, 2), name="text", model="m", text_sha256="ab" * 32, metadata={"a": 1}
-    )
-    assert (written.node_id, written.name, written.dimension, written.model) == (one.id, "text", 2, "m")
-    assert (written.text_sha256, written.metadata, written.vector) == ("ab" * 32, {"a": 1}, ())
-    await world.run(graph.embeddings.upsert, one.id, [2, 1])
-    await world.run(graph.embeddings.upsert, two.id, [2, 1], name="text")
-
-    listed = await world.run(graph.embeddings.list, one.id, page_size=1, with_vectors=True)
-    assert [(each.name, each.vector) for each in listed] == [("default", (2, 1)), ("text", (1, 2))]
-    (nearest, similarity), (farther, _) = await world.run(graph.embeddings.search, [2, 1], name="text")
-    assert (nearest, similarity, farther) == (two, 1, one)
-    ((found, _),) = await world.run(graph.embeddings.search, node_id=two.id, name="text", similarity_min=0.5)
-    assert found == one
-    ((found, _),) = await world.run(graph.embeddings.search, [2, 1], name="text", metadata_contains={"a": 1})
-    assert found == one
-    with pytest.raises(InvalidArgument):
-        await world.run(graph.embeddings.upsert, one.id, ["x"])
-    await world.run(graph.embeddings.delete, two.id, "text")
-    with pytest.raises(EmbeddingNotFound):
-        await world.run(graph.embeddings.search, node_id=two.id, name="text")
-
-
-async def test_nodes_reset_and_deleted(world, graph):
-    session, turn = [await world.run(graph.graph.create_node, kind) for kind in ("Session", "Turn")]
-    await world.run(graph.graph.create_edge, session.id, turn.id, "Contains")
-    await world.run(graph.graph.set_node_io, turn.id, input=1, output=2)
-    await world.run(graph.graph.update_node_status, turn.id, "Failed")
-
-    assert (await world.run(graph.graph.reset_node, turn.id, expected_version=2)).status == "Created"
-    io = await world.run(graph.graph.get_node_io, turn.id)
-    assert (io.input, io.output) == (1, None)
-    with pytest.raises(VersionConflict):
-        await world.run(graph.graph.delete_node, turn.id, expected_version=1)
-    assert await world.run(graph.graph.delete_node, turn.id) == 1
-    with pytest.raises(NodeNotFound):
-        await world.run(graph.graph.get_node, turn.id)
 
 
 async def test_input_and_output(world, graph):
@@ -276,14 +100,6 @@ async def test_input_and_output(world, graph):
     for method, sides in ((graph.graph.set_node_io, {"input": 1}), (graph.graph.get_node_io, {})):
         with pytest.raises(NodeNotFound):
             await world.run(method, new_id(), **sides)
-
-
-async def test_a_write_repeated_by_hand_answers_as_the_first_time(world, graph):
-    request_id = new_id()
-    node = await world.run(graph.graph.create_node, "Session", name="once", request_id=request_id)
-    assert await world.run(graph.graph.create_node, "Session", name="once", request_id=request_id) == node
-    with pytest.raises(RequestIdReused):
-        await world.run(graph.graph.create_node, "Session", name="twice", request_id=request_id)
 
 
 async def test_records(world, context):
@@ -405,23 +221,6 @@ async def test_chat_history(world, graph, context):
             await world.run(read, new_id())
 
 
-async def test_provenance(world, graph, context):
-    session = NodeInput("Session")
-    turns = [NodeInput("Turn", data={"role": role, "content": "said", "at": {"n": 1}}) for role in ("user", "robot")]
-    await world.run(
-        graph.graph.write, [session, *turns], [EdgeInput(session.id, turn.id, "Contains") for turn in turns]
-    )
-
-    said, unsaid = await world.run(context.history.assemble, session.id, data_paths=["at.n", "gone"], page_size=1)
-
-    assert (str(said), said.node_id, said.type, said.depth) == ("user: said", turns[0].id, "Turn", 1)
-    assert (said.values, said.from_node_id, said.edge_type) == ({"at.n": 1}, session.id, "Contains")
-    assert said.modified_at == said.created_at
-    assert unsaid.messages == ()
-    last = unsaid.skipped[-1]
-    assert (last.reason, last.rule, last.error) == ("role_unknown", "rules.messages[2].role", "'robot' is no role")
-
-
 async def test_rules_are_tried_before_they_are_registered(world, graph, context):
     rules = {"messages": [{"role": "root.data.role", "content": "entity.io.input.text"}]}
     nodes = [SampleNode(id="a", io={"input": {"text": "hello"}}), SampleNode()]
@@ -464,66 +263,6 @@ async def test_a_chat_history_as_model_vendors_take_it(world, graph, context):
     assert anthropic.body["messages"][1]["content"] == [{"type": "text", "text": "a"}]
     with pytest.raises(InvalidArgument, match="'mistral', not one of openai, anthropic, gemini"):
         await world.run(context.history.formatted, session.id, "mistral")
-
-
-async def test_the_history_of_an_entity(world, graph, context):
-    node = await world.run(graph.graph.create_node, "Task", data={"n": 1})
-    await world.run(graph.graph.update_node_status, node.id, "Running")
-    await world.run(context.records.insert, name="x", memory_type="file", entity_node_id=node.id)
-    edge = await world.run(
-        graph.graph.create_edge, node.id, (await world.run(graph.graph.create_node, "Task")).id, "Calls"
-    )
-
-    events = await world.run(context.history.list_events, node.id, page_size=2)
-
-    assert {event.kind for event in events} == {
-        "node_created",
-        "node_changed",
-        "status",
-        "record_created",
-        "edge_created",
-    }
-    assert (events[0].kind, events[0].time, events[0].document["name"]) == ("node_created", node.created_at, "")
-    assert events[-1].edge_id == edge.id
-    assert await world.run(context.history.list_events, node.id, descending=True) == events[::-1]
-    newest_first = await world.run(graph.graph.list_edges, node.id, descending=True)
-    assert [each.id for each in newest_first] == [edge.id]
-
-
-async def test_mappings(world, graph, context):
-    rules = {"edge_types": ["Says"], "role_field": "role", "content_field": "text"}
-    mapping = await world.run(context.mappings.register, "said", rules, app_id="shop")
-    assert (mapping.mapping_name, mapping.app_id, mapping.version) == ("said", "shop", 1)
-    assert mapping.rules.items() >= rules.items()
-    assert await world.run(context.mappings.register, "said", rules, app_id="shop") == mapping
-    with pytest.raises(MappingExists):
-        await world.run(context.mappings.register, "said", {**rules, "content_field": "other"}, app_id="shop")
-    assert await world.run(context.mappings.get, "said", app_id="shop") == mapping
-    listed = await world.run(context.mappings.list, page_size=1)
-    assert {str(each) for each in listed} >= {"shop/said", "simple_chat"}
-
-    person = await world.run(graph.graph.create_node, "Person")
-    line = await world.run(graph.graph.create_node, "Line", data={"role": "user", "text": "hello"})
-    await world.run(graph.graph.create_edge, person.id, line.id, "Says")
-    history = await world.run(context.history.stream, person.id, mapping_name="said", app_id="shop")
-    assert [(message.role, message.content, message.node_id) for message in history] == [("user", "hello", line.id)]
-
-    assert await world.run(context.mappings.delete, "said", app_id="shop") == mapping
-    with pytest.raises(MappingNotFound):
-        await world.run(context.mappings.get, "said", app_id="shop")
-
-
-async def test_tenants_do_not_meet(world, graph, context, other_key):
-    node = await world.run(graph.graph.create_node, "Session")
-    record = await world.run(context.blobs.upload, b"mine", name="x", entity_node_id=node.id)
-
-    with pytest.raises(NodeNotFound):
-        await world.run(graph.with_credential(other_key).graph.get_node, node.id)
-    with pytest.raises(NodeNotFound):
-        await world.run(context.with_credential(other_key).history.stream, node.id)
-    assert await world.run(context.with_credential(other_key).blobs.list, node.id) == []
-    with pytest.raises(Unauthenticated):
-        await world.read(context.with_credential("wrong"), record)
 
 
 async def test_many_tasks_share_a_client(world, graph):

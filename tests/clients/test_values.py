@@ -15,6 +15,7 @@ import uuid
 from dataclasses import FrozenInstanceError, asdict, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -42,6 +43,7 @@ from contextkeep.client import _messages as messages
 from contextkeep.context.v1 import chat_history_pb2, message_pb2, working_memory_pb2
 from contextkeep.entity.v1 import entity_graph_pb2
 from contextkeep.errors import InvalidArgument
+from tests.clients.test_generated_values import message_class
 
 ROOT = Path(__file__).resolve().parents[2]
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -189,6 +191,22 @@ def test_values_read_well():
     assert str(record) == "a.md (file, 2.1 kB)"
     assert len(repr(Node(id="x" * 10_000, general_type_name="T", created_at=AT, modified_at=AT))) < 300
     assert str(ChatMapping(mapping_name="m", app_id="a")) == "a/m"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "shown"),
+    [
+        ("Context", {"title": "support", "message_count": 3}, "support (3 messages)"),
+        ("Context", {"context_id": "7", "message_count": 1, "state": 2}, "7 (1 messages, closed)"),
+        ("ContextIndex", {"passage_count": 1}, "0 of 1 passages have vectors, 0 are pending"),
+        ("Window", {"model": "m", "context_id": "7", "token_limit": 9}, "window of m on 7 (9 tokens)"),
+        ("Window", {"model": "m", "context_id": "7", "is_closed": True}, "window of m on 7 (0 tokens, closed)"),
+        ("CompressionProfile", {"name": "mine", "version": 2}, "mine@2"),
+        ("CompressionProfile", {"name": "coding", "is_built_in": True}, "coding"),
+    ],
+)
+def test_values_of_a_context_read_well(name: str, given: dict[str, Any], shown: str):
+    assert str(getattr(contextkeep.values, name).from_proto(message_class(name)(**given))) == shown
 
 
 @pytest.mark.parametrize(
