@@ -124,7 +124,6 @@ INPUTS = {
     "QueryOrder": Input(required="column"),
     "RecallFilter": Input(types={"roles": _ROLES, "kinds": _KINDS}),
     "RecallOptions": Input(without="off"),
-    "SampleNode": Input(),
     "StateEntryInput": Input(types={"section": _SECTIONS}, required="section"),
     "StateEntryName": Input(types={"section": _SECTIONS}, required="section"),
     "EdgeInput": Input(required="from_node_id to_node_id edge_type"),
@@ -161,11 +160,9 @@ VALUES = {
     "FoldReceipt": Entry(exact="last_seq prepared_last_seq"),
     "GetChatHistoryResponse": Entry(names={"formatted_json": "body"}, without="messages"),
     "GetTaskResponse": Entry(names={"history": "messages"}),
-    "GivenMessage": Entry(),
     "LearnedCount": Entry(exact="seen asked"),
     "LevelStats": Entry(exact="log_tokens"),
     "McpTool": Entry(exact="input_schema_json arguments_json"),
-    "NodeIO": Entry(),
     "PackCost": Entry(exact="read_tokens written_tokens"),
     "PackResponse": Entry(
         exact="messages_json last_seq",
@@ -181,14 +178,11 @@ VALUES = {
     ),
     "Reasoning": Entry(exact="data_json"),
     "RollbackResponse": Entry(exact="left_out_message_count"),
-    "SearchHit": Entry(),
-    "SimilarNode": Entry(),
     "SourceTest": Entry(
         names={"question": "query"},
         hands={"question": Hand(type="string", module="query", function="testQueryOf")},
     ),
     "Tenant": Entry(without="database is_away"),
-    "TraversedNode": Entry(),
     "WMRecord": Entry(
         exact="content_json",
         more={
