@@ -92,9 +92,22 @@ JSON_TYPES: Mapping[str, str] = {
 }
 
 BY_HAND: Mapping[str, ByHand] = {
+    "BatchGetEdgesResponse": _by_hand("EdgeBatch", "edges"),
+    "BatchGetNodesResponse": _by_hand("NodeBatch", "nodes"),
     "ChatMessage": _by_hand("ChatMessage", "messages"),
     "ComparedProvider": _by_hand("ComparedProvider", "query"),
+    "EdgeTypeCount": _by_hand("EdgeTypeCount", "graphs"),
     "Embedding": _by_hand("Embedding", "embeddings"),
+    "ForkWindowResponse": _by_hand("Forked", "windows"),
+    "GetContextResponse": _by_hand("ContextHistory", "contexts"),
+    "GetNodeByNameResponse": _by_hand("NamedNode", "nodes"),
+    "GetTaskResponse": _by_hand("TaskHistory", "tasks"),
+    "GetWindowResponse": ByHand(
+        type="Window",
+        function="window_with_forks",
+        imports={"contextkeep.values": "Window", "contextkeep.values.windows": "window_with_forks"},
+    ),
+    "GraphCount": _by_hand("GraphCount", "graphs"),
     "ImportedArchive": _by_hand("ImportedArchive", "transfer"),
     "Part": _by_hand("Part", "messages"),
     "Tenant": _by_hand("Tenant", "administration"),
@@ -232,6 +245,7 @@ CALLS: Mapping[str, Call] = {
     "OpenWindow": Call(names={"format": "message_format"}),
     "ListProfiles": Call(args="name"),
     "SetLearning": Call(args="profile app_id"),
+    "ForkWindow": Call(defaults={"inherits": '"state"'}),
     "Pin": Call(args="window_id text"),
     "CreateCheckpoint": Call(args="window_id label"),
     "Rollback": Call(args="window_id checkpoint"),
@@ -255,21 +269,19 @@ CALLS: Mapping[str, Call] = {
     "UpdateNodeStatus": Call(args="node_id status"),
     "DeleteEmbedding": Call(args="node_id name"),
     "GetOwned": Call(args="subject"),
+    "ListEdgeTypes": Call(args="graph_name"),
     "ListEdges": Call(defaults={"direction": '"out"'}),
 }
 
 _STREAM = "a stream of bytes or messages"
 _MASK = "only what is given changes"
 _CONTENT = "the content is given in one of several ways"
-_SEVERAL = "a value that several fields of the answer make"
 
 # RPCs whose methods only Python has by hand, and why.
 CALLS_BY_HAND: Mapping[str, str] = {
     "AddDocument": _CONTENT,
     "AppendMessages": "retries, and messages of several kinds",
     "AppendProgress": "JSON that may be null",
-    "BatchGetEdges": _SEVERAL,
-    "BatchGetNodes": _SEVERAL,
     "CreateDownloadUrl": "names a blob in one of several ways",
     "CreateNode": "the fast path of nodes",
     "CreateTask": "the status is given as two arguments",
@@ -278,20 +290,13 @@ CALLS_BY_HAND: Mapping[str, str] = {
     "DeleteWMRecord": "the answer may have no record",
     "ExecuteTool": "JSON in and out",
     "ExportArchive": _STREAM,
-    "ForkWindow": _SEVERAL,
     "GetArtifact": "by its ref, too",
     "GetChatHistory": "two methods: messages, and a vendor's format",
-    "GetContext": _SEVERAL,
-    "GetNodeByName": _SEVERAL,
     "GetNodeIO": "JSON that may be null",
     "GetRecentCalls": "both services answer it",
     "GetState": "all pages at once",
-    "GetTask": _SEVERAL,
-    "GetWindow": _SEVERAL,
     "InsertWMRecord": _CONTENT,
     "ListChanges": "pages without a token",
-    "ListEdgeTypes": "a value without `from_proto`",
-    "ListGraphs": "a value without `from_proto`",
     "PatchState": "entries of two kinds of message",
     "PutArtifact": "parts, and a text as one",
     "PutFacet": "the source is given as two arguments",

@@ -18,6 +18,11 @@ class ContextHistory(NamedTuple):
     context: Context
     messages: list[ChatMessage]  # the newest, oldest of them first
 
+    @classmethod
+    def from_proto(cls, answer: contexts_pb.GetContextResponse) -> ContextHistory:
+        """Return the value of an answer."""
+        return cls(Context.from_proto(answer.context), [ChatMessage.from_proto(one) for one in answer.messages])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SentMessage(Value):

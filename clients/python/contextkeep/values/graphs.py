@@ -16,12 +16,22 @@ class GraphCount(NamedTuple):
     nodes: int  # archived ones, too
     edges: int
 
+    @classmethod
+    def from_proto(cls, answer: graph_pb.GraphCount) -> GraphCount:
+        """Return the value of an answer."""
+        return cls(answer.graph_name, answer.nodes, answer.edges)
+
 
 class EdgeTypeCount(NamedTuple):
     """How many edges there are of a type."""
 
     edge_type: str
     edges: int
+
+    @classmethod
+    def from_proto(cls, answer: graph_pb.EdgeTypeCount) -> EdgeTypeCount:
+        """Return the value of an answer."""
+        return cls(answer.edge_type, answer.edges)
 
 
 class Change(NamedTuple):

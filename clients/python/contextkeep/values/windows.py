@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from contextkeep._gen.values_context_windows import FoldReceipt, Pack, RolledBack, Window
+from contextkeep._gen.values_context_windows import FoldReceipt, Pack, RolledBack, Window, WindowFork
 from contextkeep._gen.values_contexts import ContextKey
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.values.base import Value, time_of
@@ -41,6 +41,11 @@ class Forked(Value):
         """Return the value of an answer."""
         key = ContextKey(key=forked.key, expires_at=time_of(forked.key_expires_at)) if forked.key else None
         return cls(window=Window.from_proto(forked.window), ref=forked.ref, key=key)
+
+
+def window_with_forks(answer: windows_pb.GetWindowResponse) -> Window:
+    """Return a window with what was forked from it."""
+    return replace(Window.from_proto(answer.window), forks=tuple(map(WindowFork.from_proto, answer.forks)))
 
 
 def pack_of(message: windows_pb.PackResponse, since: Pack | None) -> Pack:

@@ -10,6 +10,9 @@ from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.aio.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as entity_graph_pb
 from contextkeep.values import Direction, Edge, Node, OwnedNodes
+from contextkeep.values.edges import EdgeBatch
+from contextkeep.values.graphs import EdgeTypeCount, GraphCount
+from contextkeep.values.nodes import NamedNode, NodeBatch
 
 
 class Graph(NamedNodes):
@@ -32,6 +35,20 @@ class Graph(NamedNodes):
         answer: entity_graph_pb.GetNodeResponse = await self._call("GetNode", request, timeout_s=timeout_s)
         return Node.from_proto(answer.node)
 
+    async def get_nodes(self, node_ids: Iterable[Id], *, timeout_s: float | None = None) -> NodeBatch:
+        """Reads up to 1,000 nodes, in the order of the request; `missing_ids` lists the ids without a node.
+
+        Args:
+            node_ids: The nodes to read, at most 1,000.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            AnswerTooLarge: over 4 MiB: request fewer nodes.
+        """
+        request = entity_graph_pb.BatchGetNodesRequest(node_ids=messages.ids("node_ids", node_ids))
+        answer: entity_graph_pb.BatchGetNodesResponse = await self._call("BatchGetNodes", request, timeout_s=timeout_s)
+        return NodeBatch.from_proto(answer)
+
     async def get_node_by_external_id(
         self, external_id: str, *, graph_name: str = "", timeout_s: float | None = None
     ) -> Node:
@@ -50,6 +67,21 @@ class Graph(NamedNodes):
             "GetNodeByExternalId", request, timeout_s=timeout_s
         )
         return Node.from_proto(answer.node)
+
+    async def get_node_by_name(self, name: str, *, graph_name: str = "", timeout_s: float | None = None) -> NamedNode:
+        """Reads the newest node with a name that is not archived, and counts the nodes with this name.
+
+        Args:
+            name: The name of the node.
+            graph_name: The graph to look up the name in. Empty: "default".
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+        """
+        request = entity_graph_pb.GetNodeByNameRequest(name=name, graph_name=graph_name)
+        answer: entity_graph_pb.GetNodeByNameResponse = await self._call("GetNodeByName", request, timeout_s=timeout_s)
+        return NamedNode.from_proto(answer)
 
     async def update_node_status(
         self,
@@ -230,6 +262,55 @@ class Graph(NamedNodes):
         answer: entity_graph_pb.GetOwnedResponse = await self._call("GetOwned", request, timeout_s=timeout_s)
         return OwnedNodes.from_proto(answer.owned)
 
+    async def list_graphs(
+        self, *, page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[GraphCount, None]:
+        """Lists the graphs that have nodes, by name, with their numbers of nodes (archived ones included) and edges.
+
+        It counts rows, so its cost grows with the graphs.
+
+        Args:
+            page_size: Graphs per page. 0: 100. Values above 1,000 count as 1,000.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+        """
+        request = entity_graph_pb.ListGraphsRequest(page_size=page_size)
+        while True:
+            page: entity_graph_pb.ListGraphsResponse = await self._call("ListGraphs", request, timeout_s=timeout_s)
+            for one in page.graphs:
+                yield GraphCount.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def list_edge_types(
+        self, graph_name: str = "", *, page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[EdgeTypeCount, None]:
+        """Lists the edge types of a graph by name, with the number of edges of each.
+
+        It counts rows, so its cost grows with the graph. A graph without edges, or that does not exist, has none.
+
+        Args:
+            graph_name: The graph. Empty: "default".
+            page_size: Edge types per page. 0: 100. Values above 1,000 count as 1,000.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+        """
+        request = entity_graph_pb.ListEdgeTypesRequest(graph_name=graph_name, page_size=page_size)
+        while True:
+            page: entity_graph_pb.ListEdgeTypesResponse = await self._call(
+                "ListEdgeTypes", request, timeout_s=timeout_s
+            )
+            for one in page.edge_types:
+                yield EdgeTypeCount.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
     async def get_edge(self, edge_id: Id, *, timeout_s: float | None = None) -> Edge:
         """Reads one edge.
 
@@ -243,6 +324,20 @@ class Graph(NamedNodes):
         request = entity_graph_pb.GetEdgeRequest(edge_id=messages.to_id(edge_id))
         answer: entity_graph_pb.GetEdgeResponse = await self._call("GetEdge", request, timeout_s=timeout_s)
         return Edge.from_proto(answer.edge)
+
+    async def get_edges(self, edge_ids: Iterable[Id], *, timeout_s: float | None = None) -> EdgeBatch:
+        """Reads up to 1,000 edges, in the order of the request; `missing_ids` lists the ids without an edge.
+
+        Args:
+            edge_ids: The edges to read, at most 1,000.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            AnswerTooLarge: over 4 MiB: request fewer edges.
+        """
+        request = entity_graph_pb.BatchGetEdgesRequest(edge_ids=messages.ids("edge_ids", edge_ids))
+        answer: entity_graph_pb.BatchGetEdgesResponse = await self._call("BatchGetEdges", request, timeout_s=timeout_s)
+        return EdgeBatch.from_proto(answer)
 
     async def list_edges(
         self,

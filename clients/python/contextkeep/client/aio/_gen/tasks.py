@@ -9,10 +9,41 @@ from contextkeep.client._messages import Id
 from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.values import Task, TaskState
+from contextkeep.values.tasks import TaskHistory
 
 
 class Tasks(Noun):
     """The calls of `client.tasks` that are one RPC each."""
+
+    async def get(
+        self,
+        task_id: Id,
+        *,
+        context_id: Id | None = None,
+        history_length: int | None = None,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> TaskHistory:
+        """Reads a task with its newest messages, sorted oldest first.
+
+        Args:
+            history_length: Return at most this many of its newest messages. None means as many as fit in 2 MiB; 0 means
+                none.
+            subject_user_id: The user for whom a key without a user calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+            TaskNotFound: The context has no task with this id.
+        """
+        request = contexts_pb.GetTaskRequest(
+            context_id=messages.to_id(context_id),
+            task_id=messages.to_id(task_id),
+            history_length=history_length,
+            subject_user_id=subject_user_id,
+        )
+        answer: contexts_pb.GetTaskResponse = await self._call("GetTask", request, timeout_s=timeout_s)
+        return TaskHistory.from_proto(answer)
 
     async def list(
         self,

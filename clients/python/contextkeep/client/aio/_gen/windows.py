@@ -17,6 +17,7 @@ from contextkeep.values import Checkpoint
 from contextkeep.values import CostEstimate
 from contextkeep.values import ExplainedPack
 from contextkeep.values import FoldReceipt
+from contextkeep.values import ForkInheritance
 from contextkeep.values import Merged
 from contextkeep.values import MessageFormat
 from contextkeep.values import Original
@@ -26,6 +27,7 @@ from contextkeep.values import Window
 from contextkeep.values import WindowConfig
 from contextkeep.values import WindowHit
 from contextkeep.values import WindowStats
+from contextkeep.values.windows import Forked, window_with_forks
 
 
 class Windows(Noun):
@@ -97,6 +99,22 @@ class Windows(Noun):
         )
         answer: context_windows_pb.OpenWindowResponse = await self._call("OpenWindow", request, timeout_s=timeout_s)
         return Window.from_proto(answer.window)
+
+    async def get(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Window:
+        """Reads a window and lists its forks.
+
+        Args:
+            subject_user_id: The user for whom a key without a user calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+        """
+        request = context_windows_pb.GetWindowRequest(
+            window_id=messages.to_id(window_id), subject_user_id=subject_user_id
+        )
+        answer: context_windows_pb.GetWindowResponse = await self._call("GetWindow", request, timeout_s=timeout_s)
+        return window_with_forks(answer)
 
     async def list(
         self, context_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
@@ -503,6 +521,69 @@ class Windows(Noun):
         )
         answer: context_windows_pb.RollbackResponse = await self._call("Rollback", request, timeout_s=timeout_s)
         return RolledBack.from_proto(answer)
+
+    async def fork(
+        self,
+        window_id: Id,
+        task: str,
+        *,
+        inherits: ForkInheritance = "state",
+        model: str = "",
+        context_tokens: int = 0,
+        system_prompt: str | None = None,
+        tools: Sequence[Any] | None = None,
+        key_ttl_s: int = 0,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Forked:
+        """Forks a window: gives a part of the work its own context and window, for example for another agent.
+
+        A window can have several forks at once. The new context is a child of the window's context. It begins with the
+        task, as the message of a user. Callers who see the parent context see it too, also with a key of
+        `contexts.issue_key`, and it is closed and deleted with its parent.
+
+        The new window has the model and the config of its parent, and the task as its goal. The prompt and the tools
+        are those of the parent unless the request sets them. `inherits` says what else the fork gets: the current state
+        after the parent has read its log, without refs, because they would lead to another log. After the fork, neither
+        window sees later changes of the other.
+
+        Args:
+            task: Up to 16 KiB.
+            model: As in `windows.open`. Empty means the model of the parent.
+            system_prompt: None means those of the parent.
+            key_ttl_s: Lifetime of the key in seconds, at most 86,400 (one day). 0 means 3,600 (one hour).
+            subject_user_id: The user for whom a key without a user calls.
+            request_id: The same id again creates no second fork: it returns the same fork with another key.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            WindowClosed: The window is closed and makes no more packs.
+            ContextClosed: The context is closed or past its lifetime, and takes no more messages.
+            BudgetTooSmall: prompt, tools, task and the inherited state do not fit.
+            LimitExceeded: `forks`: 64 of a context that are not merged; `fork_depth`: 8.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            PermissionDenied: of `contexts.issue_key`.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            Aborted: Another call changed the same object first, several times in a row.
+            WindowBehind: The window has more messages to read than the call had time for. The messages that it read
+                stay read.
+        """
+        request = context_windows_pb.ForkWindowRequest(
+            window_id=messages.to_id(window_id),
+            task=task,
+            inherits=messages.choice_of("inherits", inherits, context_windows_pb.ForkInheritance),
+            model=model,
+            context_tokens=context_tokens,
+            system_prompt=system_prompt,
+            tools_json=None if tools is None else tools_json(tools),
+            key_ttl_s=key_ttl_s,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: context_windows_pb.ForkWindowResponse = await self._call("ForkWindow", request, timeout_s=timeout_s)
+        return Forked.from_proto(answer)
 
     async def merge(
         self,

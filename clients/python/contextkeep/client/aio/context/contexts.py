@@ -20,10 +20,8 @@ from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.errors import Unavailable
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallOptions
 from contextkeep.values import (
-    ChatMessage,
     Context,
     ContextEvent,
-    ContextHistory,
     ContextIndex,
     SentMessage,
 )
@@ -144,33 +142,6 @@ class Contexts(gen.Contexts):
             )
             written += [SentMessage.from_proto(sent, response) for sent in response.messages]
         return written
-
-    async def get(
-        self,
-        context_id: Id,
-        *,
-        history_length: int | None = None,
-        subject_user_id: str = "",
-        timeout_s: float | None = None,
-    ) -> ContextHistory:
-        """Return a context and its newest messages, oldest of them first; `list_messages` has all of them.
-
-        Args:
-            context_id: Which.
-            history_length: Messages to return; None: as many as fit 2 MiB. 0: none.
-            subject_user_id: For which user a key without one calls.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            ContextNotFound: there is none.
-        """
-        request = contexts_pb.GetContextRequest(
-            context_id=messages.to_id(context_id), history_length=history_length, subject_user_id=subject_user_id
-        )
-        response: contexts_pb.GetContextResponse = await self._call("GetContext", request, timeout_s=timeout_s)
-        return ContextHistory(
-            Context.from_proto(response.context), [ChatMessage.from_proto(one) for one in response.messages]
-        )
 
     async def update(
         self,

@@ -13,7 +13,7 @@ from contextkeep.client._messages import Id
 from contextkeep.client.aio._gen import tasks as gen
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.inputs import MessageInput
-from contextkeep.values import Artifact, ChatMessage, Task, TaskHistory, TaskState
+from contextkeep.values import Task, TaskState
 
 
 class Tasks(gen.Tasks):
@@ -112,37 +112,3 @@ class Tasks(gen.Tasks):
         )
         response: contexts_pb.UpdateTaskResponse = await self._call("UpdateTask", request, timeout_s=timeout_s)
         return Task.from_proto(response.task)
-
-    async def get(
-        self,
-        task_id: Id,
-        *,
-        history_length: int | None = None,
-        context_id: Id | None = None,
-        subject_user_id: str = "",
-        timeout_s: float | None = None,
-    ) -> TaskHistory:
-        """Return a task with its artifacts and its newest messages, oldest of them first.
-
-        Args:
-            task_id: Which.
-            history_length: Messages to return; None: as many as fit 2 MiB. 0: none.
-            context_id: None: that of the task.
-            subject_user_id: For which user a key without one calls.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            TaskNotFound: the context has none.
-        """
-        request = contexts_pb.GetTaskRequest(
-            context_id=messages.to_id(context_id),
-            task_id=messages.to_id(task_id),
-            history_length=history_length,
-            subject_user_id=subject_user_id,
-        )
-        response: contexts_pb.GetTaskResponse = await self._call("GetTask", request, timeout_s=timeout_s)
-        return TaskHistory(
-            Task.from_proto(response.task),
-            [ChatMessage.from_proto(one) for one in response.history],
-            [Artifact.from_proto(one) for one in response.artifacts],
-        )

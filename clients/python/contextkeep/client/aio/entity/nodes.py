@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
@@ -12,7 +12,7 @@ from contextkeep.client.aio.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import InvalidArgument
 from contextkeep.inputs import NodeInput
-from contextkeep.values import NamedNode, Node, NodeBatch, NodeIO
+from contextkeep.values import Node, NodeIO
 
 
 class Nodes(NamedNodes):
@@ -73,28 +73,6 @@ class Nodes(NamedNodes):
         messages.fill_node(request.node, node)
         response: graph_pb.CreateNodeResponse = await self._call("CreateNode", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
-
-    async def get_nodes(self, node_ids: Iterable[Id], *, timeout_s: float | None = None) -> NodeBatch:
-        """Return up to 1,000 nodes in the order of their ids, and the ids that have none.
-
-        Raises:
-            AnswerTooLarge: they are over 4 MiB together; ask for fewer.
-        """
-        request = graph_pb.BatchGetNodesRequest(node_ids=messages.ids("node_ids", node_ids))
-        response: graph_pb.BatchGetNodesResponse = await self._call("BatchGetNodes", request, timeout_s=timeout_s)
-        return NodeBatch(
-            nodes=[Node.from_proto(node) for node in response.nodes], missing_ids=list(response.missing_ids)
-        )
-
-    async def get_node_by_name(self, name: str, *, graph_name: str = "", timeout_s: float | None = None) -> NamedNode:
-        """Return the newest node of that name that is not archived, and how many share the name.
-
-        Raises:
-            NodeNotFound: there is none in the graph.
-        """
-        request = graph_pb.GetNodeByNameRequest(name=name, graph_name=graph_name)
-        response: graph_pb.GetNodeByNameResponse = await self._call("GetNodeByName", request, timeout_s=timeout_s)
-        return NamedNode(node=Node.from_proto(response.node), matches=response.matches)
 
     async def update_node_data(
         self,

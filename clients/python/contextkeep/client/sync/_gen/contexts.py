@@ -15,6 +15,7 @@ from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.inputs import ContextInput, ExternalId, RecallFilter
 from contextkeep.values import Context, ContextKey, ContextState, Erasure, Recalled, RecalledItem, SyncedHistory
+from contextkeep.values.contexts import ContextHistory
 from contextkeep.values.messages import ChatMessage
 
 
@@ -124,6 +125,31 @@ class Contexts(Noun):
         )
         answer: contexts_pb.SearchContextResponse = self._call("SearchContext", request, timeout_s=timeout_s)
         return [RecalledItem.from_proto(one) for one in answer.hits]
+
+    def get(
+        self,
+        context_id: Id,
+        *,
+        history_length: int | None = None,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> ContextHistory:
+        """Reads a context with its newest messages, sorted oldest first.
+
+        Args:
+            history_length: Return at most this many of the newest messages. None means as many as fit in 2 MiB; 0 means
+                none.
+            subject_user_id: The user for whom a key without a user calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+        """
+        request = contexts_pb.GetContextRequest(
+            context_id=messages.to_id(context_id), history_length=history_length, subject_user_id=subject_user_id
+        )
+        answer: contexts_pb.GetContextResponse = self._call("GetContext", request, timeout_s=timeout_s)
+        return ContextHistory.from_proto(answer)
 
     def get_by_external_id(
         self, external_id: ExternalId, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None

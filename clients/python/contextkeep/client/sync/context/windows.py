@@ -7,27 +7,24 @@ import builtins
 import functools
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import fields, replace
-from typing import Any, Concatenate, ParamSpec, Self
+from dataclasses import fields
+from typing import Concatenate, ParamSpec, Self
 
 from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._handles import Bound, Handle
 from contextkeep.client._messages import Id
-from contextkeep.client._window_messages import pack_id_of, prefix_of, tools_json
+from contextkeep.client._window_messages import pack_id_of, prefix_of
 from contextkeep.client.sync._gen import windows as gen
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import Unavailable
 from contextkeep.inputs import StateEntryInput
 from contextkeep.values import (
-    Forked,
-    ForkInheritance,
     Pack,
     Recovered,
     StateEntry,
     Window,
     WindowEvent,
-    WindowFork,
 )
 from contextkeep.values.windows import pack_of
 
@@ -57,16 +54,6 @@ class Windows(gen.Windows):
         return WindowHandle(self, window_id)
 
     open = _opening(gen.Windows.open)
-
-    def get(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Window:
-        """Return a window, with what was forked from it.
-
-        Raises:
-            WindowNotFound: there is none.
-        """
-        request = windows_pb.GetWindowRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
-        response: windows_pb.GetWindowResponse = self._call("GetWindow", request, timeout_s=timeout_s)
-        return replace(Window.from_proto(response.window), forks=tuple(map(WindowFork.from_proto, response.forks)))
 
     def patch_state(
         self,
@@ -187,60 +174,6 @@ class Windows(gen.Windows):
         )
         response: windows_pb.ReportResponseResponse = self._call("ReportResponse", request, timeout_s=timeout_s)
         return Recovered.from_proto(response) if response.HasField("pack") else None
-
-    def fork(
-        self,
-        window_id: Id,
-        task: str,
-        *,
-        inherits: ForkInheritance = "state",
-        model: str = "",
-        context_tokens: int = 0,
-        system_prompt: str | None = None,
-        tools: Sequence[Any] | None = None,
-        key_ttl_s: int = 0,
-        subject_user_id: str = "",
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> Forked:
-        """Give a part of the work a context and a window of its own, for somebody else to work on meanwhile.
-
-        The context begins with the task as the message of a user. Whoever sees the one that it is forked from sees it,
-        and it goes with that; the key in the answer reaches nothing else.
-
-        Args:
-            window_id: From which.
-            task: What is to be done, up to 16 KiB; the goal of its window, too.
-            inherits: "state": what holds, and what is pinned; "pins"; or "nothing".
-            model: As of `open`. Empty: that of the window.
-            context_tokens: What another model takes. 0: what is known of it.
-            system_prompt: None: that of the window.
-            tools: None: those of the window.
-            key_ttl_s: Of its key: seconds until it ends, at most a day. 0: an hour.
-            subject_user_id: For which user a key without one calls.
-            request_id: A UUID. The same one again answers the same fork, with another key. None: a new one.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            WindowNotFound: there is none.
-            WindowClosed: it is closed.
-            ContextClosed: its context is.
-            BudgetTooSmall: what stands in front of all does not fit.
-            LimitExceeded: 64 forks of the context are not merged, or it is a fork of 8 others.
-        """
-        request = windows_pb.ForkWindowRequest(
-            window_id=messages.to_id(window_id),
-            task=task,
-            inherits=messages.choice_of("inherits", inherits, windows_pb.ForkInheritance),
-            model=model,
-            context_tokens=context_tokens,
-            system_prompt=system_prompt,
-            tools_json=None if tools is None else tools_json(tools),
-            key_ttl_s=key_ttl_s,
-            subject_user_id=subject_user_id,
-            request_id=messages.new_request_id(request_id),
-        )
-        return Forked.from_proto(self._call("ForkWindow", request, timeout_s=timeout_s))
 
     def get_state(
         self,

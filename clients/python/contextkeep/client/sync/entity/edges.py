@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ from contextkeep.client._messages import Id
 from contextkeep.client.sync.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.inputs import EdgeInput
-from contextkeep.values import Edge, EdgeBatch
+from contextkeep.values import Edge
 
 
 class Edges(NamedNodes):
@@ -65,18 +65,6 @@ class Edges(NamedNodes):
         messages.fill_edge(request.edge, edge)
         response: graph_pb.CreateEdgeResponse = self._call("CreateEdge", request, timeout_s=timeout_s)
         return Edge.from_proto(response.edge)
-
-    def get_edges(self, edge_ids: Iterable[Id], *, timeout_s: float | None = None) -> EdgeBatch:
-        """Return up to 1,000 edges in the order of their ids, and the ids that have none.
-
-        Raises:
-            AnswerTooLarge: they are over 4 MiB together; ask for fewer.
-        """
-        request = graph_pb.BatchGetEdgesRequest(edge_ids=messages.ids("edge_ids", edge_ids))
-        response: graph_pb.BatchGetEdgesResponse = self._call("BatchGetEdges", request, timeout_s=timeout_s)
-        return EdgeBatch(
-            edges=[Edge.from_proto(edge) for edge in response.edges], missing_ids=list(response.missing_ids)
-        )
 
     def update_edge_data(
         self,

@@ -18,9 +18,7 @@ from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import Unavailable
 from contextkeep.inputs import EdgeInput, NodeInput
 from contextkeep.values import (
-    EdgeTypeCount,
     ExportedGraph,
-    GraphCount,
     ImportedGraph,
     OnExisting,
     WrittenGraph,
@@ -71,41 +69,6 @@ class WholeGraphs(Noun):
             written_nodes += [WrittenRow.from_proto(row) for row in response.nodes]
             written_edges += [WrittenRow.from_proto(row) for row in response.edges]
         return WrittenGraph(nodes=written_nodes, edges=written_edges)
-
-    def list_graphs(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[GraphCount, None, None]:
-        """Yield the graphs that have nodes, by name, with how much is in each, following the pages.
-
-        Args:
-            page_size: Rows of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-        """
-        request = graph_pb.ListGraphsRequest(page_size=page_size)
-        while True:
-            page: graph_pb.ListGraphsResponse = self._call("ListGraphs", request, timeout_s=timeout_s)
-            for graph in page.graphs:
-                yield GraphCount(graph_name=graph.graph_name, nodes=graph.nodes, edges=graph.edges)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    def list_edge_types(
-        self, graph_name: str = "", *, page_size: int = 0, timeout_s: float | None = None
-    ) -> Generator[EdgeTypeCount, None, None]:
-        """Yield the edge types of a graph, by name, with how many edges there are of each, following the pages.
-
-        Args:
-            graph_name: Empty: "default". One without edges, or that never was, has none.
-            page_size: Rows of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-        """
-        request = graph_pb.ListEdgeTypesRequest(graph_name=graph_name, page_size=page_size)
-        while True:
-            page: graph_pb.ListEdgeTypesResponse = self._call("ListEdgeTypes", request, timeout_s=timeout_s)
-            for edge_type in page.edge_types:
-                yield EdgeTypeCount(edge_type=edge_type.edge_type, edges=edge_type.edges)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     def import_lines(
         self, source: io.UploadSource, *, graph_name: str = "", on_progress: OnProgress | None = None
