@@ -13,7 +13,8 @@ from service_runtime.loading import loading
 def main() -> None:
     """Run one command."""
     parser = argparse.ArgumentParser(
-        prog="context-service", description="Working memory and chat history of agents, over gRPC."
+        prog="context-service",
+        description="Context Service: contexts, windows, memories, working memory and chat history of agents.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     if sys.argv[1:2] == ["mcp"]:  # a coding agent waits for it at each start: it loads no part of the server
