@@ -15,8 +15,9 @@ import httpx2
 import psycopg
 
 from contextkeep.errors import ContextKeepError
-from service_runtime.auth import OPERATOR, SCOPES, Metadata, Principal, credential
+from service_runtime.auth import DEFAULT_TENANT_ID, OPERATOR, SCOPES, Metadata, Principal, credential
 from tests.clients.stack import TWO_TENANTS
+from tests.conftest import neighbour_of
 from tests.connect import over_http
 from tests.contract.calls import Call, add, at_path, differences, graph_request, message_of, named, plain
 from tests.errors import raised
@@ -126,6 +127,8 @@ class Case:
     def __init__(self, stack: Stack, case: dict[str, Any]) -> None:
         self._stack = stack
         self._tenants = {name: str(uuid.uuid4()) for name in ("own", "other")}
+        if any(call.get("as", {}).get("stored") for call in case.get("calls", [])):
+            self._tenants["own"] = str(neighbour_of(DEFAULT_TENANT_ID))  # `store_key` lists it in the first database
         self._key_id = ""  # of the stored key of the case's own tenant, once a call needs it
         self.letters: dict[str, Any] = {f"new{place}": str(uuid.uuid4()) for place in ("", 1, 2, 3)}
         self.letters |= {"tenant": self._tenants["own"], "mcp_url": stack.mcp_url}
