@@ -349,7 +349,8 @@ ready in {seconds:.1f} s
 
 Try, in another terminal:
 
-{exports}  {python} -c 'from contextkeep import EntityClient as E; print(E().graph.create_node("Session", name="a"))'
+{exports}  {python} -c 'from contextkeep import EntityClient as E; \
+print(E().graph.create_node("Session", name="first"))'
   {python} -c 'from contextkeep import ContextClient as C; print(C().blobs.upload("LICENSE").working_memory_id)'
   {python} examples/chat.py
 
