@@ -19,7 +19,7 @@ Work = Callable[[Pause], Awaitable[object]]
 
 
 async def unpaused() -> bool:
-    """Go on at once: the pause of work that nobody else waits for."""
+    """Return at once: the pause of work that keeps no other work waiting."""
     return False
 
 

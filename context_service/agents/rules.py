@@ -77,7 +77,7 @@ class Agent:
     created_at: datetime
     updated_at: datetime
     updated_by: str
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 class Agents:

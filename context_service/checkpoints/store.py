@@ -41,7 +41,7 @@ class Checkpoint:
     epoch: int
     reached_seq: int
     step_count: int
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 class LeftOutNow(NamedTuple):

@@ -60,7 +60,7 @@ class Context:
     message_count: int  # not retracted
     token_count: int  # of those
     header_change: int  # the number of the newest change of what a caller may change of it; 0: none
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +203,7 @@ class Task:
     created_by: str
     created_at: datetime
     updated_at: datetime
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,4 +251,4 @@ class Artifact:
     updated_at: datetime
     parts: tuple[Part, ...] = ()  # none in a list
     metadata_json: str = ""
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names

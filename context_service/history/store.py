@@ -96,7 +96,7 @@ class StoredMapping:
     version: int  # counts the changes, from 1
     created_at: datetime
     updated_at: datetime
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 class MappingStore:

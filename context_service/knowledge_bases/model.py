@@ -74,7 +74,7 @@ class Base:
     updated_at: datetime
     updated_by: str
     documents: Mapping[DocumentState, int] = field(default_factory=dict)  # of a base that was read by itself
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ class Document:
     created_by: str
     created_at: datetime
     updated_at: datetime
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 def check_base(said: BaseInput) -> None:

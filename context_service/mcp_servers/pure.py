@@ -128,7 +128,7 @@ class Tool:
     server_name: str
     server_url: str
     server_is_disabled: bool
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
     @property
     def name(self) -> str:

@@ -86,7 +86,7 @@ class Server:
     updated_at: datetime
     updated_by: str
     discovered_at: datetime | None
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

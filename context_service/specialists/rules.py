@@ -56,7 +56,7 @@ class Specialist:
     created_at: datetime
     updated_at: datetime
     updated_by: str
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
     @property
     def provider_id(self) -> str:

@@ -77,7 +77,7 @@ class PageVersion:
     created_by: str
     created_at: datetime
     size_bytes: int
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ class Page:
     written_by: str
     created_at: datetime
     updated_at: datetime
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

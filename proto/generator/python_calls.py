@@ -426,7 +426,8 @@ class _Noun:
         for one in arguments:
             if one.comment:
                 lines += _hanging(one.name, self._plain(one.comment).replace("Unset", "None"))
-        lines += _hanging("timeout_s", f"Deadline{' of one page' if is_page else ''}; None: the client's.")
+        of_page = " of one page" if is_page else ""
+        lines += _hanging("timeout_s", f"Deadline{of_page} in seconds. None means the client's.")
         if is_named:
             lines += _hanging("**named", "The node's `external_id` instead: `ByExternalId`.")
         if raised := self._raised(rpc):

@@ -878,7 +878,7 @@ class McpServerFailed(FailedPrecondition):
 
 
 class McpToolNotDeclared(FailedPrecondition):
-    """The MCP tool does not declare that it is read-only, or nobody declared that it is safe to search with.
+    """The MCP tool does not declare that it is read-only, or no administrator declared that it is safe to search with.
 
     Do: Declare it at the MCP server, or approve with `record_search_safe` if only the second is missing.
     """
@@ -1454,7 +1454,7 @@ class Cancelled(ContextKeepError):
 
 
 class DataLoss(ContextKeepError):
-    """Stored data is not what was written.
+    """Stored data differs from what was written.
 
     Do: Tell the operator; a retry fails again.
     """

@@ -124,7 +124,7 @@ class Definition:
     approved_by: str = ""
     approved_at: datetime | None = None
     retired_at: datetime | None = None
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

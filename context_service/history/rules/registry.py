@@ -58,7 +58,7 @@ class Listed:
     error: str = ""  # why it no longer compiles
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ class StoredProfile:
     context_count: int = 0
     learned: Learned | None = None
     evidence: Counts | None = None
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 # The row of the name is the lock: a twin of this call waits here.

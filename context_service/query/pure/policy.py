@@ -31,7 +31,7 @@ class Setting:
     deadline_ms: int | None = None
     node_ids: tuple[UUID, ...] | None = None  # of the workspace: where those are at home who have no folder of theirs
     memory_mode: MemoryMode | None = None  # of memories: what is made of them where a question does not say it
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
     def check(self, provider_id: str) -> None:
         """Refuse what cannot be said of a provider.

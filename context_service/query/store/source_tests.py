@@ -89,7 +89,7 @@ class SourceTest:
     outcome: Mapping[str, Any]
     question: bytes
     answer: bytes
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 class SourceTestRows:

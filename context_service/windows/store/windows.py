@@ -96,7 +96,7 @@ class Window(WindowInput):
     closed_at: datetime | None
     token_factor: float
     is_of_run: bool
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
     @property
     def counted_limit(self) -> int:

@@ -53,7 +53,7 @@ class Record:
     text_state: str = "NONE"  # of its file, whose text is read behind the upload
     text_error: str = ""
     seq: int = 0  # order of writing among equal times
-    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 _CONTENTS = ("content_json", "content_text")

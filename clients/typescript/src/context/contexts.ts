@@ -15,7 +15,7 @@ const method = pb.Contexts.method;
  * all is `ContextNotFound`.
  */
 export class Contexts extends GeneratedContexts {
-  /** Return what has the methods that are about one context, without a call. */
+  /** Return a handle of a context: its methods need no `contextId`. Makes no call. */
   handle(contextId: string): ContextHandle {
     return new ContextHandle(this, contextId);
   }

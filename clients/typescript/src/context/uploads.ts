@@ -67,7 +67,7 @@ export class Uploads extends GeneratedUploads {
   }
 
   /**
-   * Add one part to an upload, in one piece or several. It is sent once: behind an error, `uploads.get` tells whether it arrived.
+   * Add one part to an upload, in one piece or several. It is sent once: after an error, `uploads.get` tells whether it arrived.
    *
    * @throws UploadPartExists The upload is past this offset: `offset_bytes` in the metadata.
    */

@@ -21,13 +21,13 @@ export class Windows extends GeneratedWindows {
     return Object.assign(this.handle(window.windowId), window);
   }
 
-  /** Return what has the methods that are about one window, without a call. */
+  /** Return a handle of a window: its methods need no `windowId`. Makes no call. */
   handle(windowId: string): WindowHandle {
     return new WindowHandle(this, windowId);
   }
 
   /**
-   * Return what the model shall see now: what it saw before with more behind it, until a fold leaves some out.
+   * Return what the model should see now: the last pack with more after it, until a fold leaves some out.
    *
    * @param options `since` is the pack before: as long as this one begins with it, only what is new is sent.
    * @throws WindowClosed It packs no more.

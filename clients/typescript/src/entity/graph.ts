@@ -48,7 +48,7 @@ export interface MessageInput {
   create?: boolean;
   /** The session's graph; else that of its external id, else "default". */
   graphName?: string;
-  /** What the message's data shall have beside role and content, for mappings of your own. */
+  /** More fields of the message's data, next to role and content, for mappings of your own. */
   data?: object;
   /** For imports and replays: messages are read by it; else the server's time. */
   createdAt?: Date | string;
@@ -98,7 +98,7 @@ export interface TraverseOptions extends CallOptions {
   descending?: boolean;
   /** Nodes to return; else all. */
   limit?: number;
-  /** Begin behind this node in the order of time. */
+  /** Begin after this node in the order of time. */
   after?: Pick<Node, "createdAt" | "seq">;
   /** Nodes to visit at most. */
   nodeBudget?: number;
@@ -156,7 +156,7 @@ export class Graph extends GeneratedGraph {
   }
 
   /**
-   * The same in pieces that say how many rows they hold, and by which token another export goes on behind them.
+   * The same in pieces that say how many rows they hold, and by which token another export goes on after them.
    *
    * @throws InvalidPageToken The token is malformed or of another graph.
    */

@@ -352,7 +352,7 @@ export class McpServerFailed extends FailedPrecondition {
   static override readonly reason: string = "MCP_SERVER_FAILED";
 }
 
-/** The MCP tool does not declare that it is read-only, or nobody declared that it is safe to search with. */
+/** The MCP tool does not declare that it is read-only, or no administrator declared that it is safe to search with. */
 export class McpToolNotDeclared extends FailedPrecondition {
   static override readonly reason: string = "MCP_TOOL_NOT_DECLARED";
 }
@@ -599,7 +599,7 @@ export class Cancelled extends ContextKeepError {
   static override readonly reason: string = "CANCELLED";
 }
 
-/** Stored data is not what was written. */
+/** Stored data differs from what was written. */
 export class DataLoss extends ContextKeepError {
   static override readonly code: StatusCode = "DATA_LOSS";
   static override readonly reason: string = "DATA_LOSS";

@@ -50,7 +50,7 @@ class AsyncClient:
         Args:
             rpc: Its name in the proto, e.g. "GetNode".
             request: Its request message.
-            timeout_s: Deadline of the call with its retries; None: the client's.
+            timeout_s: Deadline of the call with its retries in seconds. None means the client's.
             may_repeat: It is safe to send the request twice: a read, or a write with a request id.
 
         Raises:

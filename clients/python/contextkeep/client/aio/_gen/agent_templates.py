@@ -39,7 +39,7 @@ class AgentTemplates(Noun):
             defaults: The allowed providers to query if a question selects none. None: those of the template, else those
                 of the tenant.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -69,7 +69,7 @@ class AgentTemplates(Noun):
 
         Args:
             template_id: The template to read.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             AgentTemplateNotFound: No agent template has this id.
@@ -83,7 +83,7 @@ class AgentTemplates(Noun):
 
         Args:
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
@@ -107,7 +107,7 @@ class AgentTemplates(Noun):
         Args:
             template_id: The template to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             AgentTemplateNotFound: No agent template has this id.

@@ -30,7 +30,7 @@ class Blobs(Noun):
             entity_node_id: The node whose blobs to list. Required, or `external_id`.
             include_archived: Include blobs of archived and expired records.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:

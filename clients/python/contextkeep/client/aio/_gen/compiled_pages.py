@@ -43,7 +43,7 @@ class CompiledPages(Noun):
             definition_name: Compile all pages of this definition, changed or not. Not together with `node_ids`.
             node_ids: Compile the pages of these nodes, up to 1,000. With neither this nor `definition_name`: the pages
                 of everything that changed since the last compile by keys with the same bounds.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -71,7 +71,7 @@ class CompiledPages(Noun):
 
         Args:
             page_id: The page to read.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             CompiledPageNotFound: there is no such page, it is outside the key's bounds, or its definition is no longer
@@ -98,7 +98,7 @@ class CompiledPages(Noun):
             definition_name: Only pages of this definition. Empty: all.
             node_id: Only pages of this node. Empty: all.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:

@@ -56,7 +56,7 @@ class Contexts(Noun):
             reference_task_ids: Up to 100 tasks of the context whose artifacts are ranked first. For a recall with
                 `contexts.send`, the service uses the `reference_task_ids` of the message.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -104,7 +104,7 @@ class Contexts(Noun):
             filter: Which passages may be found.
             with_features: Return for each passage the parts of its score.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -138,7 +138,7 @@ class Contexts(Noun):
             history_length: Return at most this many of the newest messages. None means as many as fit in 2 MiB; 0 means
                 none.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -160,7 +160,7 @@ class Contexts(Noun):
             external_id: No context, one or several may have this id.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
@@ -210,7 +210,7 @@ class Contexts(Noun):
             entity_node_id: Contexts of this node of the entity graph.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -248,7 +248,7 @@ class Contexts(Noun):
         Args:
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -282,7 +282,7 @@ class Contexts(Noun):
             newest_first: Sort newest first. Otherwise oldest first.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -311,7 +311,7 @@ class Contexts(Noun):
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -341,7 +341,7 @@ class Contexts(Noun):
             message_ids: 1 to 500 ids.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -394,7 +394,7 @@ class Contexts(Noun):
                 otherwise the shared scope of the tenant.
             mapping_name: Empty means the default, as in `history.get`.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -441,7 +441,7 @@ class Contexts(Noun):
             scopes: "read", "write". Empty means both, as far as the caller has them.
             ttl_s: Lifetime of the key in seconds, at most 86,400 (one day). 0 means 3,600 (one hour).
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -481,7 +481,7 @@ class Contexts(Noun):
             now: Begin to remove its rows at once. Otherwise the next sweep begins, within SWEEP_INTERVAL_S.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -505,7 +505,7 @@ class Contexts(Noun):
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ErasureNotFound: No erasure that the caller may see has this id. The receipt of a context is kept for a

@@ -21,7 +21,7 @@ class Erasures(Noun):
 
         Args:
             subject: The id of a user, as in `owner_user_id`: up to 512 characters.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -54,7 +54,7 @@ class Erasures(Noun):
         Args:
             subject: The id of the user to erase, as in `owner_user_id`: up to 512 characters.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             LegalHold: holds forbid it; metadata `hold_ids`.
@@ -77,7 +77,7 @@ class Erasures(Noun):
 
         Args:
             erasure_id: The erasure, as in its receipt.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ErasureNotFound: No erasure that the caller may see has this id. The receipt of a context is kept for a

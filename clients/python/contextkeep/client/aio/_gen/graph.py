@@ -25,7 +25,7 @@ class Graph(NamedNodes):
 
         Args:
             node_id: The node to read.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -40,7 +40,7 @@ class Graph(NamedNodes):
 
         Args:
             node_ids: The nodes to read, at most 1,000.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             AnswerTooLarge: over 4 MiB: request fewer nodes.
@@ -57,7 +57,7 @@ class Graph(NamedNodes):
         Args:
             external_id: The caller's own id of the node.
             graph_name: The graph to look up the id in. Empty: "default".
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             NodeNotFound: No node that the caller may see has this id, external id or name.
@@ -74,7 +74,7 @@ class Graph(NamedNodes):
         Args:
             name: The name of the node.
             graph_name: The graph to look up the name in. Empty: "default".
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             NodeNotFound: No node that the caller may see has this id, external id or name.
@@ -105,7 +105,7 @@ class Graph(NamedNodes):
             expected_status: Change the node only if it has this status.
             expected_version: Change the node only if it has this version.
             message: The message of the envelope. Up to 64 KiB.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -142,7 +142,7 @@ class Graph(NamedNodes):
             node_id: The node to archive or restore.
             restore: Restore the node.
             expected_version: Change the node only if it has this version.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -171,7 +171,7 @@ class Graph(NamedNodes):
         Args:
             node_id: The node to reset.
             expected_version: Reset the node only if it has this version.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -200,7 +200,7 @@ class Graph(NamedNodes):
         Args:
             node_id: The node to delete.
             expected_version: Delete the node only if it has this version.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -228,7 +228,7 @@ class Graph(NamedNodes):
         Args:
             erasure_id: The id of this erasure: a UUID that the caller makes.
             subject: The id of the user, up to 512 characters.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -249,7 +249,7 @@ class Graph(NamedNodes):
         Args:
             subject: The id of the user whose data to count. Give either this or `erasure_id`.
             erasure_id: The erasure to read. Give either this or `subject`.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ErasureNotFound: No erasure that the caller may see has this id. The receipt of a context is kept for a
@@ -271,7 +271,7 @@ class Graph(NamedNodes):
 
         Args:
             page_size: Graphs per page. 0: 100. Values above 1,000 count as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
@@ -295,7 +295,7 @@ class Graph(NamedNodes):
         Args:
             graph_name: The graph. Empty: "default".
             page_size: Edge types per page. 0: 100. Values above 1,000 count as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
@@ -316,7 +316,7 @@ class Graph(NamedNodes):
 
         Args:
             edge_id: The edge to read.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             EdgeNotFound: No edge that the caller may see has this id, or this type and these ends.
@@ -330,7 +330,7 @@ class Graph(NamedNodes):
 
         Args:
             edge_ids: The edges to read, at most 1,000.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             AnswerTooLarge: over 4 MiB: request fewer edges.
@@ -360,7 +360,7 @@ class Graph(NamedNodes):
             edge_types: Only edges of these types. Empty: all.
             descending: Newest first.
             page_size: Edges per page. 0: 100. Values above 1,000 count as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:

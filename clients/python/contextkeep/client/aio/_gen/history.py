@@ -45,7 +45,7 @@ class History(Noun):
             data_paths: Up to 32 paths as in MappingRules (`turn.index`, `data.turn.index`, `status`). `values_json` has
                 their values.
             page_size: Number of nodes. 0 means 100. More than 1,000 counts as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -99,7 +99,7 @@ class History(Noun):
             node_id: The node of the entity.
             descending: Sort newest first.
             page_size: 0 means 100. More than 1,000 counts as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:

@@ -35,7 +35,7 @@ class Holds(Noun):
             subject: The id of a user. Give either this or `context_id`.
             context_id: The id of a context. Give either this or `subject`.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -62,7 +62,7 @@ class Holds(Noun):
         Args:
             hold_id: The hold to release.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             HoldNotFound: No legal hold has this id: it never existed, or was released.
@@ -80,7 +80,7 @@ class Holds(Noun):
 
         Args:
             page_size: Holds per page, at most 1,000. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.

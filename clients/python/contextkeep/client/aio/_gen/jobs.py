@@ -26,7 +26,7 @@ class Jobs(Noun):
             kind: The kind of job: a sweep purges and deletes what is due; fsck compares rows with stored bytes.
             quick: For fsck: read only the last MiB of each blob.
             repair: For fsck: repair what can be repaired. It never deletes bytes at once.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             JobRunning: a job of this kind runs; metadata `job_id`.
@@ -45,7 +45,7 @@ class Jobs(Noun):
 
         Args:
             job_id: The job to read.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             JobNotFound: No operator of the tenant started a job with this id.
@@ -63,7 +63,7 @@ class Jobs(Noun):
 
         Args:
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another

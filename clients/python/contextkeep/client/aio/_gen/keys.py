@@ -20,7 +20,7 @@ class Keys(Noun):
         Any valid key may call it, even a key of a context.
 
         Args:
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
         """
         request = administration_pb.GetCallerRequest()
         answer: administration_pb.GetCallerResponse = await self._call("GetCaller", request, timeout_s=timeout_s)
@@ -37,7 +37,7 @@ class Keys(Noun):
         Args:
             context_id: Only keys of this context. Empty: all other keys.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -85,7 +85,7 @@ class Keys(Noun):
             graph_names: Graphs to bind the key to, up to 100 of up to 200 characters each. Empty: the key is not bound
                 to graphs.
             ttl_s: Lifetime in seconds, at most ten years. 0: the key does not expire.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
@@ -115,7 +115,7 @@ class Keys(Noun):
 
         Args:
             prefix: The first 12 characters of the key, or the whole key.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             KeyNotFound: No key that the caller may manage begins with this prefix.

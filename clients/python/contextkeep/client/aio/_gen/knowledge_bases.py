@@ -19,7 +19,7 @@ class KnowledgeBases(Noun):
 
         Args:
             name: The base to read.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             KnowledgeBaseNotFound: No knowledge base that the caller may see has this name.
@@ -35,7 +35,7 @@ class KnowledgeBases(Noun):
 
         Args:
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
@@ -60,7 +60,7 @@ class KnowledgeBases(Noun):
         Args:
             name: The base to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             KnowledgeBaseNotFound: No knowledge base that the caller may see has this name.
@@ -87,7 +87,7 @@ class KnowledgeBases(Noun):
             knowledge_base: The name of the base.
             states: Only documents in one of these states. Empty: all.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -120,7 +120,7 @@ class KnowledgeBases(Noun):
             knowledge_base: The name of the base.
             document_id: The document to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.

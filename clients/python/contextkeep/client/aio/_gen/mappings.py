@@ -45,7 +45,7 @@ class Mappings(Noun):
                 otherwise the shared scope of the tenant.
             rules_version: A number that the author increases with each change of the rules. 0 means none.
             replace: Replace other rules with this name.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: metadata `rule`, `line`, `column`.
@@ -70,7 +70,7 @@ class Mappings(Noun):
         """Reads the mapping that `history.get` would use.
 
         Args:
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             MappingNotFound: No mapping has this name in the app that was asked for.
@@ -89,7 +89,7 @@ class Mappings(Noun):
         Args:
             app_id: Empty means all apps that the caller sees, and the shared scope.
             page_size: 0 means 100. More than 1,000 counts as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
@@ -132,7 +132,7 @@ class Mappings(Noun):
                 applies.
             root: The value of `root` in expressions. Only with `nodes`; with a `node_id`, `root` is that node.
             page_size: Number of nodes. 0 means 100. More than 1,000 counts as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -172,7 +172,7 @@ class Mappings(Noun):
             mapping_name: Required.
             app_id: The scope of the mapping. Empty means the app of the key if it has exactly one, otherwise the shared
                 scope of the tenant. The call looks in no other scope.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             MappingNotFound: metadata `apps`: visible apps that have the name; also if an earlier attempt removed it and

@@ -46,7 +46,7 @@ class McpServers(Noun):
             clear_secret: Delete the secret: from now on, the service sends none to the server.
             request_id: A UUID. A repeat with the same id answers as the first time and changes nothing, even if it has
                 another secret: the service keeps no trace of the secret with the request.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             AddressRefused: the service may not connect to the address; it also checks the addresses of a host name at
@@ -73,7 +73,7 @@ class McpServers(Noun):
 
         Args:
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
@@ -95,7 +95,7 @@ class McpServers(Noun):
         Args:
             server_id: The server to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             McpServerNotFound: No MCP server has this id.
@@ -116,7 +116,7 @@ class McpServers(Noun):
 
         Args:
             server_id: The server whose tools to fetch.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             McpServerNotFound: No MCP server has this id.
@@ -143,7 +143,7 @@ class McpServers(Noun):
         Args:
             server_id: Only tools of this server. Empty: of all servers.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
@@ -185,7 +185,7 @@ class McpServers(Noun):
                 The tool itself must declare that it is read-only.
             definition_sha256: Approve only the definition with this hash. Empty: the definition of the last discovery.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             McpToolNotFound: The MCP server has no tool with this name, or no longer has it.
@@ -220,7 +220,7 @@ class McpServers(Noun):
             server_id: The server of the tool.
             tool_name: The tool whose approval to remove.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             McpToolNotFound: The MCP server has no tool with this name, or no longer has it.

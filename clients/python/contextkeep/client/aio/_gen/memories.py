@@ -57,7 +57,7 @@ class Memories(Noun):
                 else none.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. A repeat with the same id answers the same memory and stores nothing.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: the text is blank; the kind, confidence or quality is not valid; `experience` is set but
@@ -113,7 +113,7 @@ class Memories(Noun):
             happened_from: Only memories with `happened_at` at or after this time.
             happened_to: Only memories with `happened_at` before this time.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: the query is blank; the limit is not between 1 and 100.
@@ -163,7 +163,7 @@ class Memories(Noun):
             happened_from: Only memories with `happened_at` at or after this time.
             happened_to: Only memories with `happened_at` before this time.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: the query is blank; the limit is not between 1 and 100.
@@ -208,7 +208,7 @@ class Memories(Noun):
             happened_to: Only memories with `happened_at` before this time.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Memories per page, at most 500. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -246,7 +246,7 @@ class Memories(Noun):
             memory_id: The memory to delete.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             MemoryNotFound: No memory that the caller may see has this id, or it was forgotten.

@@ -25,7 +25,7 @@ class Operations(Noun):
         Args:
             call_id: Only the call with this id. Empty: all.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -48,7 +48,7 @@ class Operations(Noun):
         The limits are those in effect: the tenant's own, or else those of the settings.
 
         Args:
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
         """
         request = administration_pb.GetUsageRequest()
         answer: administration_pb.GetUsageResponse = await self._call("GetUsage", request, timeout_s=timeout_s)
@@ -61,7 +61,7 @@ class Operations(Noun):
 
         Args:
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
@@ -85,7 +85,7 @@ class Operations(Noun):
         shown at its object, such as in `text_error` of a record.
 
         Args:
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
         """
         request = administration_pb.ListBackgroundWorkRequest()
         answer: administration_pb.ListBackgroundWorkResponse = await self._call(
@@ -100,7 +100,7 @@ class Operations(Noun):
 
         Args:
             kind: The kind of work to retry, as `operations.list_background_work` names it.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another

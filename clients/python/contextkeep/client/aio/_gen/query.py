@@ -18,7 +18,7 @@ class Query(Noun):
 
         Args:
             agent_id: As in `query.ask`.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             AgentNotFound: No agent that the caller may ask for has this id.
@@ -40,7 +40,7 @@ class Query(Noun):
         Args:
             agent_id: As in `query.ask`.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             AgentNotFound: No agent that the caller may ask for has this id.

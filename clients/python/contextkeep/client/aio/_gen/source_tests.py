@@ -19,7 +19,7 @@ class SourceTests(Noun):
 
         Args:
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -40,7 +40,7 @@ class SourceTests(Noun):
         """Reads a test with its answer.
 
         Args:
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -54,7 +54,7 @@ class SourceTests(Noun):
         """Compares two tests: the ranks of their hits, and the status of each provider.
 
         Args:
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -72,7 +72,7 @@ class SourceTests(Noun):
         """Removes a test.
 
         Args:
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.

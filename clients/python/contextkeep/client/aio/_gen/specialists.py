@@ -47,7 +47,7 @@ class Specialists(Noun):
             steps_max: Searches and readings per question, from 1 to 10. 0: 4.
             is_default: Query the specialist if a question selects no provider.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -75,7 +75,7 @@ class Specialists(Noun):
 
         Args:
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
@@ -97,7 +97,7 @@ class Specialists(Noun):
         Args:
             specialist_id: The specialist to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             SpecialistNotFound: No specialist has this id.

@@ -72,7 +72,7 @@ class Windows(Noun):
             config: How the window folds, and how many tokens it may use. None means the defaults.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -105,7 +105,7 @@ class Windows(Noun):
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -124,7 +124,7 @@ class Windows(Noun):
         Args:
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -152,7 +152,7 @@ class Windows(Noun):
         Args:
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -197,7 +197,7 @@ class Windows(Noun):
             output_reservation: As in `windows.open`. None means no change. 0 means the default.
             subject_user_id: The user for whom a key without a user calls.
             request_id: The same id again changes nothing and returns the window as it was after the change.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -244,7 +244,7 @@ class Windows(Noun):
                 its content, as a model reads it. The pin is removed when its message is retracted.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -282,7 +282,7 @@ class Windows(Noun):
         Args:
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -309,7 +309,7 @@ class Windows(Noun):
         Args:
             dry_run: Return the receipt that a fold would have, and change nothing.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -343,7 +343,7 @@ class Windows(Noun):
             expected_epoch: Epoch of the pack, as `windows.pack` returned it, for which to prepare the fold. None means
                 any epoch.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -380,7 +380,7 @@ class Windows(Noun):
                 prepared last.
             subject_user_id: The user for whom a key without a user calls.
             request_id: The same id again changes nothing and returns the same receipt.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -424,7 +424,7 @@ class Windows(Noun):
             label: A label for people, up to 200 characters.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -455,7 +455,7 @@ class Windows(Noun):
         Args:
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -500,7 +500,7 @@ class Windows(Noun):
                 last pack, or the `seq` that appending returned.
             subject_user_id: The user for whom a key without a user calls.
             request_id: The same id again changes nothing and returns the same answer.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -555,7 +555,7 @@ class Windows(Noun):
             key_ttl_s: Lifetime of the key in seconds, at most 86,400 (one day). 0 means 3,600 (one hour).
             subject_user_id: The user for whom a key without a user calls.
             request_id: The same id again creates no second fork: it returns the same fork with another key.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -613,7 +613,7 @@ class Windows(Noun):
                 result. Empty means that the message stands alone.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -645,7 +645,7 @@ class Windows(Noun):
             ref: "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages;
                 "m37.0" a passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -683,7 +683,7 @@ class Windows(Noun):
                 match.
             step_to: The last step to search, included. 0 means no bound.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -711,7 +711,7 @@ class Windows(Noun):
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -730,7 +730,7 @@ class Windows(Noun):
         Args:
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -780,7 +780,7 @@ class Windows(Noun):
             output_tokens: Tokens of the answer, up to 100,000,000.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -830,7 +830,7 @@ class Windows(Noun):
             lesson: A lesson for other windows of the user. Empty means that no memory is stored.
             subject_user_id: The user for whom a key without a user calls.
             request_id: The same id again changes nothing and returns the same answer.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -877,7 +877,7 @@ class Windows(Noun):
             steps: Number of steps ahead, up to 100,000, with a pack after each.
             step_tokens: Counted tokens of one step, up to 10,000,000. 0 means as long as the last steps.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -896,7 +896,7 @@ class Windows(Noun):
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.

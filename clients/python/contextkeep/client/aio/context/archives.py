@@ -70,7 +70,7 @@ class Archives(gen.Archives):
     ) -> AsyncGenerator[pb.ExportArchiveResponse, None]:
         """Take something out and yield the generated messages, up to 1 MiB each.
 
-        A stream that breaks is opened again behind the last message that had a `resume_token`. What came since comes
+        A stream that breaks is opened again after the last message that had a `resume_token`. What came since comes
         again: a message that is empty, and has that token, says so before.
 
         Raises:

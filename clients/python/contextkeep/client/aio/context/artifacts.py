@@ -39,18 +39,18 @@ class Artifacts(Noun):
         Args:
             task_id: What makes it.
             artifact: An `ArtifactInput`; or a part, or a text, which is an artifact of its own.
-            append: The parts go behind those of the newest version.
+            append: Add the parts after those of the newest version.
             last_chunk: Nothing more comes to this version.
             context_id: None: that of the task.
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. The same one again writes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             TaskNotFound: the context has none.
             TaskEnded: it makes nothing any more.
             ArtifactNotFound: a chunk is of none.
-            ArtifactComplete: a chunk comes behind the last one.
+            ArtifactComplete: a chunk follows the last one.
             RecordNotFound: a part names a record that the caller cannot read.
             LimitExceeded: it, or what there is of it together, is too large.
         """

@@ -185,13 +185,13 @@ class Blobs(gen.Blobs):
         include_archived: bool = False,
         timeout_s: float | None = None,
     ) -> DownloadUrl:
-        """Make a URL that gives a blob to whoever has it, straight from the provider; nothing can take it back.
+        """Make a URL that gives a blob to anyone who has it, from the provider; it cannot be revoked.
 
         Args:
             blob: Which.
             lifetime_s: Seconds until it expires; up to seven days.
             include_archived: Of an archived record too.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             NoDownloadUrl: the provider of the blob, or its credentials, sign none: use `get`.

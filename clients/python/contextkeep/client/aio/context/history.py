@@ -41,7 +41,7 @@ class History(gen.History):
 
         Raises:
             NodeNotFound: there is no such node.
-            MappingNotFound: nobody has registered the mapping: `apps` in the metadata names where it is.
+            MappingNotFound: the mapping is not registered: `apps` in the metadata names where it is.
             MappingFailed: `strict`, and a rule failed: `node_id` and `rule` in the metadata.
         """
         request = history_pb.StreamChatHistoryRequest(
@@ -87,7 +87,7 @@ class History(gen.History):
             max_messages: 0: all; else the newest.
             tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
             strict: Fail on the first node on which a rule fails, instead of counting it.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -119,7 +119,7 @@ class History(gen.History):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> FormattedHistory:
-        """Return the messages of a conversation as a model vendor's API takes them, tool calls beside their results.
+        """Return the messages of a conversation as a model vendor's API takes them, tool calls next to their results.
 
         Args:
             node_id: The conversation's node; or name it by `external_id`.
@@ -129,7 +129,7 @@ class History(gen.History):
             max_messages: 0: all; else the newest.
             tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
             strict: Fail on the first node on which a rule fails, instead of counting it.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:

@@ -39,7 +39,7 @@ class KnowledgeBases(gen.KnowledgeBases):
             bedrock_id: Amazon Bedrock's own id of a base there, which is asked instead. It never changes.
             bedrock_region: Where that is, such as "eu-central-1".
             request_id: A UUID. The same one again changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             PermissionDenied: the key lacks the scope admin, or is bound, or the operator does not list `bedrock_id`.
@@ -80,7 +80,7 @@ class KnowledgeBases(gen.KnowledgeBases):
             content_type: Such as "application/pdf"; of bytes.
             working_memory_id: A record of working memory that the document follows.
             request_id: A UUID. The same one again adds nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             KnowledgeBaseNotFound: there is none that you may see.

@@ -70,7 +70,7 @@ class Query(gen.Query):
             expand_refs: Also return the whole text of these hits of earlier answers, up to 20.
             agent_id: For which agent: its policy holds, and its files are searched. Empty: the key's, if there is one.
             subject_user_id: For which user a key without one calls.
-            timeout_s: Deadline, before which the answer comes with what there is; None: the client's.
+            timeout_s: Deadline in seconds; the answer has what is found by then. None means the client's.
 
         Raises:
             InvalidArgument: the question is blank, or something in it is unknown; the field is named.
@@ -109,7 +109,7 @@ class Query(gen.Query):
 
         Args:
             query: Not blank, up to 8,000 characters.
-            timeout_s: Deadline of the whole, before which the answer comes with what there is; None: the client's.
+            timeout_s: Deadline in seconds; the answer has what is found by then. None means the client's.
             **asked: As of `ask`.
 
         Raises:
@@ -149,7 +149,7 @@ class Query(gen.Query):
             memory_mode: Of memories: "recall" or "reflect" where a question does not say it.
             reset: What is as the provider has it again: "enabled", "is_default", "deadline_ms", "workspace", "memory".
             request_id: A UUID. The same one again changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: there is no such provider, or this cannot be said of it.

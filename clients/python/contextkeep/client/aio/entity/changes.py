@@ -13,7 +13,7 @@ class Changes(gen.Changes):
     """Changes of graphs."""
 
     async def list(self, place: str = "", *, page_size: int = 0, timeout_s: float | None = None) -> ChangePage:
-        """Return what changed behind a place: nodes and edges, in an order in which nothing late is missed.
+        """Return the changes after a place: nodes and edges, in an order in which nothing late is missed.
 
         Keep `next_place` of the answer once its changes are dealt with, and go on from it: at once if the answer
         `has_more`, else later.
@@ -21,11 +21,11 @@ class Changes(gen.Changes):
         Args:
             place: Of `start`, or of an answer before. Empty: no changes, and the place that is reached now.
             page_size: Changes at most; 0: 100.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ChangesNotStarted: `start` was not called, or has not answered yet.
-            ChangesExpired: changes behind the place are forgotten. Take a new place, then read everything anew.
+            ChangesExpired: changes after the place were deleted. Take a new place, then read everything again.
             InvalidPageToken: the place is malformed, or of another tenant.
         """
         request = graph_pb.ListChangesRequest(place=place, page_size=page_size)

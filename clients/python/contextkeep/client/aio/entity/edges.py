@@ -45,7 +45,7 @@ class Edges(NamedNodes):
             id: A UUID. None: the server makes one.
             created_at: Aware; for imports and replays. None: the server's time.
             request_id: As in `create_node`.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             NodeNotFound: an end is missing.
@@ -115,7 +115,7 @@ class Edges(NamedNodes):
             to_external_id: The same of where it ends.
             graph_name: Where external ids are looked up. Empty: "default".
             expected_version: Delete only this version.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             EdgeNotFound: there is none; also when the first attempt of this call did it and its answer was lost.

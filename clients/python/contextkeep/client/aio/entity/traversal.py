@@ -51,7 +51,7 @@ class Traversal(NamedNodes):
             order_path: A path into the node's data, such as "turn.index". Empty: `created_at`.
             descending: The other way round.
             limit: Nodes to yield at most; 0: all.
-            after: Begin behind this node in the order of `created_at`; with `descending`, what was before it.
+            after: Begin after this node in the order of `created_at`; with `descending`, what was before it.
             node_budget: Nodes to visit at most; 0: 100,000.
             timeout_s: Deadline of the whole walk; None: none.
 

@@ -48,7 +48,7 @@ class Agents(Noun):
                 None: all callers of the tenant except other agents. Given but empty: no other caller. This widens no
                 access: a call in the name of the agent reads only what its caller may read.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -81,7 +81,7 @@ class Agents(Noun):
         Args:
             agent_id: The agent to read.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             AgentNotFound: no such agent, or the caller may not name it.
@@ -99,7 +99,7 @@ class Agents(Noun):
             template_id: Only agents of this template. Empty: all.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
@@ -123,7 +123,7 @@ class Agents(Noun):
         Args:
             agent_id: The agent to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             AgentNotFound: No agent that the caller may ask for has this id.

@@ -20,7 +20,7 @@ class Archives(Noun):
         of an unfinished context.
 
         Args:
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ImportNotFound: No import of the tenant has this id, or it ended too long ago.

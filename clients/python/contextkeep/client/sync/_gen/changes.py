@@ -18,7 +18,7 @@ class Changes(Noun):
         no changes and cost nothing extra. Needs the scope `admin`.
 
         Args:
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             PermissionDenied: the key is bound, and the log has not started yet.

@@ -31,7 +31,7 @@ class Definitions(Noun):
             name: 1 to 128 characters.
             rules: The rules. docs/knowledge.md explains them by example.
             request_id: A UUID. A repeat with the same id changes nothing.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: the violation names the field; for an expression, the metadata have `rule`, `line` and
@@ -59,7 +59,7 @@ class Definitions(Noun):
             name: The definition.
             version: The version to approve. Required.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             DefinitionNotFound: No definition that the caller may see has this name or version, or no version of it is
@@ -86,7 +86,7 @@ class Definitions(Noun):
             name: The definition.
             version: The version to retire. 0: the approved one.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             DefinitionNotFound: there is no such version, or the call names no version and none is approved.
@@ -106,7 +106,7 @@ class Definitions(Noun):
         Args:
             name: The definition.
             version: The version to read. 0: the approved one, else the newest.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             DefinitionNotFound: No definition that the caller may see has this name or version, or no version of it is
@@ -124,7 +124,7 @@ class Definitions(Noun):
         Args:
             states: Only versions in one of these states. Empty: all.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -156,7 +156,7 @@ class Definitions(Noun):
         Args:
             rules: The rules, as in `definitions.put`.
             node_id: The node whose page to compile.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:

@@ -28,7 +28,7 @@ class Embeddings(NamedNodes):
         Args:
             node_id: The node of the vector.
             name: Name of the vector. Empty: "default".
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -53,7 +53,7 @@ class Embeddings(NamedNodes):
             node_id: The node whose vectors to list.
             with_vectors: Include the values of the vectors.
             page_size: Vectors per page. 0: 100. Values above 1,000 count as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:

@@ -47,7 +47,7 @@ class McpServers(Noun):
             clear_secret: Delete the secret: from now on, the service sends none to the server.
             request_id: A UUID. A repeat with the same id answers as the first time and changes nothing, even if it has
                 another secret: the service keeps no trace of the secret with the request.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             AddressRefused: the service may not connect to the address; it also checks the addresses of a host name at
@@ -74,7 +74,7 @@ class McpServers(Noun):
 
         Args:
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
@@ -94,7 +94,7 @@ class McpServers(Noun):
         Args:
             server_id: The server to delete.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             McpServerNotFound: No MCP server has this id.
@@ -115,7 +115,7 @@ class McpServers(Noun):
 
         Args:
             server_id: The server whose tools to fetch.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             McpServerNotFound: No MCP server has this id.
@@ -140,7 +140,7 @@ class McpServers(Noun):
         Args:
             server_id: Only tools of this server. Empty: of all servers.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
@@ -182,7 +182,7 @@ class McpServers(Noun):
                 The tool itself must declare that it is read-only.
             definition_sha256: Approve only the definition with this hash. Empty: the definition of the last discovery.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             McpToolNotFound: The MCP server has no tool with this name, or no longer has it.
@@ -217,7 +217,7 @@ class McpServers(Noun):
             server_id: The server of the tool.
             tool_name: The tool whose approval to remove.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             McpToolNotFound: The MCP server has no tool with this name, or no longer has it.

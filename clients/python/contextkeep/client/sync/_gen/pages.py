@@ -64,7 +64,7 @@ class Pages(Noun):
                 in any case.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. A repeat with the same id answers the same version and writes nothing.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: the violation names the field: the slug is not valid, the title or Markdown is blank.
@@ -119,7 +119,7 @@ class Pages(Noun):
                 pages without a bundle.
             version: The version to read. 0: the newest.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: both `page_id` and `slug`, or neither.
@@ -156,7 +156,7 @@ class Pages(Noun):
             memory_id: Only pages that cite this memory.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -200,7 +200,7 @@ class Pages(Noun):
             agent_bundle_id: The agent bundle to look up the slug in, as in `pages.get`.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -248,7 +248,7 @@ class Pages(Noun):
             expected_version: Delete the page only if it has this version. None: any version.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.

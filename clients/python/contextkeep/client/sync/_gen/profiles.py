@@ -30,7 +30,7 @@ class Profiles(Noun):
                 `preserve_verbatim`, `tool_output_trim`, `words`, `state`. Patterns use the syntax of RE2: up to 400
                 patterns with up to 20,000 instructions together. YAML anchors and tags are not allowed.
             request_id: The same id again changes nothing and returns the same version.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: the name is malformed, or belongs to a built-in profile; the text is not a valid profile,
@@ -63,7 +63,7 @@ class Profiles(Noun):
             with_text: Return `text` too. A page then has up to 10 profiles.
             with_evidence: Return the counts behind learned versions too. Needs `admin`.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -104,7 +104,7 @@ class Profiles(Noun):
             is_frozen: True stops counting and learning. None means no change.
             undo: Undo what was learned, and delete all counts.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: the profile does not exist.

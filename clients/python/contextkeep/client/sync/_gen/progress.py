@@ -41,7 +41,7 @@ class Progress(NamedNodes):
             types: Only envelopes of these types. Empty: all.
             descending: Newest first.
             page_size: Envelopes per page. 0: 100. Values above 1,000 count as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -69,7 +69,7 @@ class Progress(NamedNodes):
 
         Args:
             node_id: The node whose timeline to delete.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:

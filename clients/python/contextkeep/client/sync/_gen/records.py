@@ -22,7 +22,7 @@ class Records(Noun):
         Args:
             working_memory_id: The record to read.
             include_archived: Also read archived and expired records.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             RecordNotFound: No working memory record that the caller may see has this id.
@@ -66,7 +66,7 @@ class Records(Noun):
             include_archived: Include archived and expired records.
             with_content: Include inline content, which lists leave out otherwise.
             page_size: Records per page. 0: 100. Values above 1,000 count as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -147,7 +147,7 @@ class Records(Noun):
             records_max: Records to return for each entity and memory type, newest first. 0: 100. Values above 1,000
                 count as 1,000.
             page_size: Entities per page. 0: 100. Values above 1,000 count as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -192,7 +192,7 @@ class Records(Noun):
 
         Args:
             working_memory_id: The record to restore.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             RecordNotFound: it never existed, or it was purged.
@@ -212,7 +212,7 @@ class Records(Noun):
         Args:
             working_memory_id: The record whose log to list.
             page_size: Entries per page. 0: 100. Values above 1,000 count as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             RecordNotFound: it never existed.

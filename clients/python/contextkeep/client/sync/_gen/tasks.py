@@ -31,7 +31,7 @@ class Tasks(Noun):
             history_length: Return at most this many of its newest messages. None means as many as fit in 2 MiB; 0 means
                 none.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -61,7 +61,7 @@ class Tasks(Noun):
             states: Tasks in one of these states. Empty means all states.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -99,7 +99,7 @@ class Tasks(Noun):
         Args:
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.

@@ -22,7 +22,7 @@ class Tools(Noun):
 
         Args:
             read_only: Leave out tools that write.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
         """
         request = tools_pb.ListToolsRequest(read_only=read_only)
         answer: tools_pb.ListToolsResponse = self._call("ListTools", request, timeout_s=timeout_s)
@@ -43,7 +43,7 @@ class Tools(Noun):
         Args:
             entity_node_id: Required, unless `external_id` is set.
             page_size: 0 means 100. More than 1,000 counts as 1,000.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:

@@ -18,7 +18,7 @@ class Uploads(Noun):
 
         Args:
             upload_id: The upload to read.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             UploadNotFound: it never existed, it expired, or it finished longer ago.

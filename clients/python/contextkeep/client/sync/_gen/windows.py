@@ -77,7 +77,7 @@ class Windows(Noun):
             config: How the window folds, and how many tokens it may use. None means the defaults.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -110,7 +110,7 @@ class Windows(Noun):
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -129,7 +129,7 @@ class Windows(Noun):
         Args:
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
@@ -157,7 +157,7 @@ class Windows(Noun):
         Args:
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -202,7 +202,7 @@ class Windows(Noun):
             output_reservation: As in `windows.open`. None means no change. 0 means the default.
             subject_user_id: The user for whom a key without a user calls.
             request_id: The same id again changes nothing and returns the window as it was after the change.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -249,7 +249,7 @@ class Windows(Noun):
                 its content, as a model reads it. The pin is removed when its message is retracted.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -287,7 +287,7 @@ class Windows(Noun):
         Args:
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -314,7 +314,7 @@ class Windows(Noun):
         Args:
             dry_run: Return the receipt that a fold would have, and change nothing.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -348,7 +348,7 @@ class Windows(Noun):
             expected_epoch: Epoch of the pack, as `windows.pack` returned it, for which to prepare the fold. None means
                 any epoch.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -385,7 +385,7 @@ class Windows(Noun):
                 prepared last.
             subject_user_id: The user for whom a key without a user calls.
             request_id: The same id again changes nothing and returns the same receipt.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -429,7 +429,7 @@ class Windows(Noun):
             label: A label for people, up to 200 characters.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -460,7 +460,7 @@ class Windows(Noun):
         Args:
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -505,7 +505,7 @@ class Windows(Noun):
                 last pack, or the `seq` that appending returned.
             subject_user_id: The user for whom a key without a user calls.
             request_id: The same id again changes nothing and returns the same answer.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -560,7 +560,7 @@ class Windows(Noun):
             key_ttl_s: Lifetime of the key in seconds, at most 86,400 (one day). 0 means 3,600 (one hour).
             subject_user_id: The user for whom a key without a user calls.
             request_id: The same id again creates no second fork: it returns the same fork with another key.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -618,7 +618,7 @@ class Windows(Noun):
                 result. Empty means that the message stands alone.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -648,7 +648,7 @@ class Windows(Noun):
             ref: "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages;
                 "m37.0" a passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -686,7 +686,7 @@ class Windows(Noun):
                 match.
             step_to: The last step to search, included. 0 means no bound.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -714,7 +714,7 @@ class Windows(Noun):
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -733,7 +733,7 @@ class Windows(Noun):
         Args:
             subject_user_id: The user for whom a key without a user calls.
             page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -783,7 +783,7 @@ class Windows(Noun):
             output_tokens: Tokens of the answer, up to 100,000,000.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -833,7 +833,7 @@ class Windows(Noun):
             lesson: A lesson for other windows of the user. Empty means that no memory is stored.
             subject_user_id: The user for whom a key without a user calls.
             request_id: The same id again changes nothing and returns the same answer.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -878,7 +878,7 @@ class Windows(Noun):
             steps: Number of steps ahead, up to 100,000, with a pack after each.
             step_tokens: Counted tokens of one step, up to 10,000,000. 0 means as long as the last steps.
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
@@ -897,7 +897,7 @@ class Windows(Noun):
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.

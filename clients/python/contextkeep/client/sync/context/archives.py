@@ -71,7 +71,7 @@ class Archives(gen.Archives):
     ) -> Generator[pb.ExportArchiveResponse, None, None]:
         """Take something out and yield the generated messages, up to 1 MiB each.
 
-        A stream that breaks is opened again behind the last message that had a `resume_token`. What came since comes
+        A stream that breaks is opened again after the last message that had a `resume_token`. What came since comes
         again: a message that is empty, and has that token, says so before.
 
         Raises:

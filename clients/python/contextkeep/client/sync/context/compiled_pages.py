@@ -31,7 +31,7 @@ class CompiledPages(gen.CompiledPages):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Facet | None:
-        """Put a facet on a page beside those that are compiled, and return it; None: it is gone.
+        """Put a facet on a page, next to the compiled ones, and return it, or None if it was removed.
 
         Args:
             page_id: The page.
@@ -45,7 +45,7 @@ class CompiledPages(gen.CompiledPages):
             source_label: What it is from, or `source_uri`, or both.
             source_uri: Likewise.
             request_id: A UUID. The same one again changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             CompiledPageNotFound: there is none that you may see.

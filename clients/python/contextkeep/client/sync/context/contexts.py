@@ -71,7 +71,7 @@ class Contexts(gen.Contexts):
                 there, and nothing for others. False: nothing.
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. The same one again answers as the first time and writes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: there is no such context; nothing was made.
@@ -119,7 +119,7 @@ class Contexts(gen.Contexts):
             get_or_create: As in `send`.
             subject_user_id: For which user a key without one calls.
             request_id: As in `send`.
-            timeout_s: Deadline of one call; None: the client's.
+            timeout_s: Deadline of one call in seconds. None means the client's.
 
         Raises:
             ContextKeepError: those of `send`. Earlier calls have written their messages.
@@ -157,7 +157,7 @@ class Contexts(gen.Contexts):
             context_id: Which.
             subject_user_id: For which user a key without one calls.
             request_id: As in `send`.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **changes: The fields of `ContextChanges` and their new values. None empties a field.
 
         Raises:
@@ -221,14 +221,14 @@ class Contexts(gen.Contexts):
     ) -> Generator[ContextEvent, None, None]:
         """Yield what happens in a context: messages, and what changed, as it is then: tasks, artifacts, the header.
 
-        Messages that are retracted are told, too: whoever keeps a copy removes them from it.
+        Retracted messages are events, too, so that a copy can drop them.
 
         It goes on from where it was when a replica stops, and ends when the context is closed.
 
         Args:
             context_id: Which.
             seq_from: The first message; 0: from the first. A `ContextEvent` says from where on there is more.
-            change_after: What changed behind this number; all but messages has one. 0: all.
+            change_after: Only changes after this number; all changes but messages have one. 0 means all.
             until_now: End when all is told that is there.
             subject_user_id: For which user a key without one calls.
 

@@ -52,7 +52,7 @@ class Memories(gen.Memories):
             expected_version: Only if it is this one. 0: any.
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             MemoryNotFound: there is none.
@@ -103,7 +103,7 @@ class Memories(gen.Memories):
             run_context_ids: Runs whose lessons are promoted, up to 20.
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             PlanOutdated: memories changed since.

@@ -29,7 +29,7 @@ class Operations(gen.Operations, Observed):
 
         Args:
             tenant: Its name.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **limits: `records_max`, `bytes_max`, `blob_bytes_max`, `content_bytes_max`: None is what the settings say
                 again, and those that are not named stay.
 

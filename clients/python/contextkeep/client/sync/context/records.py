@@ -41,7 +41,7 @@ class Records(gen.Records):
             content_text: Plain text instead, up to 1 MiB.
             working_memory_id: A UUID. None: the server makes one.
             request_id: A UUID. The same one again answers as the first time and writes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **fields: What else there is to say: `RecordFields`.
 
         Raises:
@@ -76,7 +76,7 @@ class Records(gen.Records):
             working_memory_id: Which.
             expected_version: Change only this version.
             request_id: As in `insert`.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **changes: The fields of `RecordChanges` and their new values. None empties a field.
 
         Raises:
@@ -102,7 +102,7 @@ class Records(gen.Records):
         Args:
             working_memory_id: Which.
             purge: Remove it at once, with its bytes unless other records share them. Then there is nothing to return.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             RecordNotFound: there never was one, or it is gone and `purge` is not set.
@@ -147,7 +147,7 @@ class Records(gen.Records):
             include_archived: Archived and expired records too.
             limit: Records; 0: 10, at most 100.
             with_content: Return inline contents too.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: the vector has another dimension, or the condition is none.
@@ -192,7 +192,7 @@ class Records(gen.Records):
             order_by: Columns; one that begins with "-" has the largest first. Empty: newest first.
             limit: Rows; 0: 100, at most 1,000.
             include_archived: Archived and expired records too.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             InvalidArgument: there is no such column or operator; the field violation names the place.

@@ -55,7 +55,7 @@ class SourceTests(gen.SourceTests):
             context_ids: Which contexts are searched.
             agent_id: For which agent.
             subject_user_id: For which user; the key needs the scope delegate, too.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             AgentNotFound: there is no such agent.

@@ -46,7 +46,7 @@ class Tasks(gen.Tasks):
             metadata: A JSON object up to 64 KiB.
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. The same one again answers the same task. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ContextNotFound: there is no such context.
@@ -91,7 +91,7 @@ class Tasks(gen.Tasks):
             context_id: None: that of the task.
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             TaskNotFound: the context has none.

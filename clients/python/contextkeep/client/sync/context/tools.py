@@ -35,7 +35,7 @@ class Tools(gen.Tools):
             entity_node_id: What it works on if the arguments name no entity.
             read_only: Refuse a tool that writes. Only such a call is tried again when the service does not answer.
             subject_user_id: For which user a key without one calls: whose contexts the tool works with.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: The entity's `external_id` instead: `ByExternalId`.
 
         Raises:

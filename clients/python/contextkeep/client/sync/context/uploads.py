@@ -146,7 +146,7 @@ class Uploads(gen.Uploads):
             sha256: Of the whole, in hexadecimal, where you know it.
             working_memory_id: A UUID. None: the server makes one.
             request_id: A UUID. The same one again answers the same upload. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **fields: What else there is to say: `RecordFields`.
 
         Raises:
@@ -170,7 +170,7 @@ class Uploads(gen.Uploads):
     def append(self, upload_id: Id, offset_bytes: int, part: bytes | Sequence[bytes]) -> Upload:
         """Add one part to a resumable upload and return how far it is. `resume` does this for a whole file.
 
-        It is sent once: behind an error, `get` tells whether it arrived.
+        It is sent once: after an error, `get` tells whether it arrived.
 
         Args:
             upload_id: Which.

@@ -67,7 +67,7 @@ class Windows(gen.Windows):
     ) -> int:
         """Say what holds in the state of the work, and what no longer does; return how many entries changed.
 
-        The next pack that does not wait for results tells a model so behind the last step; the prefix stays. Each entry
+        The next pack that does not wait for results tells the model after the last step; the prefix stays. Each entry
         takes the place of what was said of the same before, by whomever, and gives way to what the log says later.
 
         Args:
@@ -76,7 +76,7 @@ class Windows(gen.Windows):
             remove: First; what is not there is passed over.
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. The same one again changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: there is none.
@@ -104,7 +104,7 @@ class Windows(gen.Windows):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> Pack:
-        """Return what the model shall see now: what it saw before with more behind it, until the window folds.
+        """Return what the model should see now: the last pack with more after it, until the window folds.
 
         A window that is far behind its context takes its time: a second or two for a thousand messages.
 
@@ -113,7 +113,7 @@ class Windows(gen.Windows):
             since: The pack before: as long as this one begins with it, only what is new is sent.
             without_recall: Append nothing that is recalled.
             subject_user_id: For which user a key without one calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: there is none.
@@ -156,13 +156,13 @@ class Windows(gen.Windows):
                 None: the last of the pack.
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. The same one again rolls back no more. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: there is none.
             WindowClosed: it is closed.
             InvalidArgument: the window has had no such pack.
-            LogMoved: the log has messages behind the one that you know; nothing was done.
+            LogMoved: the log has messages after the one that you know; nothing was done.
         """
         request = windows_pb.ReportResponseRequest(
             window_id=messages.to_id(window_id),
@@ -189,7 +189,7 @@ class Windows(gen.Windows):
             window_id: Which.
             sections: Such as "constraint", "value" or "pin". Empty: all.
             subject_user_id: For which user a key without one calls.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: there is none.
@@ -224,7 +224,7 @@ class Windows(gen.Windows):
 
         Args:
             window_id: Which.
-            epoch_after: Breaks behind this epoch, such as that of the last pack. 0: all.
+            epoch_after: Breaks after this epoch, such as that of the last pack. 0: all.
             entry_from: The first entry of the state. 0: all that hold. A `WindowEvent` has both for the next call.
             until_now: End when all is told that is there.
             subject_user_id: For which user a key without one calls.

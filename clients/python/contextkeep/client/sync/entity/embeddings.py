@@ -39,7 +39,7 @@ class Embeddings(gen.Embeddings):
             model: The model that made it.
             text_sha256: Of the text that it was made of, to see later whether it is out of date.
             metadata: A JSON object to filter by, up to 64 KiB.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -86,7 +86,7 @@ class Embeddings(gen.Embeddings):
             node_types: Either type name. Empty: all.
             include_archived: Return archived nodes, too.
             limit: Nodes to return; 0: 10. At most 1,000.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             NodeNotFound: there is no such node.

@@ -48,7 +48,7 @@ class WholeGraphs(Noun):
             edges: Each end is a node of this call or one that exists.
             on_existing: "skip" leaves rows that exist as they are and answers them as `existed`.
             request_id: As in `create_node`.
-            timeout_s: Deadline of one transaction; None: the client's.
+            timeout_s: Deadline of one transaction in seconds. None means the client's.
 
         Raises:
             ContextKeepError: those of `create_node` and `create_edge`; the field names the row. Earlier transactions
@@ -131,7 +131,7 @@ class WholeGraphs(Noun):
     ) -> Generator[graph_pb.ExportGraphResponse, None, None]:
         """Read a whole graph out and yield the generated messages: whole lines, about 1 MiB each.
 
-        A stream that breaks is opened again behind the last message. `resume_token`, of such a message, goes on with
+        A stream that breaks is opened again after the last message. `resume_token`, of such a message, goes on with
         an export that somebody else began.
 
         Raises:

@@ -44,10 +44,10 @@ class Messages(NamedNodes):
             graph_name: The session's graph. Empty: "default".
             create: Write the node of the `external_id`, a "Session", if there is none. Callers that do so at the same
                 time get the same one.
-            data: What the message's data shall have beside role and content, for mappings of your own.
+            data: More fields of the message's data, next to role and content, for mappings of your own.
             created_at: Aware; for imports and replays: messages are read by it. None: the server's time.
             request_id: As in `create_node`.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             NodeNotFound: there is no such session.

@@ -51,7 +51,7 @@ class Nodes(NamedNodes):
             created_at: Aware; for imports and replays. None: the server's time.
             get_existing: Return the node that has this external id already, unchanged, instead of failing.
             request_id: A UUID. The same one again answers as the first time and writes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             ExternalIdTaken: another node has the external id: `node_id` in the metadata.
@@ -95,7 +95,7 @@ class Nodes(NamedNodes):
             replace: `data` is the new data as it is.
             expected_version: Change only this version.
             request_id: As in `create_node`.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -129,7 +129,7 @@ class Nodes(NamedNodes):
             node_id: Which; or name it by `external_id`.
             input: Any JSON value, up to 1 MiB; it replaces the one before, and None is null. Not given: it stays.
             output: The same.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:

@@ -41,7 +41,7 @@ class Progress(gen.Progress):
             value: Any JSON value, up to 1 MiB; None is null.
             error: The same.
             request_id: As in `graph.create_node`.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline in seconds. None means the client's.
             **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:

@@ -48,7 +48,7 @@ class NodeSearch(NamedNodes):
                 "created_at".
             descending: The other way round.
             page_size: Rows of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
+            timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
             InvalidArgument: a condition or a path is malformed: `violations` name the place.
