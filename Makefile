@@ -72,6 +72,7 @@ lint: install buf ## check style, import directions, protos, and that generated 
 	@$(RUN) -m ruff check --quiet .
 	@$(RUN) -c 'from importlinter.cli import lint_imports_command as lint; lint()' > .lint-imports.log \
 		|| { cat .lint-imports.log; exit 1; }
+	@$(RUN) tests/plain_words.py
 	@$(RUN) proto/generator --check
 	@$(RUN) clients/python/tools/make_sync.py --check
 
