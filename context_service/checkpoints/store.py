@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from context_service.checkpoints.pure.left_out import NOTHING, LeftOut
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.kernel.rendering import Rendered
 from context_service.windows.store.windows import Window, stored
 from service_runtime.auth import Principal

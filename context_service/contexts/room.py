@@ -19,9 +19,17 @@ from context_service.contexts.rules.tasks import Tasks
 from context_service.contexts.rules.watch import Watching
 from context_service.contexts.store.artifacts import ArtifactRows
 from context_service.contexts.store.backlog import Standing
-from context_service.contexts.store.erasures import Eraser, Erasing
-from context_service.contexts.store.pointed_records import PointedRecords
-from context_service.contexts.store.tasks import TaskRows
+from context_service.contexts.store.erasures import (
+    Eraser,
+    Erasing,
+    count_owned_rows,
+    erase_contexts_of,
+    on_hold,
+    remove_from_agents,
+)
+from context_service.contexts.store.log import SEQ_MAX, Log
+from context_service.contexts.store.pointed_records import PointedRecords, queue_of_pointed_records
+from context_service.contexts.store.tasks import TaskRows, read_message
 from context_service.kernel.ground import REQUESTS, Ground, Room
 from context_service.retrieval.room import keep_making_passage_vectors, meaning_of
 from context_service.retrieval.store.passages import CONTEXT, Passages
@@ -34,6 +42,23 @@ from service_runtime import background
 from service_runtime.auth import Authenticator, Principal
 from service_runtime.postgres import Database
 from service_runtime.server import Service
+
+# What other rooms use; windows, forks and folds write in the transaction of the log.
+__all__ = [
+    "SEQ_MAX",
+    "ArtifactRows",
+    "Eraser",
+    "Log",
+    "context_eraser_of",
+    "count_owned_rows",
+    "erase_contexts_of",
+    "message_checks_of",
+    "on_hold",
+    "open_contexts",
+    "queue_of_pointed_records",
+    "read_message",
+    "remove_from_agents",
+]
 
 
 def message_checks_of(settings: Settings) -> MessageChecks:

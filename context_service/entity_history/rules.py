@@ -14,7 +14,7 @@ from uuid import UUID
 
 from context_service.entity_history.graph import GraphEvents
 from context_service.entity_history.model import Event, EventKind, EventPage
-from context_service.working_memory.store.actions import ActionLog, ActionPlace, EntityAction
+from context_service.working_memory.room import ActionLog, ActionPlace, EntityAction
 from contextkeep.errors import InvalidPageToken, NodeNotFound
 from service_runtime.auth import Principal
 from service_runtime.checks import utf8_bytes

@@ -8,7 +8,7 @@ from functools import partial
 from context_service.blobs.storage import BlobStorage
 from context_service.compiled_pages.rules.forget import Forgetting
 from context_service.compiled_pages.store.pages import CompiledRows
-from context_service.contexts.store.erasures import Eraser
+from context_service.contexts.room import Eraser
 from context_service.erasure.api import ErasuresServicer
 from context_service.erasure.rules.holds import Holds
 from context_service.erasure.rules.register import Register
@@ -16,9 +16,8 @@ from context_service.erasure.rules.subjects import SubjectEraser, Subjects
 from context_service.kernel.ground import REQUESTS, Ground, Room
 from context_service.retrieval.store.passages import Passages
 from context_service.settings import Settings
-from context_service.working_memory.room import sweeper_of
+from context_service.working_memory.room import RecordPassages, sweeper_of
 from context_service.working_memory.rules.retention import Purges, Retention
-from context_service.working_memory.store.passages import RecordPassages
 from contextkeep.context.v1.erasures_pb2_grpc import add_ErasuresServicer_to_server
 from service_runtime import background
 from service_runtime.postgres import Database

@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from context_service.contexts.model import Sent
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.kernel.rendering import Rendered
 from context_service.packing.pure.task_state import Entry
 from context_service.windows.store.windows import Window, stored

@@ -12,8 +12,7 @@ from context_service.operations.api.administration import AdministrationServicer
 from context_service.operations.rules.jobs import Jobs, Progress, Tell
 from context_service.operations.rules.tenants import Tenants
 from context_service.operations.rules.work import Work
-from context_service.working_memory.room import fsck_of, sweeper_of
-from context_service.working_memory.store.tenant_limits import Limits
+from context_service.working_memory.room import Limits, fsck_of, sweeper_of
 from contextkeep.context.v1.administration_pb2_grpc import add_AdministrationServicer_to_server
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.given_keys import GivenKeys

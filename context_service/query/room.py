@@ -8,8 +8,8 @@ from functools import partial
 
 from context_service.agents.rules import Agents
 from context_service.compiled_pages.rules.search import AskedFacets
+from context_service.contexts.room import ArtifactRows
 from context_service.contexts.rules.recall import Recalling
-from context_service.contexts.store.artifacts import ArtifactRows
 from context_service.kernel.ground import REQUESTS, Ground, Room
 from context_service.knowledge_bases import bedrock
 from context_service.knowledge_bases.rules.search import AskedBases

@@ -18,9 +18,8 @@ from context_service.transfer.rules.imports import Importing
 from context_service.transfer.rules.row_checks import RowChecks
 from context_service.transfer.store.followups import Owed
 from context_service.wiki.store.passages import page_source
-from context_service.working_memory.room import field_checks_of
+from context_service.working_memory.room import Limits, field_checks_of
 from context_service.working_memory.rules.blobs import BlobWriter
-from context_service.working_memory.store.tenant_limits import Limits
 from contextkeep.context.v1.transfer_pb2_grpc import add_TransferServicer_to_server
 from contextkeep.errors import NotFound
 from service_runtime import background

@@ -24,7 +24,10 @@ from context_service.working_memory.rules.records import WorkingMemory
 from context_service.working_memory.rules.retention import Purges, Retention
 from context_service.working_memory.rules.search import Searches
 from context_service.working_memory.rules.uploads import ResumableUploads
+from context_service.working_memory.store import blob_rows
+from context_service.working_memory.store.actions import ActionLog, ActionPlace, EntityAction
 from context_service.working_memory.store.passages import RecordPassages
+from context_service.working_memory.store.records import EMBEDDING_TOPIC, TEXT_TOPIC
 from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
 from context_service.working_memory.store.vectors import RecordVectors
 from context_service.working_memory.upkeep.fsck import Fsck
@@ -35,6 +38,26 @@ from service_runtime import background
 from service_runtime.copying import copied
 from service_runtime.postgres import Database
 from service_runtime.server import Service
+
+# What other rooms use.
+__all__ = [
+    "EMBEDDING_TOPIC",
+    "TEXT_TOPIC",
+    "ActionLog",
+    "ActionPlace",
+    "EntityAction",
+    "Limits",
+    "RecordPassages",
+    "TenantLimits",
+    "blob_rows",
+    "field_checks_of",
+    "fsck_of",
+    "limits_of",
+    "mover_of",
+    "open_working_memory",
+    "purges_of",
+    "sweeper_of",
+]
 
 
 def limits_of(ground: Ground) -> Limits:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.checkpoints.store import BY_CALLER, Checkpoint, CheckpointRows, LeftOutNow
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.kernel.order import Order
 from context_service.packing.pure.task_state import changes
 from context_service.packing.rules.pack import Packs

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from context_service.checkpoints.rules.checkpoints import Checkpoints, RolledBack, Way
 from context_service.checkpoints.store import CheckpointRows
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.kernel.parts import texts_of
 from context_service.packing.rules.pack import About, Pack, Packs
 from context_service.windows.pure.config import REREAD

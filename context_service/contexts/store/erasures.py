@@ -676,7 +676,7 @@ class Eraser:
         return bool(await tenant.query(_FINISH, named))
 
 
-async def owned(tenant: Tenant, user_id: str) -> dict[str, int]:
+async def count_owned_rows(tenant: Tenant, user_id: str) -> dict[str, int]:
     """Return how many rows of each table are a user's."""
     named = {"user_id": user_id}
     return {table: (await tenant.query(statement, named))[0].owned for table, statement in _COUNT_OWNED.items()}
@@ -702,7 +702,7 @@ async def erase_contexts_of(tenant: Tenant, user_id: str, *, eraser: Eraser, req
         await pause()
 
 
-async def unlist(tenant: Tenant, user_id: str) -> int:
+async def remove_from_agents(tenant: Tenant, user_id: str) -> int:
     """Take a user from the lists of who may name an agent, and return how many agents listed him."""
     (row,) = await tenant.query(_UNLIST, {"user_id": user_id})
     unlisted: int = row.unlisted

@@ -493,7 +493,7 @@ class Log:
     """
 
     def __init__(self, database: Database, passages: Passages, *, queued_max: int = QUEUED_MAX) -> None:
-        self._room_for_records = pointed_records.room(queued_max)
+        self._room_for_records = pointed_records.queue_of_pointed_records(queued_max)
         self._database = database
         self._passages = passages
         puts = passages.puts(CONTEXT)

@@ -145,7 +145,7 @@ def pointed_in(parts: Sequence[Part], *, parts_before: int = 0) -> dict[int, UUI
     }
 
 
-def room(queued_max: int) -> QueueRoom:
+def queue_of_pointed_records(queued_max: int) -> QueueRoom:
     """Return the room of tenants for records that messages and artifacts point at."""
     return QueueRoom(_COUNT_QUEUED, topic="records of messages", queued_max=queued_max)
 

@@ -18,8 +18,13 @@ from functools import partial
 from typing import Any, Protocol
 from uuid import UUID
 
-from context_service.contexts.store import erasures as erasing
-from context_service.contexts.store.erasures import Eraser, on_hold
+from context_service.contexts.room import (
+    Eraser,
+    count_owned_rows,
+    erase_contexts_of,
+    on_hold,
+    remove_from_agents,
+)
 from context_service.erasure import store as rows
 from context_service.erasure.rules import holds
 from context_service.erasure.rules.holds import Hold, check_unbound
@@ -383,7 +388,7 @@ class _Erasing:
         await rename_in_calls(self._tenant, self._subject, self._pseudonym, pause=self._pause)
 
     async def _of_contexts(self) -> None:
-        await erasing.erase_contexts_of(
+        await erase_contexts_of(
             self._tenant, self._subject, eraser=self._contexts, requested_by=self._pseudonym, pause=self._pause
         )
         while await self._tenant.query(rows.TAKE_RECEIPTS, self._named):
@@ -421,7 +426,7 @@ class _Erasing:
         for table, statement in rows.REMOVE_OWNED.items():
             await self._read(table, statement)
         await self._contexts.erase_scopes_of(self._tenant, self._subject, pause=self._pause)
-        await self._count("context.agent", await erasing.unlist(self._tenant, self._subject))
+        await self._count("context.agent", await remove_from_agents(self._tenant, self._subject))
         await self._read("context.request", rows.REMOVE_ANSWERS)
         await self._read("context.request", rows.FORGET_RESPONSES)
 
@@ -482,7 +487,7 @@ async def count_owned(door: Tenant, subject: str) -> dict[str, int]:
     """Return how many rows of this service are a subject's, by table."""
     named = {"subject": subject}
     (others,) = await door.query(rows.COUNT_RECORDS, named, named=False)
-    return {**await erasing.owned(door, subject), **dict(zip(rows.COUNTED, others, strict=True))}
+    return {**await count_owned_rows(door, subject), **dict(zip(rows.COUNTED, others, strict=True))}
 
 
 def _check(subject: str, principal: Principal) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from context_service.contexts.model import Message
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.folding.pure.folds import Limits, View
 from context_service.folding.pure.model_segments import (
     ANSWER_TOKENS_MAX,

@@ -20,8 +20,8 @@ from uuid import UUID
 import orjson
 
 from context_service.contexts.model import Context, ContextInput, MessageInput, Sent
+from context_service.contexts.room import Log
 from context_service.contexts.rules.messages import Messaging
-from context_service.contexts.store.log import Log
 from context_service.folding.pure.folds import Limits
 from context_service.forks.store import Fork, ForkRows, Inherited
 from context_service.kernel.order import Order

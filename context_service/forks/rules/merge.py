@@ -13,8 +13,8 @@ from uuid import UUID
 import orjson
 
 from context_service.contexts.model import Message, MessageInput, Sent
+from context_service.contexts.room import Log
 from context_service.contexts.rules.messages import Messaging
-from context_service.contexts.store.log import Log
 from context_service.forks.pure import FOUND, Answer, Result, result_of
 from context_service.forks.store import Fork, ForkRows
 from context_service.kernel.order import Order

@@ -12,7 +12,7 @@ from context_service.operations.api.operations import OperationsServicer
 from context_service.operations.rules.jobs import Jobs
 from context_service.operations.rules.tenants import Tenants
 from context_service.operations.rules.work import Work
-from context_service.working_memory.store.tenant_limits import Limits
+from context_service.working_memory.room import Limits
 from contextkeep.context.v1 import administration_pb2 as pb
 from contextkeep.errors import InvalidArgument, KeyNotFound
 from service_runtime import calls

@@ -17,8 +17,8 @@ from uuid import UUID
 
 from context_service.checkpoints.store import BY_FOLD, BY_STEPS, CheckpointRows
 from context_service.contexts.model import Message
+from context_service.contexts.room import Log
 from context_service.contexts.rules.recall import NOTHING_RECALLED, Asked, Filter, Recalled, RecalledItem, Recalling
-from context_service.contexts.store.log import Log
 from context_service.folding.pure.folds import CLOSE_STEPS, Fold, Limits, View, fold
 from context_service.folding.pure.model_state import not_known
 from context_service.folding.pure.prepare import Prepared, committed, prepared

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from context_service.checkpoints.pure.rewind import Rewound, StepPlace, rewound
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.folding.pure.folds import Standing
 from context_service.folding.pure.prepare import Prepared
 from context_service.folding.pure.summaries import BY_RULES, SEGMENT, Scored, Summary

@@ -10,7 +10,7 @@ import orjson
 from psycopg.types.json import Jsonb
 
 from context_service.checkpoints.pure.left_out import LeftOut
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.packing.pure.tallies import ToolUse
 from context_service.profiles.pure.lookups import Counts, counts_of, stored
 from service_runtime.auth import Principal

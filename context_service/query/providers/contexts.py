@@ -7,10 +7,9 @@ from uuid import UUID
 
 from context_service.contexts.model import Context
 from context_service.contexts.pure.refs import place_of
+from context_service.contexts.room import ArtifactRows, Log
 from context_service.contexts.rules.recall import Asked as RecallAsked
 from context_service.contexts.rules.recall import Filter, RecalledItem, Recalling
-from context_service.contexts.store.artifacts import ArtifactRows
-from context_service.contexts.store.log import Log
 from context_service.kernel.parts import Part
 from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope, State
 from context_service.retrieval.pure.part_texts import part_text

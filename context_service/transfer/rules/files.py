@@ -11,8 +11,8 @@ from contextlib import aclosing
 
 from context_service.blobs.storage import Declared
 from context_service.transfer.pure import Piece
+from context_service.working_memory.room import blob_rows
 from context_service.working_memory.rules.blobs import BlobWriter, WrittenBlob
-from context_service.working_memory.store import blobs
 from contextkeep.errors import ContextKeepError
 from service_runtime import background
 from service_runtime.postgres import Tenant
@@ -94,7 +94,9 @@ class IncomingFile:
         declared = Declared(size_bytes=self.size_bytes, sha256=self.sha256)
         try:
             async with aclosing(self._bytes(first, coming)) as chunks:
-                if await blobs.hold_content(tenant, provider=provider, sha256=self.sha256, size_bytes=self.size_bytes):
+                if await blob_rows.hold_content(
+                    tenant, provider=provider, sha256=self.sha256, size_bytes=self.size_bytes
+                ):
                     self.is_here = True
                     async for _ in chunks:
                         pass

@@ -47,9 +47,8 @@ from context_service.transfer.store.tables import (
 )
 from context_service.wiki.model import compared, names_of
 from context_service.wiki.store.pages import Owner, scope_of
+from context_service.working_memory.room import Limits, TenantLimits, blob_rows
 from context_service.working_memory.rules.blobs import BlobWriter, upload_expired
-from context_service.working_memory.store import blobs
-from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
 from contextkeep.errors import (
     ArchiveRefused,
     ContextKeepError,
@@ -486,14 +485,14 @@ class _Import:
                     refused.append(place)
                     raise
             if live_ids:
-                await blobs.release(transaction, live_ids, grace_s=0)  # unless a record points to it by now
+                await blob_rows.release(transaction, live_ids, grace_s=0)  # unless a record points to it by now
             await self._save(transaction, run)
             return run
 
         async def written(count: int) -> None:
             while count:
                 try:
-                    self.run = await blobs.publishing(
+                    self.run = await blob_rows.publishing(
                         self.tenant, lambda transaction: work(transaction, count), across=ALL
                     )
                 except ContextHeld as error:
@@ -521,7 +520,7 @@ class _Import:
             UploadExpired: the sweeper has taken the file.
         """
         written = await file.written()
-        live_id = await blobs.publish(transaction, written.id, provider=written.provider, digest=written.digest)
+        live_id = await blob_rows.publish(transaction, written.id, provider=written.provider, digest=written.digest)
         if live_id is None:
             raise upload_expired()
         return live_id
@@ -608,7 +607,7 @@ class _Import:
             sha256, size_bytes = file_said(piece)
             given = {"sha256": sha256, "size_bytes": size_bytes, "provider": self._provider, "blob_id": None}
             if run.import_id is not None:
-                given["blob_id"] = await blobs.hold_content(
+                given["blob_id"] = await blob_rows.hold_content(
                     transaction, provider=self._provider, sha256=sha256, size_bytes=size_bytes
                 )
                 if given["blob_id"] is None:

@@ -18,8 +18,8 @@ from context_service.compiled_pages.pure import definition
 from context_service.contexts.model import MessageInput
 from context_service.contexts.pure import checks as contexts
 from context_service.contexts.pure.checks import MessageChecks, size_of
+from context_service.contexts.room import read_message
 from context_service.contexts.rules import artifacts
-from context_service.contexts.store.tasks import read_message
 from context_service.kernel.parts import of_json
 from context_service.knowledge_bases import model as knowledge_base
 from context_service.mcp_servers import rules as mcp_servers

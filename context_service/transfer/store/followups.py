@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from context_service.contexts.store import pointed_records
+from context_service.contexts.room import queue_of_pointed_records
 from context_service.knowledge_bases.store.bases import DOCUMENT_TOPIC
 from context_service.transfer.store.tables import Table
-from context_service.working_memory.store.records import EMBEDDING_TOPIC, TEXT_TOPIC
+from context_service.working_memory.room import EMBEDDING_TOPIC, TEXT_TOPIC
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Row, Transaction
 from service_runtime.queue_room import QUEUED_MAX
@@ -64,7 +64,7 @@ class Owed:
         self._texts = Outbox("context", TEXT_TOPIC, queued_max=queued_max)
         self._vectors = Outbox("context", EMBEDDING_TOPIC, queued_max=queued_max)
         self._documents = Outbox("context", DOCUMENT_TOPIC, queued_max=queued_max)
-        self._records_of_messages = pointed_records.room(queued_max)
+        self._records_of_messages = queue_of_pointed_records(queued_max)
 
     async def prepare(self, transaction: Transaction, table: Table, found: Sequence[dict[str, Any]]) -> None:
         """Let rows say what is to be done here, of what was done where they come from, and let that into its queues.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 from uuid import UUID, uuid5
 
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.kernel.order import Order
 from context_service.packing.rules.pack import Packs
 from context_service.usage.pure.endings import Ending

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from uuid import UUID
 
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.kernel.tokens import is_believed
 from context_service.usage.store.usage import Usage, UsageRows
 from context_service.windows.rules.telemetry import Telemetry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.usage.pure.endings import Endings, loaded, stored
 from context_service.windows.store.windows import Window
 from service_runtime.auth import Principal

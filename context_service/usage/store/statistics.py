@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.folding.pure.summaries import SEGMENT
 from context_service.usage.pure.costs import Break
 from context_service.windows.store.windows import Window

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.packing.pure.tallies import ENTITY, NO_TALLIES, TOOL, Tallies
 from context_service.packing.rules.pack import Zones, zones_of
 from context_service.packing.store.views import PIN, Held, Receipt, Seen, ViewRows

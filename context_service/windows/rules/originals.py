@@ -10,8 +10,8 @@ from itertools import accumulate
 from uuid import UUID
 
 from context_service.contexts.model import Message
+from context_service.contexts.room import SEQ_MAX, Log
 from context_service.contexts.rules.recall import Asked, ByMeaning, Filter, RecalledItem, Recalling
-from context_service.contexts.store.log import SEQ_MAX, Log
 from context_service.forks.store import ForkRows
 from context_service.kernel.parts import Part
 from context_service.packing.pure.units import Said, said_in

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from context_service.contexts.store.log import Log
+from context_service.contexts.room import Log
 from context_service.kernel.order import Order
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.blocks import text_pieces, tokens_of

@@ -13,7 +13,8 @@ import orjson
 
 from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.contexts.model import Message
-from context_service.contexts.store.log import ALIVE, MESSAGES_JSON, Log, messages_of
+from context_service.contexts.room import Log
+from context_service.contexts.store.log import ALIVE, MESSAGES_JSON, messages_of
 from context_service.kernel.rendering import Format, Rendered
 from context_service.kernel.tokens import countable
 from context_service.windows.pure.config import Config

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, Digest
-from context_service.working_memory.store import blobs
+from context_service.working_memory.store import blob_rows
 from contextkeep.errors import ContextKeepError, UploadExpired
 from service_runtime.calls import hold_bytes, raise_if_cancelled
 from service_runtime.ids import new_id
@@ -75,7 +75,7 @@ class BlobWriter:
         """
         blob_id, key, provider = new_id(), self._storage.new_key(tenant.tenant_id), self._storage.provider
         try:
-            await blobs.start(tenant, blob_id, provider=provider, key=key, lease_s=self._lease_s)
+            await blob_rows.start(tenant, blob_id, provider=provider, key=key, lease_s=self._lease_s)
             async with aclosing(self._charged(self._leased(tenant, blob_id, chunks))) as leased:
                 digest = await self._storage.write(key, leased, declared=declared, size_bytes_max=size_bytes_max)
             yield WrittenBlob(id=blob_id, provider=provider, digest=digest)
@@ -110,7 +110,7 @@ class BlobWriter:
                 raise upload_expired() from None
             # Also behind the last chunk: the file gets its name next.
             if time.monotonic() >= renew_at:
-                if not await blobs.renew(tenant, blob_id, lease_s=self._lease_s):
+                if not await blob_rows.renew(tenant, blob_id, lease_s=self._lease_s):
                     raise upload_expired()
                 renew_at = time.monotonic() + self._lease_s / 3
             if chunk:
@@ -130,7 +130,7 @@ class BlobWriter:
 
     async def _hand_over(self, tenant: Tenant, blob_id: UUID, provider: str, key: str) -> None:
         try:
-            if await blobs.give_up(tenant, blob_id) or await blobs.is_used(tenant, blob_id):
+            if await blob_rows.give_up(tenant, blob_id) or await blob_rows.is_used(tenant, blob_id):
                 return
             # The sweeper has been here, and may have looked for the bytes before they had their name.
             await self._storage.delete(provider, key)

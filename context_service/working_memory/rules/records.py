@@ -29,7 +29,7 @@ from context_service.working_memory.pure.fields import (
 from context_service.working_memory.rules.blobs import BlobWriter, WrittenBlob, upload_expired
 from context_service.working_memory.rules.fetch import RecordName, record_archived, record_expired
 from context_service.working_memory.rules.file_texts import owes_text
-from context_service.working_memory.store import blobs, uploads
+from context_service.working_memory.store import blob_rows, upload_rows
 from context_service.working_memory.store.passages import RecordPassages
 from context_service.working_memory.store.record_columns import Record
 from context_service.working_memory.store.records import (
@@ -40,7 +40,7 @@ from context_service.working_memory.store.records import (
     Records,
 )
 from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
-from context_service.working_memory.store.uploads import OpenUpload
+from context_service.working_memory.store.upload_rows import OpenUpload
 from contextkeep.errors import InvalidArgument, LimitExceeded, RecordExists, RecordHasBlob, VersionConflict
 from service_runtime.auth import Principal
 from service_runtime.calls import raise_if_cancelled
@@ -322,10 +322,10 @@ class WorkingMemory:
 
         async def work(transaction: Transaction) -> Record:
             if upload is not None:
-                await uploads.end(transaction, upload)
+                await upload_rows.end(transaction, upload)
             await limits.take_room(transaction, records=1, size_bytes=record.size_bytes)
             await self._take_room(transaction, said, record)
-            live_id = await blobs.publish(transaction, written.id, provider=written.provider, digest=written.digest)
+            live_id = await blob_rows.publish(transaction, written.id, provider=written.provider, digest=written.digest)
             if live_id is None:
                 raise upload_expired()
             inserted = await self._records.insert(
@@ -342,10 +342,10 @@ class WorkingMemory:
             return inserted
 
         try:
-            return await blobs.publishing(tenant, work)
+            return await blob_rows.publishing(tenant, work)
         except (RecordOrRequestExists, LimitExceeded) as error:
             stored = await self._made_before(principal, request, record.id, error)
-        await blobs.give_up(tenant, written.id)  # a twin of this call was faster
+        await blob_rows.give_up(tenant, written.id)  # a twin of this call was faster
         return stored
 
     async def _take_room(self, door: Tenant | Transaction, said: RecordInput, record: Record) -> None:

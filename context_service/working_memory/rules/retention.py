@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from context_service.working_memory.store import blobs
+from context_service.working_memory.store import blob_rows
 from context_service.working_memory.store.passages import RecordPassages
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Tenant, Transaction
@@ -117,7 +117,7 @@ class Purges:
             await self._passages.remove(transaction, purged)
         blob_ids = {row.blob_id for row in purged if row.blob_id is not None}
         if blob_ids:
-            await blobs.release(transaction, sorted(blob_ids), grace_s=self._blob_grace_s)
+            await blob_rows.release(transaction, sorted(blob_ids), grace_s=self._blob_grace_s)
         return len(purged)
 
     async def purge_due(self, tenant: Tenant, *, count_max: int) -> int:

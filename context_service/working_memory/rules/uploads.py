@@ -20,10 +20,10 @@ from context_service.working_memory.pure.beginnings import Beginning
 from context_service.working_memory.pure.fields import RecordInput
 from context_service.working_memory.rules.blobs import BlobWriter, upload_expired
 from context_service.working_memory.rules.records import WorkingMemory, within_bounds
-from context_service.working_memory.store import uploads
+from context_service.working_memory.store import upload_rows
 from context_service.working_memory.store.record_columns import Record
 from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
-from context_service.working_memory.store.uploads import OpenUpload, upload_not_found
+from context_service.working_memory.store.upload_rows import OpenUpload, upload_not_found
 from contextkeep.errors import (
     ChecksumMismatch,
     InvalidArgument,
@@ -105,7 +105,7 @@ class ResumableUploads:
         upload_id = new_id()
 
         async def work(transaction: Transaction) -> Upload:
-            due_at = await uploads.start(transaction, upload_id, said, declared, lease_s=self._lease_s)
+            due_at = await upload_rows.start(transaction, upload_id, said, declared, lease_s=self._lease_s)
             return Upload(id=upload_id, offset_bytes=0, size_bytes=declared.size_bytes, expires_at=due_at)
 
         write = self._requests.once(request, work, values=lambda upload: {"upload_id": str(upload.id)})
@@ -130,7 +130,7 @@ class ResumableUploads:
             UploadExpired, StorageFull, Unavailable: see the contract. None of all this ends the upload.
         """
         tenant = self._database.of(principal)
-        upload = _check_position(await uploads.find(tenant, upload_id), upload_id, offset_bytes)
+        upload = _check_position(await upload_rows.find(tenant, upload_id), upload_id, offset_bytes)
         limits = await self._limits.of(principal)
         await limits.check_room(tenant, records=0, size_bytes=1)  # before the bytes, not only behind them
 
@@ -143,10 +143,12 @@ class ResumableUploads:
                 raise InvalidArgument("a part has at least one byte", field="chunk")
 
             async def work(transaction: Transaction) -> Upload:
-                await uploads.lock(transaction, upload_id)
-                current = _check_position(await uploads.find(transaction, upload_id), upload_id, offset_bytes)
+                await upload_rows.lock(transaction, upload_id)
+                current = _check_position(await upload_rows.find(transaction, upload_id), upload_id, offset_bytes)
                 await limits.take_room(transaction, records=0, size_bytes=written.digest.size_bytes)
-                due_at = await uploads.add_part(transaction, current, written.id, written.digest, lease_s=self._lease_s)
+                due_at = await upload_rows.add_part(
+                    transaction, current, written.id, written.digest, lease_s=self._lease_s
+                )
                 if due_at is None:
                     raise upload_expired()
                 raise_if_cancelled()
@@ -165,7 +167,7 @@ class ResumableUploads:
         Raises:
             UploadNotFound: there is none, and none was finished lately.
         """
-        upload = await uploads.find(self._database.of(principal), upload_id)
+        upload = await upload_rows.find(self._database.of(principal), upload_id)
         if upload is not None:
             return Upload(
                 id=upload_id,
@@ -224,9 +226,9 @@ class ResumableUploads:
         self, transaction: Transaction, upload_id: UUID
     ) -> tuple[OpenUpload, Sequence[StoredBlob]] | None:
         """Return an upload and its parts as they were at one moment; None if there is none."""
-        await uploads.lock(transaction, upload_id)
-        upload = await uploads.find(transaction, upload_id)
-        return None if upload is None else (upload, await uploads.parts(transaction, upload_id))
+        await upload_rows.lock(transaction, upload_id)
+        upload = await upload_rows.find(transaction, upload_id)
+        return None if upload is None else (upload, await upload_rows.parts(transaction, upload_id))
 
     async def _finished(self, principal: Principal, request: Request, declared: Declared) -> Record:
         """Return the record of an upload that was finished before.
@@ -290,7 +292,7 @@ class ResumableUploads:
         renew_at = 0.0  # before the first one, too: all of its lease may have passed
         async for chunk in chunks:
             if time.monotonic() >= renew_at:
-                if not await uploads.renew(tenant, upload.id, lease_s=self._lease_s):
+                if not await upload_rows.renew(tenant, upload.id, lease_s=self._lease_s):
                     raise upload_not_found(upload.id)
                 renew_at = time.monotonic() + self._lease_s / 3
             yield chunk

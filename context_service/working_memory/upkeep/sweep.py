@@ -15,9 +15,8 @@ from dataclasses import dataclass
 
 from context_service.blobs.storage import BlobStorage
 from context_service.working_memory.rules.retention import Purges
-from context_service.working_memory.store import blobs as blob_rows
-from context_service.working_memory.store import uploads as upload_rows
-from context_service.working_memory.store.blobs import DueBlob
+from context_service.working_memory.store import blob_rows, upload_rows
+from context_service.working_memory.store.blob_rows import DueBlob
 from contextkeep.errors import ContextKeepError
 from service_runtime import background
 from service_runtime.long_work import Pause

@@ -17,7 +17,7 @@ from psycopg import sql
 
 from context_service.commands import maintenance
 from context_service.contexts.store import erased_records, erasures
-from context_service.contexts.store.erasures import OF_SUBJECTS, Eraser, owned
+from context_service.contexts.store.erasures import OF_SUBJECTS, Eraser, count_owned_rows
 from context_service.settings import Settings
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
@@ -610,11 +610,11 @@ async def test_all_that_is_a_users_is_erased(stack: Stack):
         await stack.begun(words, messages=5, key="ada")
     old = await deleted(stack.caller.of("ada"), await stack.begun(an_id(), key="ada"))
     await stack.begun(others, key="bob")
-    assert (await owned(stack.tenant, "ada"))["context.message"] >= 15
+    assert (await count_owned_rows(stack.tenant, "ada"))["context.message"] >= 15
 
     removed = await erase_subject(stack.database, "ada")
 
-    assert set((await owned(stack.tenant, "ada")).values()) == {0}
+    assert set((await count_owned_rows(stack.tenant, "ada")).values()) == {0}
     assert removed["context.message"] >= 15
     assert stack.holding(words) == []
     assert "context.message" in stack.holding(others)

@@ -7,7 +7,7 @@ from typing import Any
 import grpc
 import pytest
 
-from context_service.contexts.store.erasures import owned
+from context_service.contexts.store.erasures import count_owned_rows
 from context_service.query.rules import source_tests
 from context_service.query.store import source_tests as source_test_rows
 from contextkeep.context.v1 import context_query_pb2 as pb
@@ -155,6 +155,6 @@ async def test_what_is_kept_goes_with_its_user_and_with_a_context_that_it_names(
     database: Database = world.opened.database
     await ran(world, providers=only("fast"), subject_user_id="grace")
     door = database.tenant(PRINCIPAL.tenant_id)
-    assert (await owned(door, "grace"))["context.source_test"] == 1
+    assert (await count_owned_rows(door, "grace"))["context.source_test"] == 1
     await erase_subject(database, "grace")
-    assert (await owned(door, "grace"))["context.source_test"] == 0
+    assert (await count_owned_rows(door, "grace"))["context.source_test"] == 0
