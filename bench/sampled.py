@@ -41,7 +41,7 @@ _PLACES = {
     "/contextkeep/client/": CLIENT,
     **{f"/context_service/{room}/{name}": SERVICER for room in _ROOMS.split() for name in ("api", "wire")},
     "/context_service/kernel/wire/": SERVICER,
-    "/entity_service/servicer": SERVICER,
+    "/entity_service/api": SERVICER,
     "/entity_service/wire": SERVICER,
     **{f"/service_runtime/{name}.py": INTERCEPTORS for name in _BORDER.split()},
     "/service_runtime/process.py": TRANSPORT,

@@ -27,7 +27,7 @@ def main() -> None:
     with loading():
         from contextkeep.errors import ContextKeepError
         from entity_service import app
-        from entity_service.replaying import replay
+        from entity_service.replay_erasures import replay
         from entity_service.settings import Settings
         from service_runtime import development, logs, process
         from service_runtime.settings import load

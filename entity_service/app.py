@@ -9,27 +9,28 @@ from functools import partial
 from pathlib import Path
 
 from contextkeep.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
-from entity_service.change_feed import ChangeFeed, ChangeSweep
-from entity_service.changes import NodeChanges
-from entity_service.counts import Counts
-from entity_service.edges import EdgeStore
-from entity_service.embeddings import EmbeddingStore
-from entity_service.first_statistics import FirstStatistics
-from entity_service.graph_export import GraphExport
-from entity_service.graph_import import GraphImport
-from entity_service.model import Limits
-from entity_service.node_io import NodeIOStore
-from entity_service.owned import OwnedEraser, OwnedNodes
-from entity_service.progress import Timelines
-from entity_service.removal import Removal
-from entity_service.search import Search
-from entity_service.servicer import EntityGraphServicer
+from entity_service.api import EntityGraphServicer
+from entity_service.model.limits import Limits
+from entity_service.rules.change_edge import EdgeChanges
+from entity_service.rules.change_node import NodeChanges
+from entity_service.rules.delete import Removal
+from entity_service.rules.erase_owned import OwnedEraser, OwnedNodes
+from entity_service.rules.export_graph import GraphExport
+from entity_service.rules.first_statistics import FirstStatistics
+from entity_service.rules.import_graph import GraphImport
+from entity_service.rules.list_changes import ChangeFeed, ChangeSweep
+from entity_service.rules.search_nodes import Search
+from entity_service.rules.settle_edges import EdgeSettling
+from entity_service.rules.sweep_requests import RequestSweep
+from entity_service.rules.traverse import Traversal
+from entity_service.rules.write_graph import GraphWrites
 from entity_service.settings import Settings
-from entity_service.settling import EdgeSettling
-from entity_service.store import GraphStore
-from entity_service.sweep import RequestSweep
-from entity_service.traversal import Traversal
-from entity_service.writes import GraphWrites
+from entity_service.store.counts import Counts
+from entity_service.store.edges import EdgeStore
+from entity_service.store.embeddings import EmbeddingStore
+from entity_service.store.node_io import NodeIOStore
+from entity_service.store.nodes import GraphStore
+from entity_service.store.progress import Timelines
 from service_runtime import access, background, database_probes, http, server, tls, tracing
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import Authenticator
@@ -140,7 +141,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         servicer = EntityGraphServicer(
             writes=writes,
             changes=NodeChanges(database, document_bytes_max=limits.document_bytes_max),
-            edges=EdgeStore(database, document_bytes_max=limits.document_bytes_max),
+            edges=EdgeStore(database),
+            edge_changes=EdgeChanges(database, document_bytes_max=limits.document_bytes_max),
             removal=Removal(database),
             owned=OwnedNodes(database, owned_eraser),
             node_io=NodeIOStore(database),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from entity_service.model import WRITE_ROWS_MAX
+from entity_service.model.writes import WRITE_ROWS_MAX
 from service_runtime.settings import KIB, MIB, ServiceSettings
 
 

@@ -25,7 +25,7 @@ EXEMPT = {
     "&&": "of lists of one type: compares bytes, element by element",
     "@>": "of jsonb: compares keys and scalars; documents are no deeper than the stack allows",
     "@@": "of words, with a query that Postgres made: compares words; of jsonb, with a path that "
-    "`entity_service.json_paths` made: compares keys and scalars",
+    "`entity_service.pure.json_paths` made: compares keys and scalars",
     "<=>": "inside an index of vectors, all of which have one dimension",
     "IS": "looks at nothing but whether a value is there",
     "AND": "no operator of values",

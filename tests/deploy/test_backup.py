@@ -18,7 +18,7 @@ from psycopg import sql
 
 import context_service.app
 import entity_service.app
-import entity_service.replaying
+import entity_service.replay_erasures
 from context_service.commands import maintenance
 from context_service.settings import Settings
 from context_service.working_memory.upkeep.fsck import Problem
@@ -212,7 +212,7 @@ async def erased_again(database_url: str, blobs: Path, register: Path) -> None:
     for erased_now in (1, 0):
         done = await replayed(database_url, blobs, register)
         assert (done.erased, done.known, done.held) == (erased_now, 2 - erased_now, [])
-        of_graph = await entity_service.replaying.replay(EntitySettings(database_url=database_url), register)
+        of_graph = await entity_service.replay_erasures.replay(EntitySettings(database_url=database_url), register)
         assert (of_graph.erased, of_graph.nobody) == (erased_now, erased_now)
 
 

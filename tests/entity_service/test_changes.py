@@ -26,8 +26,11 @@ from contextkeep.errors import (
     NodeNotFound,
     PermissionDenied,
 )
-from entity_service import change_feed
-from entity_service.change_feed import ChangeQuery, ChangeSweep, decode_place, encode_place
+from entity_service.model.changes import ChangeQuery
+from entity_service.pure.change_places import decode_place, encode_place
+from entity_service.rules import list_changes
+from entity_service.rules.list_changes import ChangeSweep
+from entity_service.store import changes
 from service_runtime.auth import DEFAULT_TENANT_ID, Principal
 from service_runtime.pages import _BINDING_BYTES, encode_token
 from service_runtime.postgres import Database, Row
@@ -272,7 +275,7 @@ async def test_starting_waits_for_who_began_to_write_before(graph: Graph, urls: 
 
 
 async def test_starting_gives_up_and_is_begun_again(graph: Graph, urls: Urls, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(change_feed, "_SETTLE_S", 0.1)
+    monkeypatch.setattr(list_changes, "_SETTLE_S", 0.1)
     async with held_open(urls, new_id()) as connection:
         with pytest.raises(grpc.RpcError) as failure:
             await started(graph)
@@ -324,7 +327,7 @@ async def test_a_bound_reader_is_told_of_what_it_sees(graph: Graph, database: Da
         edge(a, c, id=across),
     )
     await tells(graph, place, [(one, CHANGED) for one in (a, b, c, g, mine, across)])
-    feed = change_feed.ChangeFeed(database)
+    feed = list_changes.ChangeFeed(database)
 
     async def seen(**bounds: object) -> set[str]:
         reader = Principal(tenant_id=DEFAULT_TENANT_ID, subject="reader", **bounds)
@@ -346,7 +349,7 @@ async def test_a_bound_reader_is_told_of_what_it_sees(graph: Graph, database: Da
 
 
 async def test_a_bound_key_tells_of_what_it_writes_and_starts_nothing(graph: Graph, database: Database):
-    feed = change_feed.ChangeFeed(database)
+    feed = list_changes.ChangeFeed(database)
     bound = Principal(tenant_id=DEFAULT_TENANT_ID, subject="bound", agent_bundle_id="mine")
     with pytest.raises(PermissionDenied):
         await feed.start(bound)
@@ -370,7 +373,7 @@ async def test_an_edge_that_its_remover_does_not_see_is_told_to_who_saw_it(graph
     await database.of(bound).query("DELETE FROM entity.node WHERE id = %s", (a,))
 
     await tells(graph, place, [(a, REMOVED), (c, REMOVED)])
-    answer = await change_feed.ChangeFeed(database).page(bound, ChangeQuery(place, 100))
+    answer = await list_changes.ChangeFeed(database).page(bound, ChangeQuery(place, 100))
     assert [change.id for change in answer.changes] == [a]
 
 
@@ -444,7 +447,8 @@ async def kept(database: Database) -> AsyncIterator[str]:
 async def test_what_is_too_much_is_forgotten_from_the_oldest_on(
     graph: Graph, database: Database, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(change_feed, "SWEPT_ROWS", 3)  # several statements
+    for module in (changes, list_changes):
+        monkeypatch.setattr(module, "SWEPT_ROWS", 3)  # several statements
     place = await started(graph)
     ids = [new_id() for _ in range(10)]
     await graph.write(*[node(id=one) for one in ids])
@@ -514,7 +518,8 @@ async def test_a_place_of_another_database_is_expired(graph: Graph, database: Da
 
 
 async def test_the_sweep_starts_a_restored_feed_again(graph: Graph, urls: Urls, database: Database, monkeypatch):
-    monkeypatch.setattr(change_feed, "SWEPT_ROWS", 3)  # several statements
+    for module in (changes, list_changes):
+        monkeypatch.setattr(module, "SWEPT_ROWS", 3)  # several statements
     await started(graph)
     await graph.write(*[node() for _ in range(10)])
     with psycopg.connect(urls.superuser, autocommit=True) as connection:
@@ -546,6 +551,6 @@ async def test_a_page_is_read_off_the_key(graph: Graph, database: Database):
     after = {"after_transaction_id": "5", "after_seq": 0, "origin": ""}
     parameters = {"tenant_id": DEFAULT_TENANT_ID, "rows": 100, **after}
     await graph.write(*[node() for _ in range(2000)])
-    plan = "\n".join(row[0] for row in await tenant.query("EXPLAIN " + change_feed._PAGE, parameters))
+    plan = "\n".join(row[0] for row in await tenant.query("EXPLAIN " + changes.PAGE, parameters))
     assert "Index Scan using change_pkey" in plan
     assert "Sort Key: c" not in plan.split("->", 2)[-1]

@@ -17,7 +17,7 @@ from contextkeep.errors import (
     LimitExceeded,
     NodeNotFound,
 )
-from entity_service import embeddings
+from entity_service.store import embeddings
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database

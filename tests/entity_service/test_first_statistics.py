@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from entity_service.first_statistics import FirstStatistics
+from entity_service.rules.first_statistics import FirstStatistics
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database
 from tests.conftest import Urls

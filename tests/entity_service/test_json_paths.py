@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entity_service import json_paths
-from entity_service.json_paths import INDEX_CHARS_MAX
-from entity_service.search import _JSON_PATH
+from entity_service.pure import json_paths
+from entity_service.pure.json_paths import INDEX_CHARS_MAX
+from entity_service.store.node_search import JSON_PATH
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.examples import examples
 
@@ -147,7 +147,7 @@ def test_what_a_json_path_means_is_in_what_it_implies(
 ):
     """Else a search by the index would lose a node; and it raises nothing, for it runs on documents of anybody."""
     asked = {"json_path": json_path, "chars_max": INDEX_CHARS_MAX}
-    known = connection.execute(_JSON_PATH, asked).fetchone()
+    known = connection.execute(JSON_PATH, asked).fetchone()
     assert known is not None
     is_valid, is_predicate, canonical = known
     if not is_valid:  # such as @ outside of a filter

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entity_service.merge_patch import merge_patch
+from entity_service.pure.merge_patch import merge_patch
 
 # The table of the RFC's appendix A, the rows whose target is valid here.
 APPENDIX = [

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from entity_service import settling, traversal
-from entity_service.settling import EdgeSettling
-from entity_service.walk_queries import BOUNDED_EDGE_TYPES
+from entity_service.model.walks import BOUNDED_EDGE_TYPES
+from entity_service.rules import settle_edges, traverse
+from entity_service.rules.settle_edges import EdgeSettling
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys
 from service_runtime.postgres import Database
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls
@@ -103,7 +103,7 @@ async def agree(graph: Graph, start: str, *, limits: tuple[int, ...] = (1, 5), *
 @pytest.fixture(autouse=True)
 def settled_by_the_test_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """The service's own settling comes never, however slow the machine is."""
-    monkeypatch.setattr(settling, "INTERVAL_S", 86_400.0)
+    monkeypatch.setattr(settle_edges, "INTERVAL_S", 86_400.0)
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ async def test_no_bound_is_too_low_and_no_node_is_missed(
         assert too_low(urls) == [], change
     with pytest.MonkeyPatch.context() as patch:
         # So few that a bound that is too low would be one page's end; in the service as it is they would see all of it.
-        patch.setattr(traversal, "_LOOKS", (look,))
+        patch.setattr(traverse, "_LOOKS", (look,))
         for start in sorted(alive)[:3]:
             await agree(graph, start, limits=(1, 3), depth_max=depth_max, include_start=include_start)
 
@@ -554,7 +554,7 @@ async def test_the_newest_of_a_flat_session_are_found_at_the_first_look(graph: G
     await graph.write(node("Session", id=session))
     for message in messages:
         await graph.write(node(id=message), edge(session, message))
-    monkeypatch.setattr(traversal, "_LOOKS", traversal._LOOKS[:1])
+    monkeypatch.setattr(traverse, "_LOOKS", traverse._LOOKS[:1])
 
     (page,) = await graph.walk(session, edge_types=CHAT, depth_max=3, descending=True, limit=20)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entity_service.sweep import RequestSweep
+from entity_service.rules.sweep_requests import RequestSweep
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests

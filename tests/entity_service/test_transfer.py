@@ -21,8 +21,8 @@ from contextkeep.errors import (
     NodeNotFound,
     PermissionDenied,
 )
-from entity_service import transfer_wire
-from entity_service.model import Limits
+from entity_service.model.limits import Limits
+from entity_service.wire import transfer
 from service_runtime.calls import Call, current_call
 from service_runtime.held_bytes import HeldBytes, MemoryLimits
 from service_runtime.pages import encode_token
@@ -547,10 +547,10 @@ async def test_the_lines_that_an_import_reads_and_writes_are_charged_to_its_call
         for _ in range(30):
             yield pb.ImportGraphRequest(lines=line)
 
-    lines = transfer_wire.ImportLines(messages(), Limits())
+    lines = transfer.ImportLines(messages(), Limits())
     await lines.open()
     held = [books.held async for _ in lines.batches()]
     batch_bytes = 11 * (len(line) - 1)  # the first number of lines that is over 1 MiB
-    assert [round(of / transfer_wire._BATCH_COPIES / batch_bytes, 1) for of in held] == [1.0, 2.0, 1.7]
+    assert [round(of / transfer._BATCH_COPIES / batch_bytes, 1) for of in held] == [1.0, 2.0, 1.7]
     lines.close()
     assert books.held == 0

@@ -15,7 +15,7 @@ import entity_service.app
 import entity_service.settings
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded, NodeBudgetExceeded, NodeNotFound
-from entity_service.traversal import _ahead
+from entity_service.rules.traverse import _ahead
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database

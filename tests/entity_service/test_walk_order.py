@@ -10,8 +10,10 @@ from decimal import Decimal
 
 import pytest
 
-from entity_service.model import Direction
-from entity_service.traversal import _AT_ONCE, Walk, _Hit, _sorted
+from entity_service.model.edges import Direction
+from entity_service.model.walks import Walk
+from entity_service.pure.walk_order import Hit
+from entity_service.rules.traverse import _AT_ONCE, _sorted
 
 WALK = Walk(
     start_ids=["a"],
@@ -32,14 +34,14 @@ WALK = Walk(
 )
 
 
-def hits(count: int) -> list[_Hit]:
+def hits(count: int) -> list[Hit]:
     """Return hits of all kinds, many with equal values and times, in no order; `seq` alone is of each its own."""
     chance = random.Random(count)
     made = []
     for seq in chance.sample(range(10 * count), count):
         value: object
         kind, value = chance.choice([(0, Decimal(chance.randrange(100))), (1, chance.choice("abc")), (2, 0), (3, 0)])
-        made.append(_Hit(kind, value, chance.randrange(50), seq, str(seq), 1, None, None))
+        made.append(Hit(kind, value, chance.randrange(50), seq, str(seq), 1, None, None))
     return made
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from entity_service.progress import _LIST
-from entity_service.store import _EDGES
-from entity_service.walk_queries import LEVEL, newest
+from entity_service.store.nodes import _EDGES
+from entity_service.store.progress import _LIST
+from entity_service.store.walks import LEVEL, newest
 from service_runtime.auth import DEFAULT_TENANT_ID
 from tests.conftest import Urls
 from tests.entity_service.graph import Graph, edge, new_id, node

@@ -19,7 +19,7 @@ import entity_service.settings
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.errors import Overloaded, Unavailable
-from entity_service.first_statistics import FirstStatistics
+from entity_service.rules.first_statistics import FirstStatistics
 from service_runtime import postgres, server
 from service_runtime.postgres import Database
 from service_runtime.postgres import pool as pool_module

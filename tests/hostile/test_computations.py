@@ -36,8 +36,9 @@ from context_service.retrieval.pure.terms import WORD_CHARS_MAX, stems
 from context_service.retrieval.store.passages import READ_WHOLE
 from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.errors import LimitExceeded
-from entity_service import json_paths
-from entity_service.search import JSON_PATH_CHARS_MAX, JSON_PATH_WRITTEN_CHARS_MAX
+from entity_service.model.search import JSON_PATH_CHARS_MAX
+from entity_service.pure import json_paths
+from entity_service.store.node_search import JSON_PATH_WRITTEN_CHARS_MAX
 from service_runtime import messages
 from service_runtime.documents import in_stoppable_thread
 from tests.cpu import in_units, units
@@ -217,9 +218,9 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.working_memory.rules.record_texts:RecordTexts.content",
         "context_service.working_memory.rules.record_texts:RecordTexts.read",
     ),
-    "data of a node: 1 MiB, and the change of it": ("entity_service.changes:changed_data",),
-    "a request: 4 MiB, 2,000 rows": ("entity_service.servicer:EntityGraphServicer._parsed",),
-    "a line of an import: 4 MiB": ("entity_service.transfer_wire:ImportLines.batches",),
+    "data of a node: 1 MiB, and the change of it": ("entity_service.rules.data_change:changed_data",),
+    "a request: 4 MiB, 2,000 rows": ("entity_service.api:EntityGraphServicer._parsed",),
+    "a line of an import: 4 MiB": ("entity_service.wire.transfer:ImportLines.batches",),
     "a name of a host: looked up by a thread, a bounded number at once for a tenant": (
         "service_runtime.destinations:_Lookups._looked_up",
     ),

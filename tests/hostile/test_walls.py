@@ -26,8 +26,10 @@ from context_service.working_memory.rules.query import Order, Question, RecordQu
 from context_service.working_memory.rules.search import Searches, SearchMode, SearchQuestion, terms_of
 from context_service.working_memory.store.record_filters import RECORD_FIELDS
 from contextkeep.errors import InvalidArgument
-from entity_service.search import FIELDS, NodeFilter, NodeSearch, Search
-from entity_service.traversal import Traversal
+from entity_service.model.search import NodeFilter, NodeSearch
+from entity_service.rules.search_nodes import Search
+from entity_service.rules.traverse import Traversal
+from entity_service.store.node_search import FIELDS
 from service_runtime.auth import Principal
 from service_runtime.conditions import Bindings, condition_sql
 from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres

@@ -38,10 +38,10 @@ ROUNDS = {
     "context_service/transfer/rules/imports.py": [IMPORTS],
     "context_service/working_memory/rules/file_texts.py": [TEXTS],
     "context_service/working_memory/upkeep/sweep.py": [SWEPT],
-    "entity_service/change_feed.py": [CHANGES],
-    "entity_service/owned.py": [USERS_OF_GRAPHS],
-    "entity_service/settling.py": [EDGES],
-    "entity_service/sweep.py": [KEYS],
+    "entity_service/rules/list_changes.py": [CHANGES],
+    "entity_service/rules/erase_owned.py": [USERS_OF_GRAPHS],
+    "entity_service/rules/settle_edges.py": [EDGES],
+    "entity_service/rules/sweep_requests.py": [KEYS],
 }
 TOPICS = {
     "context_service/knowledge_bases/store/bases.py": [DOCUMENTS, BASES],

@@ -185,7 +185,7 @@ ALONE = {
     "context_service/working_memory/upkeep/fsck.py",
     "context_service/working_memory/upkeep/move_blobs.py",
     "context_service/working_memory/upkeep/text_backfill.py",
-    "entity_service/replaying.py",
+    "entity_service/replay_erasures.py",
 }
 
 

@@ -23,7 +23,7 @@ from contextkeep.errors import (
     NodeNotFound,
     PermissionDenied,
 )
-from entity_service import change_feed
+from entity_service.rules import list_changes
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.ids import new_id
 from tests.context_service.knowledge.graphs import BELOW, Stack, World, any_tenant, facet, rules
@@ -107,7 +107,7 @@ async def test_the_first_approval_has_changes_kept_and_a_draft_does_not(world: W
 
 
 async def test_an_approval_that_waits_for_an_older_transaction_says_so(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(change_feed, "_SETTLE_S", 0.1)
+    monkeypatch.setattr(list_changes, "_SETTLE_S", 0.1)
     await world.context.definitions.put("customer", rules())
     async with await psycopg.AsyncConnection.connect(world.stack.urls.superuser) as elsewhere:
         await elsewhere.execute("SELECT pg_current_xact_id()")

@@ -1,0 +1,1 @@
+"""Values that rules, stores and conversions share."""

@@ -1,0 +1,33 @@
+"""Entries of the change feed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ChangeQuery(NamedTuple):
+    """What a reader asks for."""
+
+    place: str  # empty: it asks where to begin
+    page_size: int
+
+
+class Change(NamedTuple):
+    """What became of a node or an edge."""
+
+    id: str
+    is_removed: bool
+    graph_name: str
+    general_type_name: str  # of an edge: its type
+    specific_type_name: str
+    from_node_id: str | None  # None: it is a node
+    to_node_id: str | None
+    changed_at: int  # microseconds since 1970
+
+
+class ChangePage(NamedTuple):
+    """Changes in their order, each node and each edge once, and where to go on."""
+
+    changes: list[Change]
+    next_place: str
+    has_more: bool

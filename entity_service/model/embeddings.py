@@ -1,0 +1,75 @@
+"""Named vectors of nodes, and searches for similar nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from entity_service.model.nodes import Node
+
+FLOAT_BYTES = 4  # of a value in a message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEmbedding:
+    """An embedding to write, checked."""
+
+    node_id: str
+    name: str
+    vector: Sequence[float]
+    model: str
+    text_sha256: str  # of the text that it was made of, in hexadecimal; empty: unknown
+    metadata_json: str  # an object
+
+
+class Embedding(NamedTuple):
+    """A named vector of a node, but for its values."""
+
+    node_id: str
+    name: str
+    dimension: int
+    model: str
+    text_sha256: str
+    metadata_json: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingQuery:
+    """Which embeddings of a node a caller wants."""
+
+    node_id: str
+    with_vectors: bool
+    page_size: int
+    page_token: str
+
+
+class EmbeddingPage(NamedTuple):
+    """Some embeddings by name, with their values if those were asked for."""
+
+    embeddings: list[tuple[Embedding, Sequence[float]]]
+    next_page_token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarityQuery:
+    """What is looked for among the embeddings of one name in one graph."""
+
+    vector: Sequence[float]  # empty: the node's
+    node_id: str | None  # whose vector to compare with; itself is left out
+    graph_name: str  # of a node: its own
+    name: str
+    similarity_min: float  # -1 to 1
+    metadata_json: str | None  # an object that the metadata contains
+    node_types: Sequence[str]  # empty: all
+    include_archived: bool
+    limit: int
+    vectors_max: int  # to compare with
+
+
+class SimilarNode(NamedTuple):
+    """A node and how near it is."""
+
+    similarity: float  # cosine, -1 to 1
+    node: Node

@@ -1,0 +1,32 @@
+"""The limits of one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service_runtime.documents import NESTING_MAX
+from service_runtime.settings import KIB, MIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one call may ask for."""
+
+    document_bytes_max: int = 1 * MIB
+    nesting_max: int = NESTING_MAX  # of any JSON
+    external_id_bytes_max: int = 512
+    name_chars_max: int = 512
+    type_chars_max: int = 128  # types, graph names, statuses
+    write_rows_max: int = 2000
+    write_bytes_max: int = 4 * MIB
+    message_bytes_max: int = 64 * KIB  # of a status change or an envelope
+    metadata_bytes_max: int = 64 * KIB  # of an embedding
+    list_max: int = 1000  # ids or types of one call
+    depth_max: int = 100
+    walk_nodes_max: int = 100_000
+    similar_vectors_max: int = 100_000
+
+
+ANSWER_BYTES_MAX = 4 * 1024 * 1024  # gRPC's default for a message
+
+BATCH_MAX = 1000

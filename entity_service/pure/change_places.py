@@ -1,0 +1,76 @@
+"""Places in a change feed: their tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+from typing import Protocol
+from uuid import UUID
+
+from contextkeep.errors import InvalidPageToken
+from service_runtime.pages import decode_token, encode_token
+
+_ORIGIN_CHARS = 16
+
+_NONCE_BYTES = 12
+
+_NUMBERS = struct.Struct(">QQ")  # a transaction's id, and the number in it
+
+
+class Feed(Protocol):
+    """The columns of a feed that its places need."""
+
+    @property
+    def place_key(self) -> bytes:
+        """The secret that hides the numbers of a place."""
+
+    @property
+    def origin(self) -> str:
+        """The database that the feed was started in."""
+
+
+def encode_place(tenant_id: UUID, feed: Feed, transaction_id: str, seq: int) -> str:
+    """Return a place in a feed. Its numbers are hidden: a transaction's id tells how much all tenants write."""
+    nonce = os.urandom(_NONCE_BYTES)
+    numbers = _hidden(feed.place_key, nonce, _NUMBERS.pack(int(transaction_id), seq))
+    return encode_token(("ListChanges", tenant_id), [(nonce + numbers).hex(), feed.origin])
+
+
+def decode_place(tenant_id: UUID, place_key: bytes, place: str) -> dict[str, object]:
+    """Return where a reader is: the transaction, the number in it, and the database that both are of.
+
+    Raises:
+        InvalidPageToken: it is of another tenant, or none.
+    """
+    data, origin = parts_of_place(tenant_id, place)
+    numbers = _NUMBERS.unpack(_hidden(place_key, data[:_NONCE_BYTES], data[_NONCE_BYTES:]))
+    if not all(number < 2**63 for number in numbers):
+        raise InvalidPageToken("place is malformed", field="place")
+    return {"after_transaction_id": str(numbers[0]), "after_seq": numbers[1], "origin": origin}
+
+
+def parts_of_place(tenant_id: UUID, place: str) -> tuple[bytes, str]:
+    """Return the hidden part of a place, and its database.
+
+    Raises:
+        InvalidPageToken: it is of another tenant, or none.
+    """
+    hidden, origin = decode_token(("ListChanges", tenant_id), place, parts=2, field="place") or ["", ""]
+    try:
+        data = bytes.fromhex(hidden)
+    except (TypeError, ValueError):
+        data = b""
+    if len(data) != _NONCE_BYTES + _NUMBERS.size or not _is_origin(origin):
+        raise InvalidPageToken("place is malformed", field="place")
+    return data, origin
+
+
+def _hidden(place_key: bytes, nonce: bytes, numbers: bytes) -> bytes:
+    """Return numbers hidden, or hidden ones shown."""
+    pad = hashlib.blake2b(nonce, key=place_key, digest_size=_NUMBERS.size).digest()
+    return bytes(one ^ other for one, other in zip(numbers, pad, strict=True))
+
+
+def _is_origin(value: object) -> bool:
+    return (type(value) is str and len(value) <= _ORIGIN_CHARS and value.isalnum()) or value == ""

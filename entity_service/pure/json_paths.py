@@ -1,0 +1,232 @@
+"""What a JSONPath of a caller implies, so that an index finds candidates before the JSONPath itself may run.
+
+A JSONPath can raise an error on some documents and be slow on others, so it runs on no document that its caller may not
+see. An index of jsonb would run it on whatever it finds, of any tenant. So the index is asked something weaker that is
+made here: keys, and equalities with scalars, which raise nothing on any document. It is in lax mode, where a comparison
+looks into arrays on its way: whatever a JSONPath selects, strict or lax, its equalities hold there too.
+
+What is read here is the text that Postgres writes of a JSONPath that it has parsed: keys quoted, one space around each
+operator, brackets where they are needed. What is not understood implies nothing: it costs the index, not the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+INDEX_CHARS_MAX = 16 * 1024
+
+_DEPTH_MAX = 50  # of brackets in each other
+
+_STRING = r'"(?:[^"\\]|\\.)*"'
+
+_VARIABLE = re.compile(rf"\$?{_STRING}")  # or a string, whose content is then passed over
+
+_TOKEN = re.compile(
+    rf"\s*(?:(?P<string>{_STRING})|(?P<number>\d[\w.+-]*)|(?P<word>[A-Za-z_]+)"
+    r'|(?P<sign>\[[^\[\]"]*\]|&&|\|\||==|!=|<>|<=|>=|\*\*|[$@.?()!<>*+/%,{}-]))'
+)
+
+_SCALARS = frozenset({"true", "false", "null"})
+
+_AND_OR_END = frozenset({"&&", "||", ")", ""})
+
+_COMPARED = frozenset({"==", "!=", "<>", "<", "<=", ">", ">="})
+
+_END = ("", "")
+
+
+class _NotUnderstoodError(Exception):
+    """There is something in the JSONPath that nothing is concluded from."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPath:
+    """What is known of a JSONPath."""
+
+    has_variable: bool  # and nobody gives any a value
+    index: str  # a predicate that is true of all documents that are meant; empty: nothing is known of them
+
+
+def read(canonical: str) -> JsonPath:
+    """Return what is known of a JSONPath.
+
+    Args:
+        canonical: As Postgres writes it: `jsonpath::text`.
+    """
+    has_variable = any(found[0].startswith("$") for found in _VARIABLE.finditer(canonical))
+    try:
+        index = _Reader(_tokens(canonical)).index()
+    except _NotUnderstoodError:
+        index = ""
+    return JsonPath(has_variable, index if len(index) <= INDEX_CHARS_MAX else "")
+
+
+def _tokens(canonical: str) -> Sequence[tuple[str, str]]:
+    """Return the kinds and texts of its tokens.
+
+    Raises:
+        _NotUnderstoodError: there is one that is not known.
+    """
+    tokens, at = [], 0
+    while at < len(canonical):
+        token = _TOKEN.match(canonical, at)
+        if token is None:
+            raise _NotUnderstoodError
+        assert token.lastgroup is not None
+        tokens.append((token.lastgroup, token[token.lastgroup]))
+        at = token.end()
+    return tokens
+
+
+class _Reader:
+    """Reads one JSONPath from left to right, and collects what is implied by its being true, or selecting something.
+
+    "base" is where a path has come to, as a path in lax mode; empty where keys no longer tell. What a predicate implies
+    is a predicate; empty: nothing.
+    """
+
+    def __init__(self, tokens: Sequence[tuple[str, str]]) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self._depth = 0
+
+    def index(self) -> str:
+        """Return what the whole implies.
+
+        Raises:
+            _NotUnderstoodError: it cannot be told.
+        """
+        if self._next() in ("strict", "lax"):
+            self._take()
+        implied = self._either("") if self._next() != "$" else self._path("")[1]
+        if self._next():
+            raise _NotUnderstoodError
+        return implied
+
+    def _next(self) -> str:
+        return self._tokens[self._at][1] if self._at < len(self._tokens) else ""
+
+    def _take(self, *wanted: str) -> tuple[str, str]:
+        """Take the next token, which is one of those, if any are named."""
+        token = self._tokens[self._at] if self._at < len(self._tokens) else _END
+        if token == _END or (wanted and token[1] not in wanted):
+            raise _NotUnderstoodError
+        self._at += 1
+        return token
+
+    def _either(self, here: str) -> str:
+        """Read a predicate, `here` being what `@` is."""
+        self._depth += 1
+        if self._depth > _DEPTH_MAX:
+            raise _NotUnderstoodError
+        several = [self._all(here)]
+        while self._next() == "||":
+            self._take()
+            several.append(self._all(here))
+        self._depth -= 1
+        return several[0] if len(several) == 1 else f"({' || '.join(several)})" if all(several) else ""
+
+    def _all(self, here: str) -> str:
+        several = [self._one(here)]
+        while self._next() == "&&":
+            self._take()
+            several.append(self._one(here))
+        return _conjunction(several)
+
+    def _one(self, here: str) -> str:
+        if self._next() == "!":
+            self._take()
+            self._bracketed(here)
+            return ""
+        if self._next() == "exists":
+            self._take()
+            self._take("(")
+            _, implied = self._path(here)
+            self._take(")")
+            return implied
+        if self._next() == "(":
+            implied = self._bracketed(here)
+            if self._next() == "is":
+                self._take()
+                self._take("unknown")
+                return ""
+            if self._next() not in _AND_OR_END:
+                raise _NotUnderstoodError  # of arithmetic
+            return implied
+        return self._comparison(here)
+
+    def _bracketed(self, here: str) -> str:
+        self._take("(")
+        implied = self._either(here)
+        self._take(")")
+        return implied
+
+    def _comparison(self, here: str) -> str:
+        left, of_left = self._operand(here)
+        operator = self._take()[1]
+        if operator == "starts":
+            self._take("with")
+            self._operand(here)
+            return of_left
+        if operator == "like_regex":
+            self._take()
+            if self._next() == "flag":
+                self._take()
+                self._take()
+            return of_left
+        if operator not in _COMPARED:
+            raise _NotUnderstoodError
+        right, of_right = self._operand(here)
+        told = operator == "==" and left and right and _has_key(left) != _has_key(right)
+        return _conjunction([of_left, of_right, f"{left} == {right}" if told else ""])
+
+    def _operand(self, here: str) -> tuple[str, str]:
+        """Return a scalar, or a path as far as it tells something, and what the filters of the path imply."""
+        kind, text = self._tokens[self._at] if self._at < len(self._tokens) else _END
+        if kind in ("string", "number") or text in _SCALARS:
+            self._take()
+            return text, ""
+        return self._path(here)
+
+    def _path(self, here: str) -> tuple[str, str]:
+        base = "$" if self._take("$", "@")[1] == "$" else here
+        implied = []
+        while True:
+            if self._next() == "?":
+                self._take()
+                # A filter looks into an array, and a key in it once more.
+                base = base and f"{base}[*]"
+                implied.append(self._bracketed(base))
+            elif self._next().startswith("["):
+                self._take()
+                base = base and f"{base}[*]"
+            elif self._next() == ".":
+                self._take()
+                base = self._step(base)
+            else:
+                return base, _conjunction(implied)
+
+    def _step(self, base: str) -> str:
+        """Take a key; or any key, or a method, behind which keys no longer tell."""
+        kind, text = self._take()
+        if kind == "string":
+            return base and f"{base}.{text}"
+        if kind == "word":
+            self._take("(")
+            while self._next() != ")":
+                self._take()
+            self._take(")")
+        elif text not in ("*", "**"):
+            raise _NotUnderstoodError
+        return ""
+
+
+def _has_key(operand: str) -> bool:
+    return operand.startswith("$") and "." in operand
+
+
+def _conjunction(several: Sequence[str]) -> str:
+    known = [one for one in several if one]
+    return known[0] if len(known) == 1 else f"({' && '.join(known)})" if known else ""

@@ -1,0 +1,27 @@
+"""Optimistic concurrency: refuse a change of a row that has another version than the caller expects."""
+
+from __future__ import annotations
+
+from contextkeep.errors import VersionConflict
+from entity_service.model.edges import Edge
+from entity_service.model.nodes import Node
+
+
+def check_edge_version(edge: Edge, expected_version: int | None) -> None:
+    """Refuse a change of an edge that is not as expected.
+
+    Raises:
+        VersionConflict: it has another version.
+    """
+    if expected_version is not None and edge.version != expected_version:
+        raise VersionConflict("the edge was changed meanwhile", version=edge.version)
+
+
+def check_version(node: Node, expected_version: int | None) -> None:
+    """Refuse a change of a node that is not as expected.
+
+    Raises:
+        VersionConflict: it has another version.
+    """
+    if expected_version is not None and node.version != expected_version:
+        raise VersionConflict("the node was changed meanwhile", version=node.version)

@@ -1,0 +1,23 @@
+"""A change of the data of a node or an edge."""
+
+from __future__ import annotations
+
+from entity_service.model.nodes import DataChange
+from entity_service.pure.merge_patch import merge_patch
+from service_runtime.checks import check_size
+from service_runtime.documents import beside_the_loop, check_containers
+
+
+async def changed_data(data_json: str, change: DataChange, *, size_bytes_max: int) -> str:
+    """Return what a document is after a change.
+
+    Raises:
+        LimitExceeded: it is too large then.
+    """
+    if change.replace:
+        return change.data_json
+    size_bytes = len(data_json) + len(change.data_json)
+    changed = await beside_the_loop(size_bytes, merge_patch, data_json, change.data_json)
+    check_size("data_json", changed, size_bytes_max=size_bytes_max)
+    check_containers("data_json", changed)
+    return changed

@@ -1,0 +1,202 @@
+"""Nodes whose owner is forgotten: counted, and removed for good in steps that hold up nobody.
+
+A row says what is owed, so whoever dies in between leaves it to the next; a replica that is at one holds it for
+`LEASE_S`, and renews that. Tables are read once, some pages of them at a time: no write pays for an index by owner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from contextkeep.errors import ErasureNotFound, PermissionDenied
+from entity_service.model.owned import Owned
+from entity_service.store.owned import (
+    BEGIN,
+    CLAIM,
+    COUNT,
+    FIND,
+    FINISH,
+    FORGET_CHANGES,
+    LEASE_S,
+    READ,
+    REMOVE_ANSWERS,
+    RENAME,
+    RENEW,
+    SAY_NO_OLDER_TYPES,
+    batches_of_ids,
+    oldest_owed_s,
+    remove_nodes,
+)
+from service_runtime import background
+from service_runtime.auth import USER_ID_CHARS_MAX, Principal
+from service_runtime.checks import check_text
+from service_runtime.erased_users import end_keys, rename_in_calls
+from service_runtime.long_work import STEP_S, LongWork, Pause, Work
+from service_runtime.postgres import Database, Tenant
+from service_runtime.table_pages import pages_of
+from service_runtime.tenants import Rounds
+
+_log = logging.getLogger("owned")
+
+INTERVAL_S = 60.0
+
+AT_ONCE = 2  # subjects, each of another tenant: one of whom there is much takes long
+
+
+class OwnedNodes:
+    """Counts what users own, begins to erase it, and says how far that is."""
+
+    def __init__(self, database: Database, eraser: OwnedEraser) -> None:
+        self._database = database
+        self._eraser = eraser
+
+    async def count(self, subject: str, *, principal: Principal) -> Owned:
+        """Return what there is of a user's.
+
+        Raises:
+            PermissionDenied: the key is bound.
+        """
+        _check(subject, principal)
+        door = self._database.of(principal)
+        (row,) = await door.query(COUNT, {"subject": subject})
+        return Owned(**row._asdict())
+
+    async def erase(self, erasure_id: UUID, subject: str, *, principal: Principal) -> Owned:
+        """Begin an erasure, unless it is begun, and return how far it is.
+
+        Raises:
+            PermissionDenied: the key is bound.
+        """
+        _check(subject, principal)
+        door = self._database.of(principal)
+        await door.query(BEGIN, (door.tenant_id, erasure_id, subject))
+        self._eraser.wake()
+        return await self.receipt(erasure_id, principal=principal)
+
+    async def receipt(self, erasure_id: UUID, *, principal: Principal) -> Owned:
+        """Return how far an erasure is.
+
+        Raises:
+            ErasureNotFound: there is none.
+        """
+        door = self._database.of(principal)
+        rows = await door.query(READ, (door.tenant_id, erasure_id))
+        if not rows:
+            raise ErasureNotFound("there is no such erasure", erasure_id=erasure_id)
+        return Owned(**rows[0]._asdict())
+
+
+class OwnedEraser:
+    """Removes what is owed; any number of replicas may.
+
+    Args:
+        database: Where it is.
+        step_s: What a tenant's erasures take before it is the next tenant's turn.
+    """
+
+    def __init__(self, database: Database, *, step_s: float = STEP_S) -> None:
+        self._database = database
+        self._step_s = step_s
+        self._wake = asyncio.Event()
+        self.pending_s = 0.0  # since the oldest is owed, as the last pass knew; 0: none is
+
+    def wake(self) -> None:
+        """Let `keep_erasing` look at once."""
+        self._wake.set()
+
+    async def keep_erasing(self, *, failed: Callable[[], object]) -> None:
+        """Erase what is due until cancelled; replicas that start together drift apart.
+
+        Args:
+            failed: Called for each pass that breaks off.
+        """
+        while True:
+            self._wake.clear()
+            is_owed = await background.attempted(self.erase_due, "erasing", otherwise=True, failed=failed)
+            look_again_s = LEASE_S if is_owed else background.apart(INTERVAL_S, 0.5, 1.0)
+            try:
+                async with asyncio.timeout(look_again_s):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+
+    async def erase_due(self) -> bool:
+        """Do one pass over all tenants; say whether something is left, which another replica is at.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        pending_s = 0.0
+
+        async def erase_some(tenant: Tenant) -> tuple[int, bool]:
+            nonlocal pending_s
+            owed_s = await oldest_owed_s(tenant)
+            self.pending_s = max(self.pending_s, owed_s)  # after the wait, in which another step may have set it
+            if await work.step(tenant, partial(self._next, tenant)):
+                return 1, True
+            owed_s = await oldest_owed_s(tenant)
+            pending_s = max(pending_s, owed_s)
+            return 0, False
+
+        async with LongWork(self._step_s) as work:
+            await Rounds(self._database, erase_some, at_once=AT_ONCE).run()
+        self.pending_s = pending_s
+        return pending_s > 0
+
+    async def _next(self, tenant: Tenant) -> Work | None:
+        """Claim an erasure of a tenant, and return the work that does it; None: none is due."""
+        named = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
+        due = await tenant.query(CLAIM, named)
+        if not due:
+            return None
+        erasing = {**named, **due[0]._asdict()}
+
+        async def erase(pause: Pause) -> None:
+            # Also while it waits for the next turn.
+            async with background.renewing(partial(tenant.query, RENEW, erasing), lease_s=LEASE_S):
+                await self._erase(tenant, erasing, pause)
+            _log.info("erased", extra={"erasure_id": due[0].erasure_id})
+
+        return erase
+
+    async def _erase(self, tenant: Tenant, named: dict[str, Any], pause: Pause) -> None:
+        named["pseudonym"] = f"erased:{named['erasure_id']}"
+        await end_keys(tenant, named["subject"])
+        await rename_in_calls(tenant, named["subject"], named["pseudonym"], pause=pause)
+        while await self._remove_nodes(tenant, named, pause):
+            pass
+        for table, statement in (
+            ("entity.request", REMOVE_ANSWERS),
+            *RENAME.items(),
+            ("entity.change", FORGET_CHANGES),
+            ("entity.change", SAY_NO_OLDER_TYPES),
+        ):
+            async for pages in pages_of(tenant, table, pause=pause):
+                await tenant.query(statement, {**named, **pages})
+        await tenant.query(FINISH, named)
+
+    async def _remove_nodes(self, tenant: Tenant, named: dict[str, Any], pause: Pause) -> bool:
+        """Remove the nodes that a reading of the table finds; False: there was none."""
+        has_found = False
+        async for pages in pages_of(tenant, "entity.node", pause=pause):
+            found = [row.id for row in await tenant.query(FIND, {**named, **pages})]
+            has_found |= bool(found)
+            for ids in batches_of_ids(found):
+                began = time.monotonic()
+                await tenant.transaction(partial(remove_nodes, ids=ids, named=named))
+                await asyncio.sleep(time.monotonic() - began)  # as long again for those who wait for an answer
+                await pause()
+        return has_found
+
+
+def _check(subject: str, principal: Principal) -> None:
+    if principal.bounds:
+        raise PermissionDenied("the key is bound, and a subject is erased within the whole tenant")
+    check_text("subject", subject, chars_max=USER_ID_CHARS_MAX, required=True)

@@ -1,0 +1,194 @@
+"""What changed in a tenant's graphs, in an order in which nothing comes late.
+
+Triggers write each change in its own transaction, with the transaction's id. Changes are read in the order of those
+ids, below the oldest transaction that still runs: whatever commits later has a higher id, and so stands behind every
+place that a reader was given. A reader goes on from its place; one that stayed away for too long is told to begin anew.
+
+Who began to write before the feed was there may not have seen it. `ChangeFeed.start` waits for them, so that what they
+wrote is there to be read when the first place is given.
+
+Transaction ids count in one cluster only. A feed that was restored, or moved, into another database starts again by
+itself: it removes the changes that came with it, and all places from before are expired.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from datetime import timedelta
+from typing import Any
+
+from contextkeep.errors import ChangesExpired, ChangesHeldUp, ChangesNotStarted, ContextKeepError
+from entity_service.model.changes import Change, ChangePage, ChangeQuery
+from entity_service.pure.change_places import decode_place, encode_place, parts_of_place
+from entity_service.store.changes import (
+    FEED,
+    PAGE,
+    PLACE_KEY,
+    START,
+    STARTED,
+    SWEEP,
+    SWEPT_ROWS,
+    oldest_transaction_s,
+    restart,
+)
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+from service_runtime.postgres import Database, Row, Tenant
+from service_runtime.tenants import Rounds
+
+_log = logging.getLogger("changes")
+
+SWEEP_INTERVAL_S = 600.0
+
+_SETTLE_S = 5.0
+
+_SETTLE_POLL_S = 0.02
+
+
+class ChangeFeed:
+    """The changes of tenants; what is read is what the principal may see."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def start(self, principal: Principal) -> str:
+        """Keep a tenant's changes from now on, and return the place from which to read them.
+
+        Whatever was written before is there to be read. Of a feed that is there, it is the place that is reached now.
+
+        Raises:
+            PermissionDenied: there is none yet, and the principal is bound.
+            ChangesHeldUp: a write that began before this is still under way.
+        """
+        tenant = self._database.of(principal)
+        give_up_at = time.monotonic() + _SETTLE_S
+        while True:
+            row = await self._feed(tenant)
+            if row and row.is_settled:
+                return encode_place(tenant.tenant_id, row, row.below, 0)
+            if not row:
+                await tenant.query(START)
+            if not (row and row.is_started):
+                await tenant.query(STARTED)
+            elif time.monotonic() > give_up_at:
+                raise await _held_up(tenant)
+            else:
+                await asyncio.sleep(_SETTLE_POLL_S)
+
+    async def page(self, principal: Principal, query: ChangeQuery) -> ChangePage:
+        """Return what changed after a place.
+
+        Raises:
+            ChangesNotStarted: `start` was not called, or has not ended yet.
+            ChangesExpired: changes after the place are forgotten, or the place is from before a restore.
+            InvalidPageToken: the place is of another tenant, or none.
+        """
+        tenant = self._database.of(principal)
+        if not query.place:
+            row = await self._feed(tenant)
+            if not row:
+                raise _not_started()
+            if not row.is_settled:
+                raise await _starting(tenant)
+            return ChangePage([], encode_place(tenant.tenant_id, row, row.below, 0), has_more=False)
+        parts_of_place(tenant.tenant_id, query.place)  # a malformed one is refused whether there is a feed or not
+        feeds = await tenant.query(PLACE_KEY)
+        if not feeds:
+            raise _not_started()
+        place = decode_place(tenant.tenant_id, feeds[0].place_key, query.place)
+        parameters = {"rows": query.page_size + 1, **place}
+        rows = await tenant.query(PAGE, parameters)
+        if not rows:
+            raise _not_started()
+        if rows[0].is_foreign:
+            await restart(self._database.tenant(tenant.tenant_id))
+        if rows[0].is_foreign or rows[0].is_expired:
+            raise _expired()
+        if rows[0].is_starting:
+            raise await _starting(tenant)
+        found = [row for row in rows if row.id is not None]
+        read = found[: query.page_size]
+        has_more = len(found) > len(read)
+        last = read[-1] if has_more else None
+        transaction_id, number = (last.transaction_id, last.seq) if last else (rows[0].below, 0)
+        return ChangePage(_merged(read), encode_place(tenant.tenant_id, rows[0], transaction_id, number), has_more)
+
+    async def _feed(self, tenant: Tenant) -> Row | None:
+        """Return a tenant's feed, which has started again if it was restored or moved; None if there is none."""
+        rows = await tenant.query(FEED)
+        if rows and rows[0].is_foreign:
+            await restart(self._database.tenant(tenant.tenant_id))
+            rows = await tenant.query(FEED)
+        return rows[0] if rows else None
+
+
+class ChangeSweep:
+    """Forgets changes, of all tenants. Replicas may all do it: they take turns with each tenant.
+
+    Args:
+        database: Of the tenants.
+        kept: How long a change is kept.
+        kept_max: How many of a tenant are.
+    """
+
+    def __init__(self, database: Database, *, kept: timedelta, kept_max: int) -> None:
+        self._rounds = Rounds(database, self._sweep)
+        self._limits = {"kept": kept, "kept_max": kept_max, "rows": SWEPT_ROWS}
+
+    async def once(self) -> None:
+        """Sweep every tenant; what fails is tried again next time."""
+        try:
+            await self._rounds.run()
+        except ContextKeepError as error:
+            _log.warning("sweep of changes failed", extra={"error": str(error)})
+
+    async def _sweep(self, tenant: Tenant) -> tuple[int, bool]:
+        await restart(tenant)
+        (row,) = await tenant.query(SWEEP, {**self._limits})
+        return row.count, row.count == SWEPT_ROWS
+
+    async def keep_sweeping(self) -> None:
+        """Sweep now and then, until cancelled."""
+        while True:
+            await asyncio.sleep(SWEEP_INTERVAL_S)
+            await self.once()
+
+
+def _merged(rows: list[Any]) -> list[Change]:
+    """Return the last change of each node and edge, in the order of those."""
+    last: dict[tuple[str, bool], Change] = {}
+    for row in rows:
+        key = (row.id, row.from_node_id is None)
+        last.pop(key, None)
+        last[key] = copied(Change, row)
+    return list(last.values())
+
+
+def _not_started() -> ChangesNotStarted:
+    return ChangesNotStarted("the tenant's changes are not kept yet: StartChanges begins it")
+
+
+def _expired() -> ChangesExpired:
+    return ChangesExpired("changes after this place are forgotten: take a new place, then read everything again")
+
+
+async def _starting(tenant: Tenant) -> ChangesNotStarted:
+    """Return the error of a list that was started, and waits for writes that began before."""
+    age_s = await oldest_transaction_s(tenant)
+    return ChangesNotStarted(_waits_for(age_s), oldest_transaction_s=age_s)
+
+
+async def _held_up(tenant: Tenant) -> ChangesHeldUp:
+    """Return the error of a start that waits for writes that began before."""
+    age_s = await oldest_transaction_s(tenant)
+    return ChangesHeldUp(_waits_for(age_s), dependency="postgres", retry_after_s=1.0, oldest_transaction_s=age_s)
+
+
+def _waits_for(age_s: float) -> str:
+    return (
+        "changes are listed once every transaction has ended that began before: the oldest one, of any tenant or "
+        f"database of this Postgres cluster, {f'has been open for {age_s:.0f} s' if age_s else 'is still open'}; try "
+        "again after it, or see pg_stat_activity"
+    )

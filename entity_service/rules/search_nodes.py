@@ -1,0 +1,164 @@
+"""Searching nodes: what a caller asks of them, as one statement made up for the call.
+
+The statements read the tenant's view, where Postgres may use indexes for jsonb; what the caller says runs behind the
+view's wall (`service_runtime.walls`). It is a parameter; the text around it is made of the constants here and of
+`service_runtime.conditions`.
+"""
+
+from __future__ import annotations
+
+from contextkeep.errors import InvalidArgument, LimitExceeded
+from entity_service.model.nodes import Node
+from entity_service.model.search import ConnectedTo, NodeFilter, NodePage, NodeSearch
+from entity_service.model.walks import Walk
+from entity_service.pure import json_paths
+from entity_service.rules.traverse import Traversal
+from entity_service.store.node_search import (
+    COUNT,
+    FIELDS,
+    JSON_PATH,
+    JSON_PATH_WRITTEN_CHARS_MAX,
+    PAGE,
+    after_sql,
+    order_by_sql,
+    order_of,
+    refusing_json_path,
+    token_binding,
+)
+from entity_service.store.nodes import id_array
+from service_runtime.auth import Principal
+from service_runtime.checks import utf8_bytes
+from service_runtime.conditions import Bindings, condition_sql
+from service_runtime.copying import copied
+from service_runtime.pages import PAGE_BYTES_MAX, encode_token
+from service_runtime.postgres import Database
+from service_runtime.walls import behind
+
+
+class Search:
+    """Searches the nodes of all tenants; every method sees the principal's."""
+
+    def __init__(self, database: Database, traversal: Traversal) -> None:
+        self._database = database
+        self._traversal = traversal
+
+    async def page(self, principal: Principal, search: NodeSearch) -> NodePage:
+        """Return a page of the nodes that are meant.
+
+        Raises:
+            InvalidArgument: a condition or a path is malformed, or there is no such field.
+            InvalidPageToken: the token is of another search.
+            NodeNotFound, NodeBudgetExceeded: `connected_to` names no node, or reaches too many.
+        """
+        tenant = self._database.of(principal)
+        bindings = Bindings()
+        order = order_of(search, bindings)
+        parts = {
+            **order._asdict(),
+            "order": order_by_sql(search),
+            "after": after_sql(tenant, search, bindings),
+            "filter": await self._filter(principal, search.filter, bindings),
+        }
+        parameters = {
+            **bindings.values,
+            "rows": search.page_size + 1,  # one more than wanted says whether there are more
+            "bytes_max": PAGE_BYTES_MAX,
+        }
+        with refusing_json_path():
+            rows = await tenant.query(PAGE.format_map(parts), parameters, named=False, ad_hoc=True)
+        nodes: list[Node] = []
+        size_bytes = 0
+        for row in rows[: search.page_size]:
+            node = Node._make(row[4:])
+            size_bytes += utf8_bytes(node.data_json)
+            if nodes and size_bytes > PAGE_BYTES_MAX:
+                break
+            nodes.append(node)
+        if not rows or len(nodes) == rows[0][0]:
+            return NodePage(nodes, "")
+        last = rows[len(nodes) - 1]
+        return NodePage(
+            nodes, encode_token(token_binding(tenant, search), (*last[1:4], nodes[-1].created_at, nodes[-1].seq))
+        )
+
+    async def count(self, principal: Principal, wanted: NodeFilter) -> int:
+        """Return how many nodes are meant; errors as of `page`."""
+        tenant = self._database.of(principal)
+        bindings = Bindings()
+        statement = COUNT.format(filter=await self._filter(principal, wanted, bindings))
+        parameters = {**bindings.values}
+        with refusing_json_path():
+            (row,) = await tenant.query(statement, parameters, named=False, ad_hoc=True)
+        count: int = row[0]
+        return count
+
+    async def _filter(self, principal: Principal, wanted: NodeFilter, bindings: Bindings) -> str:
+        """Return what must hold of a node, as SQL."""
+        parts = []
+        if wanted.graph_name:
+            parts.append(f"n.graph_name = {bindings.add(wanted.graph_name, 'text')}")
+        if not wanted.include_archived:
+            parts.append("NOT n.is_archived")
+        if wanted.agent_bundle_id:
+            parts.append(f"n.agent_bundle_id = {bindings.add(wanted.agent_bundle_id, 'text')}")
+        if wanted.condition_json:
+            parts.append(condition_sql("filter.condition_json", wanted.condition_json, FIELDS, bindings))
+        if wanted.contains_json:
+            parts.append(f"n.data @> {bindings.add(wanted.contains_json, 'jsonb')}")
+        if wanted.json_path:
+            parts.append(await self._json_path(principal, wanted.json_path, bindings))
+        if wanted.connected_to is not None:
+            ids = await self._connected(principal, wanted.connected_to, include_archived=wanted.include_archived)
+            parts.append(f"n.id = ANY ({bindings.add(id_array(ids), 'uuid[]')})")
+        return " AND ".join(parts) or "TRUE"
+
+    async def _json_path(self, principal: Principal, json_path: str, bindings: Bindings) -> str:
+        """Return what a JSONPath wants of a node, as SQL.
+
+        Raises:
+            InvalidArgument: it is none, or has a variable.
+            LimitExceeded: its numbers have too many digits.
+        """
+        tenant = self._database.of(principal)
+        parameters = {"json_path": json_path, "chars_max": JSON_PATH_WRITTEN_CHARS_MAX}
+        with refusing_json_path():
+            (row,) = await tenant.query(JSON_PATH, parameters)
+        if not row.is_valid:
+            raise InvalidArgument("filter.json_path is no JSONPath", field="filter.json_path")
+        if len(row.written) > JSON_PATH_WRITTEN_CHARS_MAX:
+            raise LimitExceeded(
+                f"filter.json_path has more than {JSON_PATH_WRITTEN_CHARS_MAX} characters, its numbers written out",
+                limit="filter.json_path",
+                limit_max=JSON_PATH_WRITTEN_CHARS_MAX,
+                value=len(row.written),
+            )
+        known = json_paths.read(row.written)
+        if known.has_variable:
+            raise InvalidArgument(
+                "filter.json_path has a variable, which nothing gives a value", field="filter.json_path"
+            )
+        operator = "@@" if row.is_predicate else "@?"
+        return behind(
+            FIELDS.wall,
+            f"n.data {operator} {bindings.add(json_path, 'jsonpath')}",
+            index=f"n.data @@ {bindings.add(known.index, 'jsonpath')}" if known.index else "",
+        )
+
+    async def _connected(self, principal: Principal, wanted: ConnectedTo, *, include_archived: bool) -> list[str]:
+        """Return the ids of what can be reached."""
+        walk = copied(
+            Walk,
+            wanted,
+            start_ids=[wanted.node_id],
+            node_types=(),
+            include_archived=include_archived,
+            include_start=False,
+            include_io=False,
+            columns=(),
+            order_path=(),
+            descending=False,
+            limit=0,
+            page_token="",
+            after=None,
+        )
+        return await self._traversal.reached_ids(principal, walk)

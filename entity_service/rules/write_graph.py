@@ -1,0 +1,273 @@
+"""Writing nodes and edges: one statement on the way that goes well, a second look only when it does not.
+
+The statement inserts nodes, edges and the row of the request id. Whatever is wrong makes Postgres refuse all of it;
+then `_refused` reads what stands in the way and the rules of `conflicts` name it. So the ordinary write pays for
+no check but the constraints, and a race can only ever cost a second look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+import psycopg
+
+from contextkeep.errors import Aborted, ExternalIdTaken, NodeNotFound
+from entity_service.model.edges import Edge
+from entity_service.model.nodes import Node
+from entity_service.model.writes import Answer, GraphWrite, NewEdge, NewNode, Written, WrittenRow, outcome
+from entity_service.pure.conflicts import ends_of, misplaced, refusal
+from entity_service.store.nodes import NODE, NODE_BY_EXTERNAL_ID, id_array
+from entity_service.store.writes import (
+    EDGE_AS_WRITTEN,
+    NODE_AS_WRITTEN,
+    TRANSACTION_TIME,
+    WRITE,
+    WRITE_NEW_EDGES,
+    WRITE_NEW_NODES,
+    edge_columns,
+    hidden_row,
+    standing_rows,
+    taken_unseen,
+    transaction_once,
+    write_parameters,
+)
+from service_runtime.auth import Principal
+from service_runtime.copying import copied
+from service_runtime.optimistic import Moved, until_written
+from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.requests import Request, Requests
+
+_ROWS = "the rows that this one needs"
+
+
+class GraphWrites:
+    """Writes nodes and edges, once per request id."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._requests = Requests("entity")
+
+    async def write(self, principal: Principal, write: GraphWrite, request: Request | None) -> Written:
+        """Write all rows or none; a row that exists is an error.
+
+        Raises:
+            NodeExists, ExternalIdTaken, EdgeExists: a row is there already.
+            NodeNotFound: an end of an edge is missing.
+            InvalidArgument: an edge leaves its graph or its context, or Postgres cannot store a value.
+            RequestIdReused: the request id was used with other content.
+        """
+        tenant = self._database.of(principal)
+
+        async def written() -> Written:
+            try:
+                (row,) = await tenant.query(WRITE, write_parameters(principal, write, request, bounds=tenant.bounds))
+            except psycopg.IntegrityError as raised:
+                if request:
+                    await self._requests.answered(tenant, request)
+                if error := refusal(write, await tenant.transaction(lambda t: standing_rows(t, write))):
+                    raise error from None
+                if tenant.bounds and (error := taken_unseen(raised)):
+                    raise error from None
+                raise Moved from raised
+            return outcome(write, {"first_id": write.first_made_id, "at": row.at, "seqs": row.seqs})
+
+        return await until_written(written, what=_ROWS)
+
+    async def write_missing(self, principal: Principal, write: GraphWrite, request: Request | None) -> Written:
+        """Write the rows that are not there; those that are stay as they are.
+
+        A row is there if its id is, else if its external id, or its ends and type, are. Edges that name a node of
+        this write by its id join the node that is there in its place.
+
+        Raises:
+            NodeNotFound: an end of an edge is missing.
+            InvalidArgument: an edge leaves its graph or its context, or Postgres cannot store a value.
+            RequestIdReused: the request id was used with other content.
+        """
+        once = self._requests.once(request, lambda transaction: _write_missing(transaction, principal, write))
+        # An end that was deleted meanwhile fails the transaction: the next try names it.
+        answer = await until_written(partial(transaction_once, self._database.of(principal), once), what=_ROWS)
+        return outcome(write, answer)
+
+    async def add_missing(
+        self, principal: Principal, write: GraphWrite, then: Callable[[Transaction, Written], Awaitable[None]]
+    ) -> Written:
+        """Write the rows that are not there, as `write_missing`, and do something more in the same transaction.
+
+        It is tried first as if none was there, which is one statement.
+
+        Args:
+            principal: Who writes.
+            write: The rows.
+            then: Gets the transaction and what became of the rows. What it raises undoes all.
+
+        Raises:
+            NodeNotFound, InvalidArgument: as `write_missing`; and whatever `then` raises.
+        """
+        tenant = self._database.of(principal)
+
+        async def as_new(transaction: Transaction) -> Written:
+            (row,) = await transaction.query(WRITE, write_parameters(principal, write, None))
+            written = outcome(write, {"first_id": write.first_made_id, "at": row.at, "seqs": row.seqs})
+            await then(transaction, written)
+            return written
+
+        async def as_missing(transaction: Transaction) -> Written:
+            written = outcome(write, await _write_missing(transaction, principal, write))
+            await then(transaction, written)
+            return written
+
+        with suppress(psycopg.IntegrityError):
+            return await tenant.transaction(as_new)
+        return await until_written(partial(transaction_once, tenant, as_missing), what=_ROWS)
+
+    async def create_node(self, principal: Principal, write: GraphWrite, request: Request | None) -> Node:
+        """Write one node.
+
+        Raises:
+            As `write`.
+        """
+        return await self.node_of(principal, write, await self.write(principal, write, request))
+
+    async def node_of(self, principal: Principal, write: GraphWrite, written: Written) -> Node:
+        """Return the node of a write of one, as it was written, whatever it is by now."""
+        (row,) = written.nodes
+        return await self._node_as_written(principal, write.nodes[0], row)
+
+    async def create_node_unless_there(
+        self, principal: Principal, write: GraphWrite, request: Request | None
+    ) -> tuple[Node, bool]:
+        """Write one node, or return the one that has its external id; and say whether it was there.
+
+        Raises:
+            NodeExists: the id is taken by a node with another external id.
+            RequestIdReused: the request id was used with other content.
+        """
+        tenant = self._database.of(principal)
+        (node,) = write.nodes
+        if not await self._with_external_id(tenant, node):
+            with suppress(ExternalIdTaken):  # by a call that was faster
+                return await self.create_node(principal, write, request), False
+
+        async def work(transaction: Transaction) -> Node:
+            there = (await standing_rows(transaction, write)).external_ids.get(
+                (node.graph_name, node.external_id or "")
+            )
+            if there is None:
+                raise hidden_row(transaction) or Aborted("the node was deleted meanwhile; try again")
+            rows = await transaction.query(NODE, {"id": there.id}, named=False)
+            if not rows:
+                raise NodeNotFound("the node was deleted meanwhile", node_id=there.id)
+            return Node._make(rows[0])
+
+        return await tenant.transaction(self._requests.once(request, work)), True
+
+    async def _with_external_id(self, tenant: Tenant, node: NewNode) -> bool:
+        parameters = {"graph_name": node.graph_name, "external_id": node.external_id}
+        return bool(await tenant.query(NODE_BY_EXTERNAL_ID, parameters, named=False))
+
+    async def create_edge(self, principal: Principal, write: GraphWrite, request: Request | None) -> Edge:
+        """Write one edge.
+
+        Raises:
+            As `write`.
+        """
+        return await self.edge_of(principal, write, await self.write(principal, write, request))
+
+    async def edge_of(self, principal: Principal, write: GraphWrite, written: Written) -> Edge:
+        """Return the edge of a write of one, as it was written, whatever it is by now."""
+        (edge,), (row,) = write.edges, written.edges
+        tenant = self._database.of(principal)
+        stored = await tenant.query(EDGE_AS_WRITTEN, {"id": row.id, "data": edge.data_json}, named=False)
+        data_json, context_id = stored[0] if stored else (edge.data_json, None)
+        return copied(
+            Edge, edge, id=row.id, data_json=data_json, created_at=row.created_at, version=1, context_id=context_id
+        )
+
+    async def _node_as_written(self, principal: Principal, node: NewNode, row: WrittenRow) -> Node:
+        """Return the node as the call that wrote it saw it, which a repeat of the call must see too."""
+        tenant = self._database.of(principal)
+        stored = await tenant.query(NODE_AS_WRITTEN, {"id": row.id, "data": node.data_json}, named=False)
+        data_json, created_by, owner_user_id, agent_id, context_id = (
+            stored[0]
+            if stored  # else it was deleted since
+            else (node.data_json, principal.subject, principal.user_id, principal.agent_id, None)
+        )
+        return copied(
+            Node,
+            node,
+            id=row.id,
+            data_json=data_json,
+            is_archived=False,
+            seq=row.seq,
+            created_at=row.created_at,
+            modified_at=row.created_at,
+            version=1,
+            created_by=created_by,
+            owner_user_id=owner_user_id,
+            agent_id=agent_id,
+            context_id=context_id,
+        )
+
+
+async def _write_missing(transaction: Transaction, principal: Principal, write: GraphWrite) -> Answer:
+    (time,) = await transaction.query(TRANSACTION_TIME)
+    answer: Answer = {"first_id": write.first_made_id, "at": time.at, "seqs": []}
+    parameters = write_parameters(principal, write, None)
+    aliases: dict[str, str] = {}
+    seqs: dict[str, int] = {}
+    if write.nodes:
+        seqs = dict(await transaction.query(WRITE_NEW_NODES, parameters, named=False))
+        answer["seqs"] = sorted(seqs.values())
+        # What was not written is there; a row that another call has written meanwhile is visible from now on.
+        standing = await standing_rows(transaction, write)
+        taken = set()
+        for position, node in enumerate(write.nodes):
+            if node.id in seqs and node.id not in taken:
+                taken.add(node.id)  # the second row of one id in a request repeats the first
+                continue
+            there = standing.nodes.get(node.id) or standing.external_ids.get((node.graph_name, node.external_id or ""))
+            if there is None:
+                raise hidden_row(transaction) or Aborted(
+                    "another call has deleted a row that this one repeats; try again"
+                )
+            answer.setdefault("existed_nodes", {})[str(position)] = (there.id, there.created_at, there.seq)
+            aliases[node.id] = there.id
+    if write.edges:
+        write = replace(write, edges=[_joined(edge, aliases) for edge in write.edges])
+        standing = await standing_rows(transaction, write)
+        for position, edge in enumerate(write.edges):
+            if error := misplaced(edge, write.path("edge", position), standing.nodes):
+                raise error
+        written = await transaction.query(
+            WRITE_NEW_EDGES,
+            parameters | edge_columns(write.edges) | {"new_ids": id_array(seqs)},
+            named=False,
+        )
+        new_ids = {row[0] for row in written}
+        if len(new_ids) < len(write.edges):
+            standing = await standing_rows(transaction, write)
+        for position, edge in enumerate(write.edges):
+            if edge.id in new_ids:
+                new_ids.discard(edge.id)
+                continue
+            joined = standing.edges.get(edge.id) or standing.edge_ends.get(ends_of(edge))
+            if joined is None:
+                raise hidden_row(transaction) or Aborted(
+                    "another call has deleted a row that this one repeats; try again"
+                )
+            answer.setdefault("existed_edges", {})[str(position)] = (joined.id, joined.created_at)
+    return answer
+
+
+def _joined(edge: NewEdge, aliases: Mapping[str, str]) -> NewEdge:
+    """Return an edge between the nodes that are there in the place of its ends."""
+    if edge.from_node_id not in aliases and edge.to_node_id not in aliases:
+        return edge
+    return edge._replace(
+        from_node_id=aliases.get(edge.from_node_id, edge.from_node_id),
+        to_node_id=aliases.get(edge.to_node_id, edge.to_node_id),
+    )

@@ -1,0 +1,202 @@
+"""The statements of searches, made for each call from constants and `service_runtime.conditions`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
+
+from psycopg import errors as pg
+
+from contextkeep.errors import InvalidArgument, InvalidPageToken
+from entity_service.model.search import CREATED_AT, NodeSearch
+from entity_service.model.times import iso
+from entity_service.store.nodes import NODE_COLUMNS
+from service_runtime.conditions import Bindings, Field, Fields, FieldType, Path
+from service_runtime.pages import decode_token
+from service_runtime.postgres import Tenant
+from service_runtime.walls import behind
+
+JSON_PATH_WRITTEN_CHARS_MAX = 64 * 1024  # as Postgres writes it: 1e1000 has a thousand digits there
+
+FIELDS = Fields(
+    columns={
+        "id": Field(FieldType.ID, "n.id"),
+        "external_id": Field(FieldType.TEXT, "n.external_id"),
+        "graph_name": Field(FieldType.TEXT, "n.graph_name"),
+        "agent_bundle_id": Field(FieldType.TEXT, "n.agent_bundle_id"),
+        "type": Field(FieldType.TEXT, "n.general_type_name", "n.specific_type_name"),
+        "general_type_name": Field(FieldType.TEXT, "n.general_type_name"),
+        "specific_type_name": Field(FieldType.TEXT, "n.specific_type_name"),
+        "name": Field(FieldType.TEXT, "n.name"),
+        "status": Field(FieldType.TEXT, "n.status"),
+        "is_archived": Field(FieldType.BOOLEAN, "n.is_archived"),
+        "seq": Field(FieldType.NUMBER, "n.seq"),
+        CREATED_AT: Field(FieldType.TIME, "n.created_at"),
+        "modified_at": Field(FieldType.TIME, "n.modified_at"),
+        "version": Field(FieldType.NUMBER, "n.version"),
+        "created_by": Field(FieldType.TEXT, "n.created_by"),
+        "owner_user_id": Field(FieldType.TEXT, "n.owner_user_id"),
+        "agent_id": Field(FieldType.TEXT, "n.agent_id"),
+        "context_id": Field(FieldType.ID, "n.context_id"),
+    },
+    documents={"data": "n.data"},
+    wall="n.is_visible",
+)
+
+_ORDERED = (FieldType.TEXT, FieldType.NUMBER, FieldType.TIME)
+
+_TEXT_CHARS_MAX = 256  # of a text that nodes are ordered by
+
+_KINDS_COUNT = 4
+
+_TIME_MICROS = "(extract(epoch FROM {sql}) * 1000000)::bigint"
+
+# As of all readers of nodes: no more documents than fit a page are read, and `found` says whether that left any out.
+PAGE = f"""
+SELECT n.found, n.kind, n.number::text, n.text, {NODE_COLUMNS}
+FROM (
+    SELECT
+        n.*, count(*) OVER () AS found,
+        sum(entity.document_bytes(n.data)) OVER (
+            ORDER BY {{order}} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS bytes_before
+    FROM (
+        SELECT n.*, {{kind}} AS kind, {{number}} AS number, {{text}} AS text
+        FROM entity.node_of_tenant n
+        WHERE n.tenant_id = %(tenant_id)s AND {{filter}}
+    ) n
+    WHERE {{after}}
+    ORDER BY {{order}}
+    LIMIT %(rows)s
+) n
+WHERE coalesce(n.bytes_before, 0) < %(bytes_max)s
+ORDER BY {{order}}
+"""  # noqa: S608
+
+COUNT = """
+SELECT count(*) FROM entity.node_of_tenant n WHERE n.tenant_id = %(tenant_id)s AND {filter}
+"""
+
+# A predicate gives one item for any document: true, false, or null for unknown. A path gives none for an empty one, or
+# items of other types. The text is a parameter, so that only what is valid is ever read as a JSONPath.
+JSON_PATH = """
+SELECT
+    pg_input_is_valid(p.text, 'jsonpath') AS is_valid,
+    CASE WHEN pg_input_is_valid(p.text, 'jsonpath') THEN (
+        SELECT count(*) = 1 AND coalesce(bool_and(jsonb_typeof(item) IN ('boolean', 'null')), false)
+        FROM jsonb_path_query('{}'::jsonb, p.text::jsonpath, '{}', true) AS item
+    ) END AS is_predicate,
+    CASE WHEN pg_input_is_valid(p.text, 'jsonpath') THEN left(p.text::jsonpath::text, %(chars_max)s + 1) END AS written
+FROM (SELECT %(json_path)s::text AS text OFFSET 0) p
+"""
+
+
+class _Order(NamedTuple):
+    """What nodes are ordered by: the kind of a value, then a number or a text; see `SearchNodesRequest.order_by`."""
+
+    kind: str
+    number: str
+    text: str
+
+
+@contextmanager
+def refusing_json_path() -> Iterator[None]:
+    """Say of what only running it tells that it is the caller's fault.
+
+    Raises:
+        InvalidArgument: the JSONPath compares times with and without a zone, say.
+    """
+    try:
+        yield
+    except (pg.UndefinedObject, pg.FeatureNotSupported) as error:
+        raise InvalidArgument(
+            f"filter.json_path cannot be evaluated: {error.diag.message_primary}", field="filter.json_path"
+        ) from None
+
+
+def order_of(search: NodeSearch, bindings: Bindings) -> _Order:
+    """Return what nodes are ordered by, before their time.
+
+    Raises:
+        InvalidArgument: there is no such field, or nothing that could be ordered by.
+    """
+    if search.order_by == CREATED_AT:
+        return _Order("0", "0::numeric", "''")
+    field = FIELDS.find(search.order_by, at="order_by")
+    if isinstance(field, Path):
+        value = field.sql(bindings)
+        kind = f"coalesce(jsonb_typeof({value}), 'null')"
+        number = f"({value})::numeric"
+        # 40 digits: so many fit a page token, and no counter or time has more.
+        digits = f"40 - length(trunc(abs({number}))::text)"
+        return _Order(
+            f"CASE {kind} WHEN 'number' THEN 0 WHEN 'string' THEN 1 WHEN 'null' THEN 3 ELSE 2 END",
+            f"CASE WHEN {kind} = 'number' THEN round({number}, {digits}) ELSE 0 END",
+            f"CASE WHEN {kind} = 'string' THEN left({value} #>> '{{}}', {_TEXT_CHARS_MAX}) ELSE '' END",
+        )
+    if field.type not in _ORDERED or field.or_sql:
+        raise InvalidArgument(f"nodes are not ordered by {search.order_by}", field="order_by")
+    if field.type is FieldType.TEXT:
+        kind = f"CASE WHEN {field.sql} <> '' THEN 1 ELSE 3 END"  # as to a condition, an empty one is not there
+        return _Order(kind, "0::numeric", f"left(coalesce({field.sql}, ''), {_TEXT_CHARS_MAX})")
+    number = _TIME_MICROS.format(sql=field.sql) if field.type is FieldType.TIME else field.sql
+    return _Order("0", f"({number})::numeric", "''")
+
+
+def order_by_sql(search: NodeSearch) -> str:
+    """Return the ORDER BY of a search."""
+    way = "DESC" if search.descending else "ASC"
+    by_time = f"n.created_at {way}, n.seq {way}"
+    if search.order_by == CREATED_AT:
+        return by_time  # and nothing in front of it: this is the index's order
+    return f'n.kind, n.number {way}, n.text COLLATE "C" {way}, {by_time}'
+
+
+def after_sql(tenant: Tenant, search: NodeSearch, bindings: Bindings) -> str:
+    """Return what holds of the nodes behind the token's.
+
+    Raises:
+        InvalidPageToken: the token is malformed, or of another search.
+    """
+    key: list[Any] | None = decode_token(token_binding(tenant, search), search.page_token, parts=5)
+    if key is None:
+        return "TRUE"
+    way = "<" if search.descending else ">"
+    try:
+        kind, number, text, created_at, seq = key
+        if kind not in range(_KINDS_COUNT) or type(kind) is not int or type(created_at) is not int:
+            raise ValueError("not a kind and a time")
+        if type(seq) is not int or abs(seq) >= 2**63 or not isinstance(text, str) or "\0" in text:
+            raise ValueError("not a text and a place")
+        value = Decimal(number)
+        if not value.is_finite() or not abs(value.adjusted()) < 1000:
+            raise ValueError("not a number that nodes are ordered by")
+        at = f"{bindings.add(iso(created_at), 'timestamptz')}, {bindings.add(seq, 'bigint')}"
+    except (TypeError, ValueError, OverflowError, InvalidOperation):
+        raise InvalidPageToken("page_token is malformed", field="page_token") from None
+    if search.order_by == CREATED_AT:
+        return f"(n.created_at, n.seq) {way} ({at})"
+    place = f"{bindings.add(value, 'numeric')}, {bindings.add(text, 'text')}, {at}"
+    same_kind = bindings.add(kind, "int")
+    of_kind = f'(n.number, n.text COLLATE "C", n.created_at, n.seq) {way} ({place})'
+    return behind(FIELDS.wall, f"(n.kind > {same_kind} OR n.kind = {same_kind} AND {of_kind})")
+
+
+def token_binding(tenant: Tenant, search: NodeSearch) -> Sequence[object]:
+    """Return the parts of a search that its page token is bound to."""
+    wanted, connected = search.filter, search.filter.connected_to
+    return (
+        "SearchNodes",
+        tenant.tenant_id,
+        wanted.graph_name,
+        wanted.condition_json,
+        wanted.contains_json,
+        wanted.json_path,
+        connected and (connected.node_id, list(connected.edge_types), connected.direction.value, connected.depth_max),
+        wanted.agent_bundle_id,
+        wanted.include_archived,
+        search.order_by,
+        search.descending,
+    )
