@@ -39,7 +39,7 @@ def test_stdin_is_a_message_as_it_is(answer: Answer, run: Run):
     sent = answer("context send -", stdin="one\ntwö\n")
     assert answer(f"context messages {sent['context_id']}")[0]["content"] == "one\ntwö\n"
     refused = run("context send -", stdin=b"\xff")
-    assert (refused.exit_code, "no text in UTF-8" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "must be text in UTF-8" in refused.stderr) == (2, True)
 
 
 def test_one_context_is_found_by_an_id_of_ones_own_and_several_by_that_of_another_system(answer: Answer):
@@ -81,15 +81,15 @@ def test_messages_are_appended_from_lines_with_whatever_a_message_has(answer: An
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("{", "line 1 is not JSON"),
-        (lines({"content": "a"}, [1]), "line 2: the message is no object"),
-        (lines({"text": "a"}), "the message has no field 'text', only content, role, parts"),
+        ("{", "line 1 is not valid JSON"),
+        (lines({"content": "a"}, [1]), "line 2: the message must be a JSON object"),
+        (lines({"text": "a"}), "the message has no field 'text'; its fields are content, role, parts"),
         (lines({"contents": "a"}), "; is it content?"),
-        (lines({"parts": {"text": "a"}}), "parts is no list"),
+        (lines({"parts": {"text": "a"}}), "parts must be a list"),
         (lines({"parts": [{"tool_call": {"id": "c"}}]}), "parts[0].tool_call missing 1 required keyword-only argument"),
-        (lines({"parts": [{"reasoning": {"provider": "p", "data": "?"}}]}), "parts[0].reasoning.data is no base64"),
-        (lines({"content": "a", "said_at": "today"}), "said_at is 'today', no time"),
-        (lines({"content": "a", "said_at": "2026-01-31T12:00:00"}), "no time as in 2026-01-31T12:00:00Z"),
+        (lines({"parts": [{"reasoning": {"provider": "p", "data": "?"}}]}), "parts[0].reasoning.data must be base64"),
+        (lines({"content": "a", "said_at": "today"}), "said_at must be a time such as"),
+        (lines({"content": "a", "said_at": "2026-01-31T12:00:00"}), "(got '2026-01-31T12:00:00')"),
         (lines({"content": "a"}, {"content": 5}), "messages[1].content is of the type int"),
         ("", "messages is empty"),
     ],
@@ -115,7 +115,7 @@ def test_what_matters_is_recalled_with_the_reason_why(run: Run, answer: Answer):
     heading, row = table.stdout.splitlines()
     assert heading.split() == ["ref", "score", "role", "said_at", "text"]
     assert row.startswith("m3.0")
-    assert "1 more did not fit" in table.stderr
+    assert "1 more passages did not fit" in table.stderr
     heading = run(f"context recall {context_id} cat --explain --raw").stdout.splitlines()[0]
     assert len(heading.split("\t")) > len(("ref", "score", "role", "said_at", "text"))
     assert "prev" in run(f"context recall {context_id} cat --explain").stdout.splitlines()[0].split()
@@ -138,9 +138,9 @@ def test_fields_are_set_and_cleared(run: Run, answer: Answer, context_id: str):
     assert changed["entity_node_id"] == context_id
 
     for line, told in {
-        "": "say what to change",
-        "--title a --clear title": "set it or --clear it",
-        "--expires-at today": "'today' is no time with a zone",
+        "": "nothing to change",
+        "--title a --clear title": "give a new value or --clear, not both",
+        "--expires-at today": "'today' is not a time with a zone",
     }.items():
         refused = run(f"context update {context_id} {line}")
         assert (refused.exit_code, told in refused.stderr) == (2, True)

@@ -324,7 +324,9 @@ def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, st
     code, printed, told = ran(run, line.replace("thread-42", ids["THREAD"]))
 
     # With what the other examples wrote, there are more rows.
-    wrong = re.sub(r"there are more than [0-9]+; see --limit\n", "", told.replace("nothing differs\n", ""))
+    wrong = re.sub(r"there are more than [0-9]+ rows; give a higher --limit\n", "", told).replace(
+        "nothing differs\n", ""
+    )
     if line == "contextkeep operator work":  # what the other examples owe may be done by now
         wrong = wrong.replace("nothing found\n", "")
     assert (code, wrong) == (0, "")

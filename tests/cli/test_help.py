@@ -20,7 +20,8 @@ def examples(path: tuple[str, ...]) -> list[str]:
     """Return the lines of a help's example that run a command of ours."""
     result = CliRunner().invoke(contextkeep, [*path, "--help"])
     assert result.exit_code == 0
-    lines = [line.strip() for line in result.output.partition("Example:")[2].splitlines()]
+    example = result.output.partition("Example:")[2].partition("\n\n")[0]
+    lines = [line.strip() for line in example.splitlines()]
     return [line for line in lines if "contextkeep " in line]
 
 

@@ -61,7 +61,7 @@ def test_other_rules_need_to_be_meant(run: Run, answer: Answer, app: str, file: 
     assert (refused.exit_code, refused.stdout) == (4, "")
     assert f"error: {file}: mappings.said: " in refused.stderr
     assert "MAPPING_EXISTS" in refused.stderr
-    assert "--replace, or a higher --rules-version" in refused.stderr
+    assert "--replace or a higher --rules-version" in refused.stderr
     assert answer(f"mapping apply {file} --app-id {app} --rules-version 1")[0]["change"] == "none"
     assert run(f"mapping diff {file} --app-id {app}").exit_code == 8
     assert answer(f"mapping apply {file} --app-id {app} --rules-version 3")[0]["change"] == "replaced"
@@ -207,7 +207,7 @@ def test_a_folder_without_files_is_no_success(run: Run, tmp_path: Path):
     for command in ("apply", "diff"):
         refused = run(f"mapping {command} {tmp_path}")
         assert (refused.exit_code, refused.stdout) == (2, "")
-        assert "has no *.yaml and no *.yml" in refused.stderr
+        assert "has no *.yaml or *.yml files" in refused.stderr
 
 
 def test_a_fault_of_yaml_is_told_in_a_line_with_its_place(run: Run, tmp_path: Path):
@@ -221,7 +221,7 @@ def test_a_sample_with_a_field_that_there_is_not_is_told_of_those_there_are(run:
     for samples in ('[{"typ": "Ticket"}]', "[1]"):
         refused = run(f"mapping test {file} --samples", samples)
         assert refused.exit_code == 2
-        assert "samples[0] is no node: an object of data, type, general_type, id" in refused.stderr
+        assert "samples[0] is not a node; give an object with data, type, general_type, id" in refused.stderr
 
 
 def test_a_text_where_a_list_belongs_is_told_with_the_list(run: Run, file: Path):

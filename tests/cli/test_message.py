@@ -71,9 +71,9 @@ def test_what_is_not_there_is_named_with_its_graph(run: Run):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("message append x Hello --role user --create", "give --external-id too"),
+        ("message append x Hello --role user --create", "needs --external-id"),
         ("message append x Hello --role human --external-id", "'human' is not one of"),
-        ("history x --graph support", "give --external-id too"),
+        ("history x --graph support", "needs --external-id"),
         ("message append x Hello --role user", "your own id of it is its external_id"),
     ],
 )

@@ -69,7 +69,7 @@ def test_what_changed_is_listed_from_a_place_on(run: Run, answer: Answer):
     assert ([row["node_id"] for row in first["changes"]], first["has_more"]) == (ids[:2], True)
     shown = run(f"graph changes --from {first['next_place']} --raw")
     assert shown.stdout.split("\t")[:4] == ["changed", ids[2], "", "changes-2"]
-    again = re.fullmatch(r"go on with --from (\S+)\n", shown.stderr)
+    again = re.fullmatch(r"continue with --from (\S+)\n", shown.stderr)
     assert again
     assert listed(f"--from {again[1]}")["changes"] == []
     here = run("graph changes")

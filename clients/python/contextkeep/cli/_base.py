@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import os
 from collections.abc import Callable
@@ -32,29 +33,29 @@ _EXIT_CODES: tuple[tuple[type[errors.ContextKeepError], int], ...] = (
     (errors.DataLoss, 7),
 )
 
-# The first that fits; the more special ones stand first.
+# The first class that fits counts, so subclasses come before their bases.
 _ADVICE: tuple[tuple[type[errors.ContextKeepError], str], ...] = (
-    (errors.MappingNotFound, "list what there is with `contextkeep mapping list`; the app is --app-id"),
-    (errors.MappingExists, "give --replace, or a higher --rules-version"),
-    (errors.ContextNotFound, "check the id, and that it is the key's to see; of a user's context give --user"),
-    (errors.ContextClosed, "it is read and recalled as before; what goes on is a new context"),
-    (errors.NotFound, "check the id, and that the key is of the tenant that owns it"),
-    (errors.VersionConflict, "read it again, then repeat with the version that you saw"),
-    (errors.StatusConflict, "read it again, then decide anew"),
-    (errors.RecordArchived, "give --archived, or restore it with `contextkeep wm restore`"),
-    (errors.RateLimited, "wait and repeat"),
+    (errors.MappingNotFound, "list the mappings with `contextkeep mapping list`, and check --app-id"),
+    (errors.MappingExists, "give --replace or a higher --rules-version"),
+    (errors.ContextNotFound, "check the id and the rights of the key; for a user's context give --user"),
+    (errors.ContextClosed, "send to a new context; a closed one can only be read and recalled"),
+    (errors.NotFound, "check the id, and that the key belongs to the same tenant"),
+    (errors.VersionConflict, "read it again, then repeat the command with its current version"),
+    (errors.StatusConflict, "read it again, then decide with its current status"),
+    (errors.RecordArchived, "give --archived, or restore the record with `contextkeep wm restore`"),
+    (errors.RateLimited, "wait, then repeat the command"),
     (
         errors.Unauthenticated,
         "set CONTEXT_SERVICE_API_KEY or give --api-key; an operator makes keys with `context-service keys create`",
     ),
-    (errors.PermissionDenied, "use a key that has the scope"),
+    (errors.PermissionDenied, "use a key with the required scope; `contextkeep whoami` prints the scopes of yours"),
     (
         errors.Unavailable,
-        "check that the service runs, and CONTEXT_SERVICE_ADDRESS and ENTITY_SERVICE_ADDRESS, or give"
-        " --context-address and --entity-address",
+        "check that the service runs, and that CONTEXT_SERVICE_ADDRESS and ENTITY_SERVICE_ADDRESS (or"
+        " --context-address and --entity-address) are its addresses",
     ),
-    (errors.DeadlineExceeded, "repeat it, or ask for less"),
-    (errors.Unimplemented, "check that the address is this service's, and that it is no older than the command"),
+    (errors.DeadlineExceeded, "repeat the command, or ask for less"),
+    (errors.Unimplemented, "check the address, and that the service is not older than this command"),
 )
 
 
@@ -77,8 +78,8 @@ class Failed(click.ClickException):
             click.echo(printable(line), file=file, err=file is None)
 
 
-def told(error: OSError) -> str:
-    """Return what is wrong, without its number."""
+def os_error_text(error: OSError) -> str:
+    """Return the message of an error of the operating system, without its number."""
     name = error.filename if isinstance(error.filename, str) else ""
     return ": ".join(part for part in (name, error.strerror) if part) or str(error)
 
@@ -90,7 +91,7 @@ def _advice(error: errors.ContextKeepError) -> str:
 
 
 class Session:
-    """One command: where its answers go, and the clients, each made when it is first asked for."""
+    """The connections of one command. Each client is created when it is first used."""
 
     def __init__(
         self, *, context_address: str | None, entity_address: str | None, api_key: str | None, app_id: str | None
@@ -118,7 +119,7 @@ class Session:
 
     @property
     def credential(self) -> str:
-        """Return the key that calls to the Context Service are made with; empty: there is none."""
+        """Return the API key for calls to the Context Service; empty if there is none."""
         address = client_base.address_of(
             self._context_address,
             variable=client_base.CONTEXT_ADDRESS_VARIABLE,
@@ -126,12 +127,12 @@ class Session:
         )
         return client_base.credential_of(self._api_key, address)[1]
 
-    def awaited(self) -> AsyncContextClient:
-        """Return an async client of the Context Service, which its caller closes."""
+    def new_async_client(self) -> AsyncContextClient:
+        """Return an async client of the Context Service. The caller closes it."""
         return AsyncContextClient(self._context_address, api_key=self._api_key, app_id=self._app_id)
 
     def app_of_file(self, app_id: str | None) -> str:
-        """Return the app of what a file says: the file's own, else the one of the command.
+        """Return the app of a file: the one that the file names, otherwise the one of the command.
 
         Raises:
             click.UsageError: the file names another app than the command's option.
@@ -139,38 +140,45 @@ class Session:
         if app_id is None:
             return os.environ.get(client_base.APP_ID_VARIABLE, "") if self._app_id is None else self._app_id
         if self._app_id not in (None, app_id):
-            raise click.UsageError(f"the file is of the app {app_id!r}, and --app-id is {self._app_id!r}")
+            raise click.UsageError(f"the file names the app {app_id!r}, but --app-id is {self._app_id!r}")
         return app_id
 
     def close(self) -> None:
-        """Close what was opened."""
+        """Close the clients."""
         for client in (self._context, self._graph):
             if client is not None:
                 client.close()
 
 
 _OPTIONS = (
-    click.option("--json", "output_format", flag_value=Format.JSON, type=Format, help="Print JSON."),
+    click.option("--json", "output_format", flag_value=Format.JSON, type=Format, help="Print JSON instead of a table."),
     click.option(
-        "--raw", "output_format", flag_value=Format.RAW, type=Format, help="Print bare values, tabs between them."
+        "--raw",
+        "output_format",
+        flag_value=Format.RAW,
+        type=Format,
+        help="Print bare values, separated by tabs, for scripts.",
     ),
-    click.option("--context-address", help="Of the Context Service.  [env var: CONTEXT_SERVICE_ADDRESS]"),
-    click.option("--entity-address", help="Of the Entity Service.  [env var: ENTITY_SERVICE_ADDRESS]"),
-    click.option("--api-key", help="Who calls.  [env var: CONTEXT_SERVICE_API_KEY]"),
-    click.option("--app-id", help="The app.  [env var: CONTEXT_SERVICE_APP_ID]"),
+    click.option("--context-address", help="Address of the Context Service.  [env var: CONTEXT_SERVICE_ADDRESS]"),
+    click.option("--entity-address", help="Address of the Entity Service.  [env var: ENTITY_SERVICE_ADDRESS]"),
+    click.option("--api-key", help="API key for the call.  [env var: CONTEXT_SERVICE_API_KEY]"),
+    click.option("--app-id", help="App that mappings and windows belong to.  [env var: CONTEXT_SERVICE_APP_ID]"),
 )
 
 
 def command(
     *options: Callable[[Any], Any], name: str, example: str, group: click.Group | None = None
 ) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a command of a function that takes a session, an output, and what the options give.
+    """Return a decorator that makes a command of a function.
+
+    The function gets a session, an output, and the values of the options as keywords. Its docstring is the help: what
+    the command does, when to use it, and details. The example comes before the details.
 
     Args:
         options: Decorators of click, in the order of the help.
-        name: Of the command.
-        example: One or more lines for the end of its help.
-        group: Where it belongs; None: added by hand.
+        name: The name of the command.
+        example: One or more lines that run.
+        group: The group of the command. None if the caller adds it to one.
     """
 
     def decorate(function: Callable[..., None]) -> click.Command:
@@ -182,19 +190,19 @@ def command(
             entity_address: str | None,
             api_key: str | None,
             app_id: str | None,
-            **given: Any,
+            **values: Any,
         ) -> None:
             session = Session(
                 context_address=context_address, entity_address=entity_address, api_key=api_key, app_id=app_id
             )
             try:
-                function(session, Output(output_format or Format.TABLE), **given)
+                function(session, Output(output_format or Format.TABLE), **values)
             except errors.ContextKeepError as error:
                 raise Failed(error) from error
             except BrokenPipeError:
-                raise  # click's: the reader of a pipe went away
+                raise  # click handles it: the reader of a pipe has ended
             except OSError as error:
-                raise click.ClickException(printable(told(error))) from error
+                raise click.ClickException(printable(os_error_text(error))) from error
             finally:
                 session.close()
 
@@ -202,25 +210,29 @@ def command(
         for option in reversed((*options, *_OPTIONS)):
             callback = option(callback)
         lines = "\n".join(f"  {line}" for line in example.strip().splitlines())
-        made = click.command(name=name, epilog=f"\b\nExample:\n{lines}")(callback)
+        what, *more = (inspect.getdoc(function) or "").split("\n\n")
+        text = "\n\n".join([what, *more[:1], f"\b\nExample:\n{lines}", *more[1:]])
+        new_command = click.command(name=name, help=text)(callback)
         if group is not None:
-            group.add_command(made)
-        return made
+            group.add_command(new_command)
+        return new_command
 
     return decorate
 
 
-external_id_option = click.option("--external-id", "by_external_id", is_flag=True, help="It is your own id.")
+external_id_option = click.option(
+    "--external-id", "by_external_id", is_flag=True, help="Read the id argument as your own (external) id."
+)
 
 
 class NodeArgument:
-    """Of a command that is about a node: its argument, and options that say whose id that is.
+    """Decorator for a command about one node: adds the argument, and options for external ids.
 
-    Its function gets `node`: the keywords that tell a method of the clients.
+    The function gets `node`: the keywords that name the node in a method of the clients.
 
     Args:
-        argument: Its name in the help.
-        keyword: What the method calls it. Empty: the same.
+        argument: Name of the argument in the help.
+        keyword: Name of the keyword of the method. Empty means the same name.
     """
 
     def __init__(self, argument: str = "node_id", *, keyword: str = "") -> None:
@@ -231,29 +243,31 @@ class NodeArgument:
         """Add the argument and the options to the callback of a command."""
 
         @functools.wraps(callback)
-        def run(*, by_external_id: bool, graph_name: str, **given: Any) -> Any:
-            node = node_named(given.pop(self._argument), by_external_id, graph_name, keyword=self._keyword)
-            return callback(node=node, **given)
+        def run(*, by_external_id: bool, graph_name: str, **values: Any) -> Any:
+            node = node_named(values.pop(self._argument), by_external_id, graph_name, keyword=self._keyword)
+            return callback(node=node, **values)
 
-        graph = click.option("--graph", "graph_name", default="", help="Where to look for your own id; else default.")
+        graph = click.option(
+            "--graph", "graph_name", default="", help="Graph in which to look up your own id.  [default: default]"
+        )
         return click.argument(self._argument)(external_id_option(graph(run)))
 
 
 def node_named(text: str, by_external_id: bool, graph_name: str, *, keyword: str = "node_id") -> dict[str, Any]:
-    """Return the keywords that tell a method of the clients of a node; `keyword` is that of its id.
+    """Return the keywords that name a node in a method of the clients; `keyword` is the one for its id.
 
     Raises:
-        click.UsageError: a graph is given for an id, which needs none.
+        click.UsageError: A graph is given with a node id, which needs none.
     """
     if by_external_id:
         return {"external_id": text, "graph_name": graph_name}
     if graph_name:
-        raise click.UsageError("--graph says where to look for your own id; give --external-id too")
+        raise click.UsageError("--graph needs --external-id: only your own ids are looked up in a graph")
     return {keyword: text}
 
 
 class JsonType(click.ParamType[Any]):
-    """JSON, as text or in a file named behind an @."""
+    """JSON, as text, or as @FILE."""
 
     name = "json"
 
@@ -267,13 +281,19 @@ class JsonType(click.ParamType[Any]):
         try:
             parsed = json.loads(Path(value[1:]).read_text("utf-8") if value.startswith("@") else value)
         except OSError as error:
-            self.fail(f"cannot read {printable(told(error))}", param, ctx)
+            self.fail(f"cannot read {printable(os_error_text(error))}", param, ctx)
         except (ValueError, RecursionError) as error:
             self.fail(
-                f"{printable(value[:80])!r} is not JSON ({error}); quote it for the shell, or use @FILE", param, ctx
+                f"{printable(value[:80])!r} is not valid JSON ({error}); quote it for the shell, or use @FILE",
+                param,
+                ctx,
             )
         if self._kind is not None and not isinstance(parsed, self._kind):
-            self.fail("a JSON object is needed" if self._kind is dict else "a JSON array is needed", param, ctx)
+            self.fail(
+                "the value must be a JSON object" if self._kind is dict else "the value must be a JSON array",
+                param,
+                ctx,
+            )
         return parsed
 
 
@@ -283,23 +303,23 @@ JSON_ARRAY = JsonType(list)
 
 
 def limit_option(rows: int = 100) -> Callable[[Any], Any]:
-    """Return the option that bounds a list."""
+    """Return the option `--limit` of a list."""
     return click.option(
-        "--limit", type=click.IntRange(0), default=rows, show_default=True, help="Rows at most; 0: all."
+        "--limit", type=click.IntRange(0), default=rows, show_default=True, help="Maximum number of rows; 0 means all."
     )
 
 
 subject_option = click.option(
-    "--user", "subject_user_id", default="", help="For which user; the key needs the scope delegate."
+    "--user", "subject_user_id", default="", help="User to act for; a key without a user needs the scope delegate."
 )
-yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Ask before what cannot be undone, unless the answer was given.
+    """Ask for confirmation of a change that cannot be undone, unless `yes` is set.
 
     Raises:
-        click.Abort: the answer is no, or there is none.
+        click.Abort: The answer is no, or there is no terminal.
     """
     if not yes:
         click.confirm(f"This cannot be undone. {question}", abort=True, err=True)

@@ -33,7 +33,7 @@ def messages_of(lines: Iterable[bytes]) -> list[MessageInput]:
         try:
             said = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise click.UsageError(f"line {number} is not JSON: {error}") from None
+            raise click.UsageError(f"line {number} is not valid JSON: {error}") from None
         try:
             messages.append(_message(said))
         except _Wrong as error:
@@ -61,12 +61,12 @@ def _message(said: object) -> MessageInput:
     fields = _fields(MessageInput, said, "the message")
     parts = fields.pop("parts", [])
     if not isinstance(parts, list):
-        raise _Wrong("parts is no list")
+        raise _Wrong("parts must be a list")
     if "said_at" in fields:
         try:
             fields["said_at"] = time_of(fields["said_at"])
         except (TypeError, ValueError):
-            raise _Wrong(f"said_at is {fields['said_at']!r}, no time as in 2026-01-31T12:00:00Z") from None
+            raise _Wrong(f"said_at must be a time such as 2026-01-31T12:00:00Z (got {fields['said_at']!r})") from None
     return MessageInput(**fields, parts=[_part(part, f"parts[{place}]") for place, part in enumerate(parts)])
 
 
@@ -84,7 +84,7 @@ def _made(kind: type[T], said: object, where: str) -> T:
         try:
             fields["data"] = base64.b64decode(fields["data"], validate=True)
         except (TypeError, binascii.Error):
-            raise _Wrong(f"{where}.data is no base64") from None
+            raise _Wrong(f"{where}.data must be base64") from None
     try:
         return kind(**fields)
     except TypeError as error:
@@ -94,11 +94,11 @@ def _made(kind: type[T], said: object, where: str) -> T:
 def _fields(kind: type[Any], said: object, where: str) -> dict[str, Any]:
     """Return the fields of an object that are those of a dataclass; null is not given."""
     if not isinstance(said, Mapping):
-        raise _Wrong(f"{where} is no object")
+        raise _Wrong(f"{where} must be a JSON object")
     names = [field.name for field in dataclasses.fields(kind) if field.init and not field.name.startswith("_")]
     for name in said:
         if name not in names:
-            raise _Wrong(f"{where} has no field {name!r}, only {', '.join(names)}{meant(name, names)}")
+            raise _Wrong(f"{where} has no field {name!r}; its fields are {', '.join(names)}{meant(name, names)}")
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -112,7 +112,7 @@ class TimeType(click.ParamType[datetime]):
         try:
             return value if isinstance(value, datetime) else time_of(value)
         except ValueError:
-            self.fail(f"{value!r} is no time with a zone, such as 2026-01-31T12:00:00Z", param, ctx)
+            self.fail(f"{value!r} is not a time with a zone, such as 2026-01-31T12:00:00Z", param, ctx)
 
 
 TIME = TimeType()

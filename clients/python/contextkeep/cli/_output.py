@@ -72,7 +72,7 @@ class Output:
         printer = {Format.JSON: _print_array, Format.RAW: _print_bare, Format.TABLE: _print_table}[self.format]
         count = printer(shown, columns)
         if limit and count == limit and next(rows, None) is not None:
-            click.echo(f"there are more than {limit}; see --limit", err=True)
+            click.echo(f"there are more than {limit} rows; give a higher --limit", err=True)
 
 
 def to_plain(value: Any) -> Any:

@@ -12,19 +12,36 @@ from contextkeep.values import AgentCallers, ProviderNames
 
 _AGENT = ("agent_id", "display_name", "template_id", "node_ids", "version", "updated_at")
 _TEMPLATE = ("template_id", "display_name", "node_ids", "version", "updated_at")
-_NOBODY = click.option("--nobody-else", is_flag=True, help="Only administrators and the agent itself may name it.")
+_NOBODY = click.option("--nobody-else", is_flag=True, help="Allow only administrators and the agent itself to use it.")
 
 
 def _said(function: Any) -> Any:
     """Give a command the options that agents and templates have in common."""
     for option in reversed(
         (
-            click.option("--name", "display_name", default="", help="What it is called."),
-            click.option("--below", "node_ids", multiple=True, help="Its files are below this node; may be repeated."),
-            click.option("--base", "knowledge_bases", multiple=True, help="A knowledge base; may be repeated."),
-            click.option("--allow", "allowed_ids", multiple=True, help="It may ask this source; may be repeated."),
-            click.option("--allow-family", "allowed_families", multiple=True, help="It may ask this family."),
-            click.option("--default", "default_ids", multiple=True, help="This source is asked by default."),
+            click.option("--name", "display_name", default="", help="Display name."),
+            click.option(
+                "--below",
+                "node_ids",
+                multiple=True,
+                help="Node whose files, and those of the nodes below it, are searched; may be repeated.",
+            ),
+            click.option("--base", "knowledge_bases", multiple=True, help="Knowledge base to search; may be repeated."),
+            click.option(
+                "--allow", "allowed_ids", multiple=True, help="Source that the agent may search; may be repeated."
+            ),
+            click.option(
+                "--allow-family",
+                "allowed_families",
+                multiple=True,
+                help="Family of sources that the agent may search; may be repeated.",
+            ),
+            click.option(
+                "--default",
+                "default_ids",
+                multiple=True,
+                help="Source that is searched if a query names none; may be repeated.",
+            ),
         )
     ):
         function = option(function)
@@ -44,16 +61,25 @@ def _policy(given: dict[str, Any]) -> dict[str, Any]:
 
 @click.group(epilog="\b\nExample:\n  contextkeep agent put reviewer --allow workspace")
 def agent() -> None:
-    """Agents: where their files are, and whom they may ask."""
+    """Agents: which files and sources each may search."""
 
 
 @command(
     click.argument("agent_id"),
-    click.option("--template", "template_id", default="", help="Says what the agent does not say."),
+    click.option(
+        "--template", "template_id", default="", help="Template with the settings that this agent does not set itself."
+    ),
     _said,
-    click.option("--for-user", "user_ids", multiple=True, help="This user may name it; may be repeated."),
-    click.option("--for-agent", "agent_ids", multiple=True, help="Keys of this agent may name it."),
-    click.option("--for-subject", "subjects", multiple=True, help="This key's or token's subject may name it."),
+    click.option("--for-user", "user_ids", multiple=True, help="User who may use the agent; may be repeated."),
+    click.option(
+        "--for-agent", "agent_ids", multiple=True, help="Agent whose keys may use the agent; may be repeated."
+    ),
+    click.option(
+        "--for-subject",
+        "subjects",
+        multiple=True,
+        help="Subject of a key or token that may use the agent; may be repeated.",
+    ),
     _NOBODY,
     name="put",
     group=agent,
@@ -73,7 +99,12 @@ def put(
     nobody_else: bool,
     **given: Any,
 ) -> None:
-    """Write an agent as it is said; needs admin."""
+    """Create or replace an agent; needs admin.
+
+    Use it to say which files, knowledge bases and sources an agent searches.
+
+    An option that you leave out is taken from the template, and is empty if there is none.
+    """
     callers = None
     if nobody_else or user_ids or agent_ids or subjects:
         callers = AgentCallers(user_ids=user_ids, agent_ids=agent_ids, subjects=subjects)
@@ -82,12 +113,15 @@ def put(
 
 @command(click.argument("agent_id"), subject_option, name="get", group=agent, example="contextkeep agent get my_agent")
 def get(session: Session, output: Output, *, agent_id: str, **given: Any) -> None:
-    """Print an agent."""
+    """Print an agent.
+
+    Use it to check which sources an agent may search.
+    """
     output.one(session.context.agents.get(agent_id, **given))
 
 
 @command(
-    click.option("--template", "template_id", default="", help="Only those of this template."),
+    click.option("--template", "template_id", default="", help="List only agents of this template."),
     subject_option,
     limit_option(),
     name="list",
@@ -95,20 +129,26 @@ def get(session: Session, output: Output, *, agent_id: str, **given: Any) -> Non
     example="contextkeep agent list",
 )
 def list_agents(session: Session, output: Output, *, limit: int, **given: Any) -> None:
-    """List the agents that you may name."""
+    """List the agents that your key may use.
+
+    Use it to find an agent's id for `--agent`.
+    """
     output.many(session.context.agents.list(**given), *_AGENT, limit=limit)
 
 
 @command(click.argument("agent_id"), name="delete", group=agent, example="contextkeep agent delete old_agent")
 def delete(session: Session, output: Output, *, agent_id: str) -> None:
-    """Remove an agent; needs admin."""
+    """Delete an agent; needs admin.
+
+    Use it when no key and no query names the agent any more.
+    """
     session.context.agents.delete(agent_id)
     output.one({"agent_id": agent_id, "is_deleted": True})
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep agent template put reviewers --allow workspace")
 def template() -> None:
-    """Templates: what many agents have in common."""
+    """Templates: settings that several agents share."""
 
 
 @command(
@@ -119,7 +159,10 @@ def template() -> None:
     example="contextkeep agent template put reviewers --allow workspace",
 )
 def put_template(session: Session, output: Output, *, template_id: str, **given: Any) -> None:
-    """Write a template as it is said; needs admin."""
+    """Create or replace a template; needs admin.
+
+    Use it when several agents search the same files and sources.
+    """
     output.one(session.context.agent_templates.put(template_id, **_policy(given)))
 
 
@@ -127,13 +170,19 @@ def put_template(session: Session, output: Output, *, template_id: str, **given:
     click.argument("template_id"), name="get", group=template, example="contextkeep agent template get my_template"
 )
 def get_template(session: Session, output: Output, *, template_id: str) -> None:
-    """Print a template."""
+    """Print a template.
+
+    Use it to see what an agent inherits.
+    """
     output.one(session.context.agent_templates.get(template_id))
 
 
 @command(limit_option(), name="list", group=template, example="contextkeep agent template list")
 def list_templates(session: Session, output: Output, *, limit: int) -> None:
-    """List the templates."""
+    """List the templates.
+
+    Use it to find a template's id for `contextkeep agent put --template`.
+    """
     output.many(session.context.agent_templates.list(), *_TEMPLATE, limit=limit)
 
 
@@ -144,7 +193,10 @@ def list_templates(session: Session, output: Output, *, limit: int) -> None:
     example="contextkeep agent template delete old_template",
 )
 def delete_template(session: Session, output: Output, *, template_id: str) -> None:
-    """Remove a template that no agent has; needs admin."""
+    """Delete a template; needs admin.
+
+    Use it after no agent refers to the template; otherwise it fails.
+    """
     session.context.agent_templates.delete(template_id)
     output.one({"template_id": template_id, "is_deleted": True})
 

@@ -33,14 +33,14 @@ from contextkeep.version import __version__
 _EXIT_CODES = """\b
 Exit codes:
   0  done
-  1  something else went wrong
+  1  another error
   2  the command or an argument is wrong
-  3  there is no such thing
-  4  the state forbids it, or somebody else was faster
-  5  the key is missing, unknown, or may not do this
-  6  the service cannot be reached, is busy, or a limit was passed
+  3  it does not exist
+  4  its state forbids this, or another caller changed it first
+  5  the API key is missing, unknown, or lacks the right
+  6  the service is unreachable or busy, or a limit was exceeded
   7  stored data is damaged
-  8  mapping diff: something differs
+  8  mapping diff found differences
 
 \b
 Example:
@@ -52,7 +52,11 @@ Example:
 @click.group(epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def contextkeep() -> None:
-    """Working memory, contexts, the entity graph, and the chat history read off it."""
+    """Context Service: memory and context for AI agents.
+
+    Use it to store conversations, files and facts, and to pack what a model should see. Each command shows an
+    example with --help.
+    """
 
 
 for _command in (

@@ -8,14 +8,18 @@ import click
 
 
 @click.command(epilog="\b\nExample:\n  contextkeep console --port 50080")
-@click.option("--host", default="", help="Where to listen; else CONSOLE_HOST, else 127.0.0.1.")
-@click.option("--port", default="", help="Else CONSOLE_PORT, else 50080.")
-@click.option("--context-address", default="", help="Else CONTEXT_SERVICE_ADDRESS, else 127.0.0.1:50051.")
-@click.option("--entity-address", default="", help="Else ENTITY_SERVICE_ADDRESS, else 127.0.0.1:50052.")
+@click.option("--host", default="", help="Address to listen on.  [env var: CONSOLE_HOST; default: 127.0.0.1]")
+@click.option("--port", default="", help="Port to listen on.  [env var: CONSOLE_PORT; default: 50080]")
+@click.option(
+    "--context-address", default="", help="Address of the Context Service.  [env var: CONTEXT_SERVICE_ADDRESS]"
+)
+@click.option("--entity-address", default="", help="Address of the Entity Service.  [env var: ENTITY_SERVICE_ADDRESS]")
 def console(**given: str) -> None:
-    """Serve a web page of what is kept, until Ctrl-C.
+    """Serve a web console until you press Ctrl-C.
 
-    Whoever opens it signs in with a key, and sees what this key may see. The command itself needs none.
+    Use it to look at contexts, windows and records in a browser.
+
+    Visitors sign in with an API key and see what that key may see. The command itself needs no key.
     """
     try:
         from contextkeep_console.serving import serve
@@ -24,7 +28,7 @@ def console(**given: str) -> None:
         if error.name is None or error.name.partition(".")[0] == "contextkeep":
             raise
         hint = "pip install './clients/python[console]' ./clients/console"
-        raise click.ClickException(f"the console needs more than the client: {hint} in a checkout") from error
+        raise click.ClickException(f"the console is not installed: run {hint} in a checkout") from error
     variables = {
         "host": "CONSOLE_HOST",
         "port": "CONSOLE_PORT",

@@ -35,30 +35,41 @@ _CLEARED = ("title", "external_ids", "metadata", "entity_node_id", "expires_at",
 
 _CONTEXT = click.argument("context_id")
 _EXTERNAL = click.option(
-    "--external", "external_ids", nargs=2, multiple=True, metavar="SYSTEM ID", help="Another system's id of it."
+    "--external",
+    "external_ids",
+    nargs=2,
+    multiple=True,
+    metavar="SYSTEM ID",
+    help="Id of this context in another system.",
 )
-_TITLE = click.option("--title", help="A label.")
-_METADATA = click.option("--metadata", type=JSON_OBJECT, help="A JSON object, or @FILE.")
-_ENTITY = click.option("--entity", "entity_node_id", help="The node that it hangs on.")
-_EXPIRES = click.option("--expires-at", type=TIME, help="When it goes by itself, as in 2026-01-31T12:00:00Z.")
-_PROFILE = click.option("--recall-profile", help="Which ranking recall has in it.")
+_TITLE = click.option("--title", help="Title, for people.")
+_METADATA = click.option("--metadata", type=JSON_OBJECT, help="Metadata as a JSON object, or @FILE.")
+_ENTITY = click.option("--entity", "entity_node_id", help="Node of the entity graph that the context belongs to.")
+_EXPIRES = click.option(
+    "--expires-at", type=TIME, help="When the context is deleted automatically, such as 2026-01-31T12:00:00Z."
+)
+_PROFILE = click.option("--recall-profile", help="Ranking profile that recall uses in this context.")
 _HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _PROFILE)
 _RANKED = (
-    click.option("--profile", default="", help="The ranking; else the context's."),
-    click.option("--explain", "with_features", is_flag=True, help="Show what each score is made of."),
-    click.option("--role", "roles", multiple=True, type=click.Choice(_ROLES), help="Only what they said."),
-    click.option("--kind", "kinds", multiple=True, type=click.Choice(_KINDS), help="Only passages of this kind."),
+    click.option("--profile", default="", help="Ranking profile.  [default: the context's]"),
+    click.option("--explain", "with_features", is_flag=True, help="Show the parts of each score."),
     click.option(
-        "--about", "entity_node_ids", multiple=True, help="Only about this node of the graph; may be repeated."
+        "--role", "roles", multiple=True, type=click.Choice(_ROLES), help="Only passages of this role; may be repeated."
+    ),
+    click.option(
+        "--kind", "kinds", multiple=True, type=click.Choice(_KINDS), help="Only passages of this kind; may be repeated."
+    ),
+    click.option(
+        "--about", "entity_node_ids", multiple=True, help="Only passages about this node of the graph; may be repeated."
     ),
 )
 _TARGET = (
-    click.option("--context", "context_id", help="Where it goes; else a new context."),
+    click.option("--context", "context_id", help="Context to write to.  [default: a new context]"),
     click.option(
         "--get-or-create",
         nargs=2,
         metavar="SYSTEM ID",
-        help="Instead: the one context of that id, made if there is none.",
+        help="Write to the context with this external id; create it if there is none.",
     ),
 )
 
@@ -75,10 +86,14 @@ context.add_command(artifact)
 @command(
     click.argument("content"),
     *_TARGET,
-    click.option("--role", type=click.Choice(_ROLES), default="user", show_default=True, help="Who says it."),
-    click.option("--message-id", default="", help="Your own id of it."),
-    click.option("--agent-id", default="", help="Which agent says it."),
-    click.option("--task", "task_id", help="The task that it belongs to; it goes to its context."),
+    click.option("--role", type=click.Choice(_ROLES), default="user", show_default=True, help="Role of the author."),
+    click.option(
+        "--message-id",
+        default="",
+        help="Your own id of the message; a second message with the same id is not stored again.",
+    ),
+    click.option("--agent-id", default="", help="Agent that wrote the message."),
+    click.option("--task", "task_id", help="Task that the message belongs to; its context is used."),
     *_HEADER,
     subject_option,
     name="send",
@@ -100,15 +115,17 @@ def send(
     task_id: str | None,
     **given: Any,
 ) -> None:
-    """Send a text (`-`: stdin); a first one begins a context.
+    """Send one message; without a context, start a new one.
 
-    The options from --title on are of a new context.
+    Use it to store a message of a user or an agent. For many messages use `append`.
+
+    With `-` the text comes from stdin. The options from --title to --recall-profile describe a new context.
     """
     if content == "-":
         try:
             content = sys.stdin.buffer.read().decode()
         except UnicodeDecodeError as error:
-            raise click.UsageError(f"stdin is no text in UTF-8: {error}") from None
+            raise click.UsageError(f"stdin must be text in UTF-8: {error}") from None
     message = MessageInput(content, role=role, message_id=message_id, agent_id=agent_id, task_id=task_id)
     output.one(session.context.contexts.send(message, **_target(given)), *_SENT)
 
@@ -126,12 +143,13 @@ echo '{"content": "12 files"}' | contextkeep context append --context 0197f1f2-0
 """,
 )
 def append(session: Session, output: Output, *, file: BinaryIO, **given: Any) -> None:
-    """Send messages of a file or stdin, in batches.
+    """Send messages from a file or stdin, in batches.
 
-    A batch has up to 500 messages and 4 MiB, and is written whole or not at all.
+    Use it to load a conversation that you have as newline-delimited JSON.
 
-    A line is a message: a JSON object with role, content, parts, name, message_id, agent_id, metadata, said_at and
-    session, each where there is something to say. The options from --title on are of a new context.
+    Each batch has up to 500 messages and 4 MiB and is stored as a whole or not at all. Each line is a JSON object
+    with any of the fields role, content, parts, name, message_id, agent_id, metadata, said_at and session. The
+    options from --title to --recall-profile describe a new context.
     """
     output.many(session.context.contexts.append(messages_of(file), **_target(given)), *_SENT)
 
@@ -144,20 +162,34 @@ def append(session: Session, output: Output, *, file: BinaryIO, **given: Any) ->
     example="contextkeep context show 0197f1f2-0000-7000-8000-000000000001",
 )
 def show(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
-    """Print what is known of a context."""
+    """Print a context without its messages.
+
+    Use it to see the title, state, owner and counts of a context.
+    """
     found = session.context.contexts.get(context_id, history_length=0, **given).context
     output.one(found if output.format is Format.JSON else {**to_plain(found), "index": str(found.index)})
 
 
 @command(
-    click.option("--state", type=click.Choice(get_args(ContextState)), help="Else either."),
-    click.option("--agent-id", default="", help="In which this agent has spoken."),
-    click.option("--owner", "owner_user_id", default="", help="Of this user."),
-    click.option("--external", "external_id", nargs=2, metavar="SYSTEM ID", help="That carry this id."),
-    click.option("--metadata", "metadata_contains", type=JSON_OBJECT, help="Whose metadata contain this, or @FILE."),
+    click.option(
+        "--state",
+        type=click.Choice(get_args(ContextState)),
+        help="List only open or only closed contexts.  [default: both]",
+    ),
+    click.option("--agent-id", default="", help="List only contexts in which this agent has written."),
+    click.option("--owner", "owner_user_id", default="", help="List only contexts of this user."),
+    click.option(
+        "--external", "external_id", nargs=2, metavar="SYSTEM ID", help="List only contexts with this external id."
+    ),
+    click.option(
+        "--metadata",
+        "metadata_contains",
+        type=JSON_OBJECT,
+        help="List only contexts whose metadata contain this JSON object, or @FILE.",
+    ),
     _ENTITY,
-    click.option("--from", "created_from", type=TIME, help="Created then or later."),
-    click.option("--to", "created_to", type=TIME, help="Created before."),
+    click.option("--from", "created_from", type=TIME, help="List only contexts created at or after this time."),
+    click.option("--to", "created_to", type=TIME, help="List only contexts created before this time."),
     subject_option,
     limit_option(),
     name="list",
@@ -176,7 +208,10 @@ def list_contexts(
     limit: int,
     **filters: Any,
 ) -> None:
-    """List contexts, the newest first."""
+    """List contexts, newest first.
+
+    Use it to find a context by its state, agent, owner, external id or metadata.
+    """
     found = session.context.contexts.list(
         state=state, external_id=ExternalId(*external_id) if external_id else None, **filters
     )
@@ -185,9 +220,9 @@ def list_contexts(
 
 @command(
     _CONTEXT,
-    click.option("--from", "seq_from", type=click.IntRange(0), default=0, help="From this seq on."),
-    click.option("--to", "seq_to", type=click.IntRange(0), default=0, help="Up to this seq."),
-    click.option("--newest", "newest_first", is_flag=True, help="The newest first."),
+    click.option("--from", "seq_from", type=click.IntRange(0), default=0, help="First message, by its seq."),
+    click.option("--to", "seq_to", type=click.IntRange(0), default=0, help="Last message, by its seq."),
+    click.option("--newest", "newest_first", is_flag=True, help="List newest first."),
     subject_option,
     limit_option(),
     name="messages",
@@ -197,7 +232,10 @@ contextkeep context messages 0197f1f2-0000-7000-8000-000000000001 --newest --lim
 """,
 )
 def messages(session: Session, output: Output, *, context_id: str, limit: int, **given: Any) -> None:
-    """List the messages of a context."""
+    """List the messages of a context, oldest first.
+
+    Use it to read a conversation, or a range of it.
+    """
     found = session.context.contexts.list_messages(context_id, **given)
     if output.format is Format.JSON:
         output.many(found, limit=limit)
@@ -211,16 +249,23 @@ def messages(session: Session, output: Output, *, context_id: str, limit: int, *
 
 @command(
     _CONTEXT,
-    click.option("--from", "seq_from", type=click.IntRange(0), default=0, help="From this seq on."),
-    click.option("--after", "change_after", type=click.IntRange(0), default=0, help="What changed behind this number."),
-    click.option("--until-now", is_flag=True, help="End with what is there."),
+    click.option("--from", "seq_from", type=click.IntRange(0), default=0, help="First message, by its seq."),
+    click.option(
+        "--after", "change_after", type=click.IntRange(0), default=0, help="Only changes after this change number."
+    ),
+    click.option("--until-now", is_flag=True, help="Stop after the events that exist now."),
     subject_option,
     name="watch",
     group=context,
     example="contextkeep context watch 0197f1f2-0000-7000-8000-000000000001 --until-now",
 )
 def watch(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
-    """Print what happens in it, line by line."""
+    """Print messages and changes of a context as they come.
+
+    Use it to follow a conversation that an agent writes.
+
+    Without --until-now it runs until the context is closed or you press Ctrl-C.
+    """
     for event in session.context.contexts.watch(context_id, **given):
         if output.format is Format.JSON:
             output.line(event)
@@ -246,15 +291,22 @@ def watch(session: Session, output: Output, *, context_id: str, **given: Any) ->
     example="contextkeep context message 0197f1f2-0000-7000-8000-000000000001 greeting --json",
 )
 def message(session: Session, output: Output, *, context_id: str, message_id: str, **given: Any) -> None:
-    """Print a message with its parts."""
+    """Print one message with all its parts.
+
+    Use it to see tool calls, files and metadata, which lists leave out.
+    """
     output.one(session.context.contexts.get_message(context_id, message_id, **given))
 
 
 @command(
     _CONTEXT,
     click.argument("text"),
-    click.option("--tokens", "tokens_max", type=click.IntRange(0), default=0, help="Of all of it; 0: 2,000."),
-    click.option("--items", "items_max", type=click.IntRange(0), default=0, help="Passages at most; 0: 20."),
+    click.option(
+        "--tokens", "tokens_max", type=click.IntRange(0), default=0, help="Token limit of the answer; 0 means 2,000."
+    ),
+    click.option(
+        "--items", "items_max", type=click.IntRange(0), default=0, help="Maximum number of passages; 0 means 20."
+    ),
     *_RANKED,
     subject_option,
     name="recall",
@@ -275,9 +327,11 @@ def recall(
     entity_node_ids: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Print what of its past matters to a text.
+    """Print the passages of a context that matter to a text.
 
-    With --json also as one block for a model, `prompt_text`.
+    Use it to see what a model would be reminded of.
+
+    With --json the answer also has `prompt_text`, one block of text for a prompt.
     """
     which = RecallFilter(roles=roles, kinds=kinds, entity_node_ids=entity_node_ids)
     recalled = session.context.contexts.recall(context_id, text, filter=which, **given)
@@ -286,13 +340,15 @@ def recall(
         return
     _print_items(output, recalled.items)
     if recalled.left_out_count:
-        click.echo(f"{recalled.left_out_count} more did not fit; see --tokens and --items", err=True)
+        click.echo(f"{recalled.left_out_count} more passages did not fit; raise --tokens or --items", err=True)
 
 
 @command(
     _CONTEXT,
     click.argument("query"),
-    click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Passages at most."),
+    click.option(
+        "--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Maximum number of passages."
+    ),
     *_RANKED,
     subject_option,
     name="search",
@@ -312,7 +368,10 @@ def search(
     entity_node_ids: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Find passages by their words, the best first."""
+    """Find passages of a context by their words, best first.
+
+    Use it when you know words of the message that you look for.
+    """
     which = RecallFilter(roles=roles, kinds=kinds, entity_node_ids=entity_node_ids)
     found = session.context.contexts.search(context_id, query, filter=which, **given)
     if output.format is Format.JSON:
@@ -324,7 +383,7 @@ def search(
 @command(
     _CONTEXT,
     *_HEADER,
-    click.option("--clear", multiple=True, type=click.Choice(_CLEARED), help="Empty a field; may be repeated."),
+    click.option("--clear", multiple=True, type=click.Choice(_CLEARED), help="Empty this field; may be repeated."),
     subject_option,
     name="update",
     group=context,
@@ -336,13 +395,18 @@ contextkeep context update 0197f1f2-0000-7000-8000-000000000001 --clear expires_
 def update(
     session: Session, output: Output, *, context_id: str, clear: tuple[str, ...], subject_user_id: str, **given: Any
 ) -> None:
-    """Change fields, each as a whole."""
+    """Change the title, metadata or other fields of a context.
+
+    Use it to correct a field, or to empty one with --clear.
+
+    A new value replaces the whole field; metadata is not merged.
+    """
     changes = _header(given)
     if twice := sorted(changes.keys() & set(clear)):
-        raise click.UsageError(f"{', '.join(twice)}: set it or --clear it, not both")
+        raise click.UsageError(f"{', '.join(twice)}: give a new value or --clear, not both")
     changes.update(dict.fromkeys(clear))
     if not changes:
-        raise click.UsageError("say what to change; see --help")
+        raise click.UsageError("nothing to change: give at least one of the options in --help")
     output.one(session.context.contexts.update(context_id, subject_user_id=subject_user_id, **changes), *_ROW)
 
 
@@ -355,7 +419,10 @@ def update(
     example="contextkeep context close 0197f1f2-0000-7000-8000-000000000001 --yes",
 )
 def close(session: Session, output: Output, *, context_id: str, yes: bool, **given: Any) -> None:
-    """Take no more messages; it is read as before."""
+    """Close a context: it takes no more messages.
+
+    Use it when a conversation is finished. A closed context can still be read and recalled.
+    """
     confirm("Close it?", yes)
     output.one(session.context.contexts.close(context_id, **given), *_ROW)
 
@@ -372,7 +439,10 @@ def close(session: Session, output: Output, *, context_id: str, yes: bool, **giv
 def retract(
     session: Session, output: Output, *, context_id: str, message_ids: tuple[str, ...], yes: bool, **given: Any
 ) -> None:
-    """Hide messages from whoever reads."""
+    """Hide messages from readers, recall and windows.
+
+    Use it to take back a message that was sent by mistake.
+    """
     confirm("Retract them?", yes)
     count = session.context.contexts.retract_messages(context_id, message_ids, **given)
     output.one({"context_id": context_id, "retracted": count})
@@ -380,15 +450,27 @@ def retract(
 
 @command(
     _CONTEXT,
-    click.option("--seq", type=click.IntRange(0), default=0, help="Up to this message; 0: all that are written."),
-    click.option("--wait", "wait_s", type=click.IntRange(1, 300), default=30, show_default=True, help="Seconds."),
+    click.option(
+        "--seq",
+        type=click.IntRange(0),
+        default=0,
+        help="Wait for messages up to this seq; 0 means all that are stored now.",
+    ),
+    click.option(
+        "--wait", "wait_s", type=click.IntRange(1, 300), default=30, show_default=True, help="Seconds to wait at most."
+    ),
     subject_option,
     name="wait",
     group=context,
     example="contextkeep context wait 0197f1f2-0000-7000-8000-000000000001",
 )
 def wait(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
-    """Wait until what was said has its vectors."""
+    """Wait until messages are indexed for recall.
+
+    Use it in a script that sends messages and then searches them by meaning.
+
+    The exit code is 1 if the index is not complete in time.
+    """
     index = session.context.contexts.wait_for_index(context_id, **given)
     output.one(index, "passage_count", "indexed_count", "pending_count", "failed_count", "oldest_pending_at", "error")
     if not index.is_complete:
@@ -398,14 +480,17 @@ def wait(session: Session, output: Output, *, context_id: str, **given: Any) -> 
 @command(
     _CONTEXT,
     yes_option,
-    click.option("--now", is_flag=True, help="Begin to remove at once, and not with the service's next pass."),
+    click.option("--now", is_flag=True, help="Start the deletion at once instead of with the service's next sweep."),
     subject_option,
     name="delete",
     group=context,
     example="contextkeep context delete 0197f1f2-0000-7000-8000-000000000001 --yes",
 )
 def delete(session: Session, output: Output, *, context_id: str, yes: bool, **given: Any) -> None:
-    """Remove it for good, with all that was said; prints the receipt."""
+    """Delete a context with its messages, and print a receipt.
+
+    Use it to remove a conversation for good. `contextkeep context erasure` takes the receipt.
+    """
     confirm("Delete it, with all that was said?", yes)
     output.one(session.context.contexts.delete(context_id, **given), *_RECEIPT)
 
@@ -418,20 +503,25 @@ def delete(session: Session, output: Output, *, context_id: str, yes: bool, **gi
     example="contextkeep context erasure 0197f1f2-0000-7000-8000-000000000004",
 )
 def erasure(session: Session, output: Output, *, erasure_id: str, **given: Any) -> None:
-    """Tell by its receipt how far a deletion is."""
+    """Print how far the deletion of a context is.
+
+    Use it with the receipt that `contextkeep context delete` printed.
+    """
     output.one(session.context.contexts.get_erasure(erasure_id, **given), *_RECEIPT)
 
 
 @command(
     NodeArgument(),
-    click.option("--context", "context_id", help="Which one is filled."),
+    click.option("--context", "context_id", help="Context to fill.  [default: a new context]"),
     click.option(
         "--get-or-create",
         nargs=2,
         metavar="SYSTEM ID",
-        help="Instead: the one context of that id, begun by the first message.",
+        help="Fill the context with this external id; create it if there is none.",
     ),
-    click.option("--mapping", "mapping_name", default="", help="How nodes become messages; else simple_chat."),
+    click.option(
+        "--mapping", "mapping_name", default="", help="Mapping that turns nodes into messages.  [default: simple_chat]"
+    ),
     *_HEADER,
     subject_option,
     name="sync",
@@ -439,26 +529,44 @@ def erasure(session: Session, output: Output, *, erasure_id: str, **given: Any) 
     example="contextkeep context sync thread-42 --external-id --get-or-create graph thread-42",
 )
 def sync(session: Session, output: Output, *, node: dict[str, Any], **given: Any) -> None:
-    """Fill a context from a node's chat history, as it is now.
+    """Fill a context with the chat history of a node.
 
-    Again, it takes what is new or has changed. The options from --title on are of a new context.
+    Use it for conversations that live in the entity graph, to recall and search them.
+
+    A repeated call adds new messages and updates changed ones. The options from --title to --recall-profile
+    describe a new context.
     """
     if bool(given["context_id"]) == bool(given["get_or_create"]):
-        raise click.UsageError("name the context: --context, or --get-or-create")
+        raise click.UsageError("give --context or --get-or-create")
     output.one(session.context.contexts.sync_history(**node, **_target(given)))
 
 
 @command(
     _CONTEXT,
-    click.option("--scope", "scopes", multiple=True, type=click.Choice(["read", "write"]), help="Else all you have."),
-    click.option("--ttl", "ttl_s", type=click.IntRange(0), default=0, help="Seconds, at most a day; 0: an hour."),
+    click.option(
+        "--scope",
+        "scopes",
+        multiple=True,
+        type=click.Choice(["read", "write"]),
+        help="Scope of the new key; may be repeated.  [default: all that your key has]",
+    ),
+    click.option(
+        "--ttl",
+        "ttl_s",
+        type=click.IntRange(0),
+        default=0,
+        help="Lifetime in seconds, at most 86,400; 0 means an hour.",
+    ),
     subject_option,
     name="key",
     group=context,
     example="contextkeep context key 0197f1f2-0000-7000-8000-000000000001 --scope read --ttl 600",
 )
 def key(session: Session, output: Output, *, context_id: str, scopes: tuple[KeyScope, ...], **given: Any) -> None:
-    """Make a short-lived key that reaches nothing else."""
+    """Create a short-lived key for one context.
+
+    Use it to give an agent access to this context and nothing else.
+    """
     output.one(session.context.contexts.issue_key(context_id, scopes=scopes, **given), "key", "expires_at")
 
 
@@ -473,7 +581,9 @@ def _target(given: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords that tell a method of the client where messages go."""
     header, only = _header(given), given.pop("get_or_create")
     if header and given["context_id"]:
-        raise click.UsageError("--context names a context that is there; change it with `contextkeep context update`")
+        raise click.UsageError(
+            "--title and similar options describe a new context; for an existing one use `contextkeep context update`"
+        )
     return {"context": ContextInput(**header), "get_or_create": ExternalId(*only) if only else None, **given}
 
 

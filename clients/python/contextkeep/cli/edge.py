@@ -14,13 +14,19 @@ _ROW = ("id", "from_node_id", "edge_type", "to_node_id", "created_at")
 
 @click.group(epilog="\b\nExample:\n  contextkeep edge list 0197f1f2-0000-7000-8000-000000000001")
 def edge() -> None:
-    """Typed edges between the nodes of a graph."""
+    """Edges: typed connections between nodes of the graph."""
 
 
 @command(
     NodeArgument(),
-    click.option("--direction", type=click.Choice(["out", "in", "both"]), default="out", show_default=True),
-    click.option("--type", "edge_types", multiple=True, help="Only of this type; may be repeated."),
+    click.option(
+        "--direction",
+        type=click.Choice(["out", "in", "both"]),
+        default="out",
+        show_default=True,
+        help="Edges that leave the node, enter it, or both.",
+    ),
+    click.option("--type", "edge_types", multiple=True, help="Only edges of this type; may be repeated."),
     limit_option(),
     name="list",
     group=edge,
@@ -29,7 +35,10 @@ contextkeep edge list 0197f1f2-0000-7000-8000-000000000001 --direction both --ty
 """,
 )
 def list_edges(session: Session, output: Output, *, node: dict[str, Any], limit: int, **filters: Any) -> None:
-    """List the edges of a node."""
+    """List the edges of a node.
+
+    Use it to see what a node is connected to, one step away. For more steps use `contextkeep node connected`.
+    """
     output.many(session.graph.graph.list_edges(**node, **filters), *_ROW, limit=limit)
 
 
@@ -37,9 +46,9 @@ def list_edges(session: Session, output: Output, *, node: dict[str, Any], limit:
     click.argument("from_node_id"),
     click.argument("to_node_id"),
     click.argument("edge_type"),
-    click.option("--data", type=JSON_OBJECT, help="A JSON object, or @FILE."),
+    click.option("--data", type=JSON_OBJECT, help="Data of the edge as a JSON object, or @FILE."),
     external_id_option,
-    click.option("--graph", "graph_name", default="", help="Of both nodes; else default."),
+    click.option("--graph", "graph_name", default="", help="Graph of both nodes.  [default: default]"),
     name="create",
     group=edge,
     example="""
@@ -49,9 +58,11 @@ contextkeep edge create 0197f1f2-0000-7000-8000-000000000001 0197f1f2-0000-7000-
 def create(
     session: Session, output: Output, *, from_node_id: str, to_node_id: str, by_external_id: bool, **given: Any
 ) -> None:
-    """Write an edge between two nodes.
+    """Create an edge between two nodes.
 
-    With --external-id both are named by your own ids.
+    Use it to connect nodes that exist already.
+
+    With --external-id both nodes are named by your own ids.
     """
     ends: dict[str, Any] = {"from_node_id": from_node_id, "to_node_id": to_node_id}
     if by_external_id:
@@ -68,5 +79,8 @@ contextkeep edge delete 0197f1f2-0000-7000-8000-000000000003
 """,
 )
 def delete(session: Session, output: Output, *, edge_id: str) -> None:
-    """Remove an edge and print what it was."""
+    """Delete an edge and print it.
+
+    Use it to disconnect two nodes; the nodes stay.
+    """
     output.one(session.graph.graph.delete_edge(edge_id), *_ROW)

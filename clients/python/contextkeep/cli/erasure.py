@@ -14,7 +14,7 @@ _HOLD = ("hold_id", "subject", "context_id", "reason", "created_at", "created_by
 
 @click.group(epilog="\b\nExample:\n  contextkeep erasure plan ada@example.com")
 def erasure() -> None:
-    """Forget a user, in both services; needs admin."""
+    """Erasures: delete all data of a user; needs admin."""
 
 
 @command(
@@ -24,7 +24,10 @@ def erasure() -> None:
     example="contextkeep erasure plan ada@example.com",
 )
 def plan(session: Session, output: Output, *, subject: str) -> None:
-    """Say what there is of a user, and what forbids to erase it."""
+    """Count a user's data and list holds on it.
+
+    Use it before `erase`, to see how much is deleted and whether a hold forbids it.
+    """
     output.one(session.context.erasures.plan(subject), "counts", "holds", "not_found")
 
 
@@ -36,7 +39,10 @@ def plan(session: Session, output: Output, *, subject: str) -> None:
     example="contextkeep erasure erase ada@example.com --yes",
 )
 def erase(session: Session, output: Output, *, subject: str, yes: bool) -> None:
-    """Begin to erase a user for good; stop before whoever writes for him."""
+    """Delete all data of a user, for good.
+
+    Use it when a user has the right to be forgotten. Stop the programs that write for the user first.
+    """
     confirm(f"Erase all that is {subject}'s, in both services? Nothing brings it back.", yes)
     output.one(session.context.erasures.erase(subject), *_RECEIPT)
 
@@ -48,22 +54,32 @@ def erase(session: Session, output: Output, *, subject: str, yes: bool) -> None:
     example="contextkeep erasure show 0197f1f2-0000-7000-8000-000000000013",
 )
 def show(session: Session, output: Output, *, erasure_id: str) -> None:
-    """Show how far an erasure is."""
+    """Print how far an erasure is.
+
+    Use it with the id that `contextkeep erasure erase` printed.
+    """
     output.one(session.context.erasures.get(erasure_id), *_RECEIPT)
 
 
 @command(
     click.argument("reason"),
-    click.option("--user", "subject", default="", help="The id of a user; or"),
-    click.option("--context", "context_id", default=None, help="of a context, which holds those below it, too."),
+    click.option("--user", "subject", default="", help="User to protect."),
+    click.option(
+        "--context", "context_id", default=None, help="Context to protect, with the contexts that were forked from it."
+    ),
     name="hold",
     group=erasure,
     example='contextkeep erasure hold "case 4711" --user bob@example.com',
 )
 def hold(session: Session, output: Output, *, reason: str, subject: str, context_id: str | None) -> None:
-    """Forbid to erase a user or a context."""
+    """Protect a user or a context from deletion.
+
+    Use it when data must be kept, such as for a lawsuit.
+
+    The reason is shown to callers whose deletion is refused.
+    """
     if bool(subject) == bool(context_id):
-        raise InvalidArgument("give --user or --context", field="user")
+        raise InvalidArgument("give --user or --context, to say what to protect", field="user")
     output.one(session.context.holds.put(reason, subject=subject, context_id=context_id), *_HOLD)
 
 
@@ -75,7 +91,10 @@ def hold(session: Session, output: Output, *, reason: str, subject: str, context
     example="contextkeep erasure release 0197f1f2-0000-7000-8000-000000000014 --yes",
 )
 def release(session: Session, output: Output, *, hold_id: str, yes: bool) -> None:
-    """Take a hold away."""
+    """Remove a hold.
+
+    Use it when the reason to keep the data has ended.
+    """
     confirm("Release it? What it is of may be erased then.", yes)
     session.context.holds.release(hold_id)
     output.one({"hold_id": hold_id, "is_released": True})
@@ -83,5 +102,8 @@ def release(session: Session, output: Output, *, hold_id: str, yes: bool) -> Non
 
 @command(limit_option(), name="holds", group=erasure, example="contextkeep erasure holds")
 def holds(session: Session, output: Output, *, limit: int) -> None:
-    """List holds, the newest first."""
+    """List holds, newest first.
+
+    Use it to find the hold that forbids a deletion.
+    """
     output.many(session.context.holds.list(), *_HOLD, limit=limit)

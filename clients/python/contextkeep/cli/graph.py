@@ -13,12 +13,12 @@ from contextkeep.cli._output import Format, Output, progress
 from contextkeep.values import Change, ExportedGraph
 
 _KINDS = ("nodes", "edges", "embeddings", "envelopes")
-_GRAPH = click.option("--graph", "graph_name", default="", help="The graph; else default.")
+_GRAPH = click.option("--graph", "graph_name", default="", help="Graph.  [default: default]")
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep graph stats")
 def graph() -> None:
-    """Whole graphs: what is in them, out to a file, and in again."""
+    """Whole graphs: statistics, changes, export and import."""
 
 
 @command(
@@ -29,32 +29,43 @@ def graph() -> None:
     example="contextkeep graph types --graph default",
 )
 def types(session: Session, output: Output, *, graph_name: str, limit: int) -> None:
-    """List the edge types of a graph, and how many edges have each."""
+    """List the edge types of a graph with their counts.
+
+    Use it to learn which edges a graph has before you search it.
+    """
     output.many(session.graph.graph.list_edge_types(graph_name), "edge_type", "edges", limit=limit)
 
 
 @command(limit_option(), name="stats", group=graph, example="contextkeep graph stats --json")
 def stats(session: Session, output: Output, *, limit: int) -> None:
-    """List the graphs, with how many nodes and edges are in each."""
+    """List the graphs with their counts of nodes and edges.
+
+    Use it to see what the entity graph contains.
+    """
     output.many(session.graph.graph.list_graphs(), "graph_name", "nodes", "edges", limit=limit)
 
 
 @command(
-    click.option("--start", is_flag=True, help="Keep changes from now on; needs the scope admin."),
-    click.option("--from", "place", default="", help="The place to go on from; else only the one of now is printed."),
+    click.option("--start", is_flag=True, help="Start to record changes from now on; needs the scope admin."),
+    click.option(
+        "--from", "place", default="", help="Position to continue from.  [default: print the current position only]"
+    ),
     limit_option(),
     name="changes",
     group=graph,
     example="contextkeep graph changes --start",
 )
 def changes(session: Session, output: Output, *, start: bool, place: str, limit: int) -> None:
-    """List what changed behind a place, and where to go on.
+    """List changes of the graph after a position.
 
-    The place to go on from is printed on stderr; with --json, and where no place was given, it is in the answer.
+    Use it to keep a copy of the graph up to date.
+
+    Without --from it prints the current position. The position to continue from is printed on stderr; with --json
+    it is part of the answer.
     """
     if start:
         if place:
-            raise click.UsageError("--start gives a place and takes none")
+            raise click.UsageError("give --start or --from, not both")
         output.one({"next_place": session.graph.changes.start()})
         return
     found: list[Change] = []
@@ -71,12 +82,14 @@ def changes(session: Session, output: Output, *, start: bool, place: str, limit:
         )
         return
     output.many(found, "kind", "node_id", "edge_id", "graph_name", "general_type_name", "edge_type", "changed_at")
-    click.echo(f"go on with --from {page.next_place}", err=True)
+    click.echo(f"continue with --from {page.next_place}", err=True)
 
 
 @command(
     click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True)),
-    click.option("--graph", "graph_name", default="", help="Where to; else the graph that the file names."),
+    click.option(
+        "--graph", "graph_name", default="", help="Graph to write to.  [default: the graph that the file names]"
+    ),
     name="import",
     group=graph,
     example="""
@@ -85,10 +98,12 @@ gunzip -c graph.ndjson.gz | contextkeep graph import -
 """,
 )
 def import_(session: Session, output: Output, *, file: str, graph_name: str) -> None:
-    """Write a graph from newline-delimited JSON.
+    """Load a graph from newline-delimited JSON.
 
-    It is read from a file as export makes it, or from stdin (`-`). What is there already, by its id, is skipped and
-    counted as existed: an import that broke off is simply begun again.
+    Use it with a file that `contextkeep graph export` wrote, or with `-` for stdin.
+
+    Nodes and edges whose ids exist already are skipped and counted as existed, so an interrupted import can be
+    repeated.
     """
     with progress("stdin" if file == "-" else Path(file).name) as on_progress:
         done = session.graph.graph.import_lines(
@@ -116,10 +131,12 @@ contextkeep graph export - | gzip > graph.ndjson.gz
 """,
 )
 def export(session: Session, output: Output, *, file: str, graph_name: str) -> None:
-    """Read a whole graph out as newline-delimited JSON.
+    """Write a whole graph as newline-delimited JSON.
 
-    It goes into a file, or to stdout (`-`). The file appears under its name when it is complete; until then what was
-    there stays. A connection that breaks is opened again where it was.
+    Use it for a backup, or to move a graph to another service.
+
+    The destination is a file, or `-` for stdout. A file gets its name only when it is complete. If the connection
+    breaks, the export reconnects and continues.
     """
     if file == "-":
         _print_lines(session, graph_name)

@@ -13,17 +13,29 @@ from contextkeep.values import MessageFormat
 
 @command(
     NodeArgument(),
-    click.option("--mapping", "mapping_name", default="", help="How nodes become messages; else simple_chat."),
-    click.option("--max", "max_messages", type=click.IntRange(0), default=0, help="Only the newest so many; 0: all."),
     click.option(
-        "--max-tokens", "tokens_max", type=click.IntRange(0), default=0, help="Only the newest that fit; 0: all."
+        "--mapping", "mapping_name", default="", help="Mapping that turns nodes into messages.  [default: simple_chat]"
     ),
-    click.option("--strict", is_flag=True, help="Fail where a rule fails, instead of leaving the node out."),
+    click.option(
+        "--max",
+        "max_messages",
+        type=click.IntRange(0),
+        default=0,
+        help="Only this many of the newest messages; 0 means all.",
+    ),
+    click.option(
+        "--max-tokens",
+        "tokens_max",
+        type=click.IntRange(0),
+        default=0,
+        help="Only the newest messages that fit into this many tokens; 0 means all.",
+    ),
+    click.option("--strict", is_flag=True, help="Fail if a rule fails on a node, instead of leaving the node out."),
     click.option(
         "--format",
         "message_format",
         type=click.Choice(get_args(MessageFormat), case_sensitive=False),
-        help="Print the JSON that goes into a request to a model.",
+        help="Print the messages as JSON in this vendor's format.",
     ),
     name="history",
     example="""
@@ -42,7 +54,10 @@ def history(
     strict: bool,
     message_format: MessageFormat | None,
 ) -> None:
-    """Print the chat history of a conversation's node, oldest first."""
+    """Print a conversation of the graph, oldest message first.
+
+    Use it to see the messages that a mapping makes of the nodes of a conversation.
+    """
     if message_format is not None:
         formatted = session.context.history.formatted(
             **node,
@@ -64,7 +79,9 @@ def history(
 
 def _warn(nodes_failed: int, roles_unknown: int) -> None:
     if nodes_failed:
-        click.echo(f"left out {nodes_failed} node(s) on which a rule failed; --strict names the first", err=True)
+        click.echo(
+            f"{nodes_failed} nodes were left out because a rule failed; --strict shows the first error", err=True
+        )
     if roles_unknown:
         click.echo(
             f"left out {roles_unknown} message(s) with an unknown role; history.assemble of the clients names them",

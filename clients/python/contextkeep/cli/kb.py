@@ -18,44 +18,69 @@ _STATES = ("queued", "parsing", "indexed", "failed")
 
 @click.group(epilog="\b\nExample:\n  contextkeep kb add handbook report.pdf")
 def kb() -> None:
-    """Knowledge bases: documents that are found together."""
+    """Knowledge bases: collections of searchable documents."""
 
 
 @command(
     click.argument("name"),
-    click.option("--description", default="", help="What is in it."),
+    click.option("--description", default="", help="What the base contains."),
     click.option(
-        "--of-tenant", "is_of_tenant", is_flag=True, help="Asked for everybody; else for agents that name it."
+        "--of-tenant",
+        "is_of_tenant",
+        is_flag=True,
+        help="Search it in every query of the tenant.  [default: only for agents that name it]",
     ),
-    click.option("--of-app", "app_id", default="", help="A wall: keys bound to this app see it. It never changes."),
-    click.option("--agent-bundle-id", default="", help="A wall, likewise."),
-    click.option("--graph", "graph_name", default="", help="A wall, likewise."),
-    click.option("--bedrock", "bedrock_id", default="", help="Amazon Bedrock's id of a base there, to ask instead."),
-    click.option("--bedrock-region", default="", help="Where that is, such as eu-central-1."),
+    click.option(
+        "--of-app", "app_id", default="", help="Restrict the base to keys of this app; it cannot be changed later."
+    ),
+    click.option(
+        "--agent-bundle-id",
+        default="",
+        help="Restrict the base to keys of this agent bundle; it cannot be changed later.",
+    ),
+    click.option(
+        "--graph", "graph_name", default="", help="Restrict the base to keys of this graph; it cannot be changed later."
+    ),
+    click.option(
+        "--bedrock", "bedrock_id", default="", help="Id of a knowledge base in Amazon Bedrock to search instead."
+    ),
+    click.option("--bedrock-region", default="", help="AWS region of that base, such as eu-central-1."),
     name="put",
     group=kb,
     example="contextkeep kb put handbook --of-tenant --description 'How we work'",
 )
 def put(session: Session, output: Output, *, name: str, **given: Any) -> None:
-    """Write a knowledge base as it is said; needs admin."""
+    """Create or replace a knowledge base; needs admin.
+
+    Use it before you add documents.
+    """
     output.one(session.context.knowledge_bases.put(name, **given))
 
 
 @command(click.argument("name"), name="get", group=kb, example="contextkeep kb get handbook")
 def get(session: Session, output: Output, *, name: str) -> None:
-    """Print a base, and how far its documents are."""
+    """Print a knowledge base and the progress of its documents.
+
+    Use it after `add`, to see whether the documents are indexed.
+    """
     output.one(session.context.knowledge_bases.get(name))
 
 
 @command(limit_option(), name="list", group=kb, example="contextkeep kb list")
 def list_bases(session: Session, output: Output, *, limit: int) -> None:
-    """List the bases that you may see."""
+    """List the knowledge bases that you may see.
+
+    Use it to find the name of a base.
+    """
     output.many(session.context.knowledge_bases.list(), *_BASE, limit=limit)
 
 
 @command(click.argument("name"), yes_option, name="delete", group=kb, example="contextkeep kb delete old --yes")
 def delete(session: Session, output: Output, *, name: str, yes: bool) -> None:
-    """Remove a base with its documents; needs admin."""
+    """Delete a knowledge base with its documents; needs admin.
+
+    Use it when no agent needs the documents any more.
+    """
     confirm("Delete it, with all its documents?", yes)
     session.context.knowledge_bases.delete(name)
     output.one({"name": name, "is_deleted": True})
@@ -64,10 +89,14 @@ def delete(session: Session, output: Output, *, name: str, yes: bool) -> None:
 @command(
     click.argument("base"),
     click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, allow_dash=True)),
-    click.option("--record", "working_memory_id", help="Instead of a file: a record that the document follows."),
-    click.option("--name", default="", help="Its title; else the file's, or the record's."),
-    click.option("--uri", default="", help="Where it is from, for who follows a hit."),
-    click.option("--content-type", default="", help="A media type; else told from the name."),
+    click.option(
+        "--record",
+        "working_memory_id",
+        help="Record to index instead of a file; the document is updated when the record changes.",
+    ),
+    click.option("--name", default="", help="Title.  [default: the name of the file or record]"),
+    click.option("--uri", default="", help="Link to the original, which search results show."),
+    click.option("--content-type", default="", help="Media type.  [default: guessed from the name]"),
     name="add",
     group=kb,
     example="""
@@ -78,13 +107,16 @@ contextkeep kb add handbook --record 0197f1f2-0000-7000-8000-000000000002
 def add(
     session: Session, output: Output, *, base: str, file: str | None, working_memory_id: str | None, **given: Any
 ) -> None:
-    """Add a file (`-`: stdin), or a record to follow."""
+    """Add a document: a file, stdin (`-`) or a record.
+
+    Use it to make a document searchable. The service indexes it in the background; `documents` shows its state.
+    """
     if (file is None) == (working_memory_id is None):
-        raise click.UsageError("give a file or --record, one of them")
+        raise click.UsageError("give a file or --record (exactly one)")
     data = None
     if file is not None:
         if file == "-" and not given["name"]:
-            raise click.UsageError("stdin has no name: give --name")
+            raise click.UsageError("stdin has no name; give --name")
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         given["name"] = given["name"] or Path(file).name
     output.one(session.context.knowledge_bases.add_document(base, data, working_memory_id=working_memory_id, **given))
@@ -92,14 +124,23 @@ def add(
 
 @command(
     click.argument("base"),
-    click.option("--state", "states", multiple=True, type=click.Choice(_STATES), help="May be repeated."),
+    click.option(
+        "--state",
+        "states",
+        multiple=True,
+        type=click.Choice(_STATES),
+        help="Only documents in this state; may be repeated.",
+    ),
     limit_option(),
     name="documents",
     group=kb,
     example="contextkeep kb documents handbook --state failed --state queued",
 )
 def documents(session: Session, output: Output, *, base: str, limit: int, **given: Any) -> None:
-    """List the documents of a base, the newest first."""
+    """List the documents of a base, newest first.
+
+    Use it to see which documents are indexed and which failed.
+    """
     output.many(session.context.knowledge_bases.list_documents(base, **given), *_DOCUMENT, limit=limit)
 
 
@@ -111,6 +152,9 @@ def documents(session: Session, output: Output, *, base: str, limit: int, **give
     example="contextkeep kb remove handbook 0197f1f2-0000-7000-8000-000000000011",
 )
 def remove(session: Session, output: Output, *, base: str, document_id: str) -> None:
-    """Remove a document with all that finds it."""
+    """Remove a document from a base and from search.
+
+    Use it when a document is obsolete.
+    """
     session.context.knowledge_bases.remove_document(base, document_id)
     output.one({"document_id": document_id, "is_removed": True})

@@ -15,30 +15,39 @@ _CALL = ("called_at", "subject", "method", "status", "reason", "count", "call_id
 
 @command(name="whoami", example="contextkeep whoami")
 def whoami(session: Session, output: Output) -> None:
-    """Show whom the key stands for, and what it may do."""
+    """Print the identity and the scopes of the API key.
+
+    Use it to check which tenant and user a key stands for.
+    """
     output.one(session.context.keys.get_caller())
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep key create billing-agent --scope read --scope write")
 def key() -> None:
-    """Keys of the tenant, as parts of your own; needs admin."""
+    """API keys of the tenant; most commands need admin."""
 
 
 @command(
-    click.option("--context", "context_id", default=None, help="Only the short-lived ones of this context."),
+    click.option("--context", "context_id", default=None, help="List the short-lived keys of this context only."),
     limit_option(),
     name="list",
     group=key,
     example="contextkeep key list",
 )
 def list_keys(session: Session, output: Output, *, context_id: str | None, limit: int) -> None:
-    """List keys, never whole, the newest first."""
+    """List API keys without their secrets, newest first.
+
+    Use it to find the prefix of a key to revoke.
+    """
     output.many(session.context.keys.list(context_id=context_id), *_KEY, limit=limit)
 
 
 @command(name="show", group=key, example="contextkeep key show")
 def show(session: Session, output: Output) -> None:
-    """Print the key that calls are made with."""
+    """Print the API key that this command uses.
+
+    Use it to configure another program on the machine of `make run`.
+    """
     if not session.credential:
         raise click.ClickException(
             "there is no key: set CONTEXT_SERVICE_API_KEY, give --api-key, or start a stack with `make run`"
@@ -48,19 +57,26 @@ def show(session: Session, output: Output) -> None:
 
 @command(
     click.argument("subject"),
-    click.option("--scope", "scopes", multiple=True, help="May be repeated.  [default: read and write]"),
-    click.option("--user", "user_id", default="", help="Whose own it sees, of what belongs to users."),
-    click.option("--agent", "agent_id", default="", help="Of which agent."),
-    click.option("--app", "app_ids", multiple=True, help="Bind it to an app; may be repeated."),
-    click.option("--bundle", "agent_bundle_id", default="", help="Bind it to an agent bundle."),
-    click.option("--graph", "graph_names", multiple=True, help="Bind it to a graph; may be repeated."),
-    click.option("--ttl", "ttl_s", type=click.IntRange(min=0), default=0, help="Seconds until it ends; 0: never."),
+    click.option(
+        "--scope", "scopes", multiple=True, help="Scope of the new key; may be repeated.  [default: read and write]"
+    ),
+    click.option("--user", "user_id", default="", help="User whose data the key sees."),
+    click.option("--agent", "agent_id", default="", help="Agent that the key belongs to."),
+    click.option("--app", "app_ids", multiple=True, help="Restrict the key to this app; may be repeated."),
+    click.option("--bundle", "agent_bundle_id", default="", help="Restrict the key to this agent bundle."),
+    click.option("--graph", "graph_names", multiple=True, help="Restrict the key to this graph; may be repeated."),
+    click.option("--ttl", "ttl_s", type=click.IntRange(min=0), default=0, help="Lifetime in seconds; 0 means no end."),
     name="create",
     group=key,
     example="contextkeep key create billing-agent --scope read --scope write --ttl 7776000",
 )
 def create(session: Session, output: Output, *, subject: str, scopes: tuple[str, ...], **given: Any) -> None:
-    """Make a key; it is printed once."""
+    """Create an API key and print it once.
+
+    Use it to give a program or an agent its own key.
+
+    The new key cannot have more rights than yours.
+    """
     made = session.context.keys.create(subject, scopes or ("read", "write"), **given)
     output.one({"key": made.key, "prefix": made.prefix})
 
@@ -69,18 +85,24 @@ def create(session: Session, output: Output, *, subject: str, scopes: tuple[str,
     click.argument("prefix"), yes_option, name="revoke", group=key, example="contextkeep key revoke cgk_Zk3vT0aQ --yes"
 )
 def revoke(session: Session, output: Output, *, prefix: str, yes: bool) -> None:
-    """Take a key back, by how it begins."""
+    """Revoke an API key by its prefix.
+
+    Use it when a key leaked or is not needed any more.
+    """
     confirm("Revoke it? Nothing brings it back.", yes)
     session.context.keys.revoke(prefix)
     output.one({"prefix": prefix[:12], "is_revoked": True})
 
 
 @command(
-    click.option("--call", "call_id", default="", help="Only this call."),
+    click.option("--call", "call_id", default="", help="Only calls of this RPC."),
     limit_option(),
     name="audit",
     example="contextkeep audit --limit 20",
 )
 def audit(session: Session, output: Output, *, call_id: str, limit: int) -> None:
-    """List what administrators did, or tried to; needs admin."""
+    """List administrative calls, newest first; needs admin.
+
+    Use it to see who changed settings, keys or holds, and which attempts were refused.
+    """
     output.many(session.context.operations.list_administrative_calls(call_id=call_id), *_CALL, limit=limit)

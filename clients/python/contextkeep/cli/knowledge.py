@@ -21,18 +21,20 @@ from contextkeep.values import CompileProgress, Definition, FacetKind
 
 _DEFINITION = ("name", "version", "state", "created_by", "created_at", "approved_by", "approved_at")
 _FACET = ("slug", "heading", "kind", "trust", "confidence", "as_of", "fresh_until", "stale", "text")
-_GRAPH = click.option("--graph", "graph_name", default="", help="Where to look for your own id; else default.")
+_GRAPH = click.option(
+    "--graph", "graph_name", default="", help="Graph in which to look up your own id.  [default: default]"
+)
 _COUNTS = ("nodes_read", "pages_written", "pages_unchanged", "pages_removed", "pages_failed")
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep knowledge compile --json")
 def knowledge() -> None:
-    """Pages compiled of the graph, and their definitions."""
+    """Pages compiled from the graph, and their definitions."""
 
 
 @command(
     click.argument("files", type=click.Path(exists=True, dir_okay=False, path_type=Path), nargs=-1, required=True),
-    click.option("--approve", is_flag=True, help="Approve what is written, too, for which the key needs admin."),
+    click.option("--approve", is_flag=True, help="Also approve the definitions; needs the scope admin."),
     name="define",
     group=knowledge,
     example="""
@@ -41,10 +43,12 @@ contextkeep knowledge define customers.yaml --approve
 """,
 )
 def define(session: Session, output: Output, *, files: tuple[Path, ...], approve: bool) -> None:
-    """Write the definitions of YAML files, as drafts.
+    """Write page definitions from YAML files, as drafts.
 
-    The rules of a newest version again write none. All files are read before the first definition is written. The first
-    that is refused ends it.
+    Use it to create or change the rules that compile pages: docs/knowledge.md.
+
+    All files are checked before the first definition is written. Rules that equal the newest version create no new
+    version. The first definition that the service refuses stops the command.
     """
     given = [one for path in files for one in definition_files.read(path)]
     output.many(_defined(session, given, approve=approve), "name", "version", "state", "change")
@@ -83,34 +87,47 @@ def _located(place: str) -> Iterator[None]:
 
 @command(
     click.argument("name"),
-    click.option("--version", type=click.IntRange(1), required=True, help="The version that you read."),
+    click.option(
+        "--version", type=click.IntRange(1), required=True, help="Version to approve, which you have reviewed."
+    ),
     name="approve",
     group=knowledge,
     example="contextkeep knowledge approve customers --version 1",
 )
 def approve_version(session: Session, output: Output, *, name: str, version: int) -> None:
-    """Have pages compiled by a version."""
+    """Approve a version of a definition.
+
+    Use it after you tested a draft. The service then compiles pages with this version.
+    """
     output.one(session.context.definitions.approve(name, version), *_DEFINITION)
 
 
 @command(
     click.argument("name"),
-    click.option("--version", type=click.IntRange(0), default=0, help="Else the one that is approved."),
+    click.option(
+        "--version", type=click.IntRange(0), default=0, help="Version to retire.  [default: the approved one]"
+    ),
     name="retire",
     group=knowledge,
     example="contextkeep knowledge retire customers",
 )
 def retire(session: Session, output: Output, *, name: str, version: int) -> None:
-    """End a version of a definition.
+    """Retire a version of a definition.
 
-    Of the one that is approved, no page is found any more.
+    Use it when its pages should no longer be found.
+
+    Without --version it retires the approved version.
     """
     output.one(session.context.definitions.retire(name, version), *_DEFINITION)
 
 
 @command(
     click.option(
-        "--state", "states", type=click.Choice(["draft", "approved", "retired"]), multiple=True, help="Only these."
+        "--state",
+        "states",
+        type=click.Choice(["draft", "approved", "retired"]),
+        multiple=True,
+        help="Only versions in this state; may be repeated.",
     ),
     limit_option(),
     name="definitions",
@@ -118,14 +135,17 @@ def retire(session: Session, output: Output, *, name: str, version: int) -> None
     example="contextkeep knowledge definitions --state approved",
 )
 def definitions(session: Session, output: Output, *, states: tuple[Any, ...], limit: int) -> None:
-    """List the versions of definitions."""
+    """List the versions of definitions.
+
+    Use it to find drafts to approve.
+    """
     output.many(session.context.definitions.list(states=states), *_DEFINITION, limit=limit)
 
 
 @command(
     click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
-    click.option("--definition", "name", help="Which, if the file has several."),
-    click.option("--node", "node_id", required=True, help="Whose page."),
+    click.option("--definition", "name", help="Definition to use, if the file has several."),
+    click.option("--node", "node_id", required=True, help="Node to compile a page for."),
     external_id_option,
     _GRAPH,
     name="test",
@@ -142,23 +162,23 @@ def test(
     by_external_id: bool,
     graph_name: str,
 ) -> None:
-    """Print the page that rules make of a node.
+    """Compile one page from a file, without storing it.
 
-    The rules are a definition's of a file. Nothing is kept.
+    Use it while you write a definition.
     """
     found = {one.name: one for one in definition_files.read(file)}
     if name is None and len(found) == 1:
         name = next(iter(found))
     if name not in found:
-        raise click.UsageError(f"give --definition: {', '.join(found) or 'the file has none'}")
+        raise click.UsageError(f"choose a definition with --definition: {', '.join(found) or 'the file has none'}")
     with _located(found[name].place):
         node = node_named(node_id, by_external_id, graph_name)
         output.one(session.context.definitions.test(found[name].rules, **node))
 
 
 @command(
-    click.option("--definition", "definition_name", default="", help="All pages of this definition."),
-    click.option("--node", "node_ids", multiple=True, help="The pages of this node. Again for others."),
+    click.option("--definition", "definition_name", default="", help="Compile all pages of this definition."),
+    click.option("--node", "node_ids", multiple=True, help="Compile the pages of this node; may be repeated."),
     name="compile",
     group=knowledge,
     example="""
@@ -168,10 +188,11 @@ contextkeep knowledge compile --node 0197f1f2-0000-7000-8000-000000000001
 """,
 )
 def compile_pages(session: Session, output: Output, *, definition_name: str, node_ids: tuple[str, ...]) -> None:
-    """Compile what changed since the last time.
+    """Compile the pages whose nodes changed.
 
-    Or else what is named. How far it is comes on stderr, and so does which rule failed on which node. The key needs the
-    scopes compile and read.
+    Use it after a change of the graph or of a definition.
+
+    Progress and failed rules are printed on stderr. The key needs the scopes compile and read.
     """
     last: CompileProgress | None = None
     with _told() as tell:
@@ -200,8 +221,8 @@ def _told() -> Iterator[Any]:
 
 
 @command(
-    click.option("--definition", "definition_name", default="", help="Only those of this definition."),
-    click.option("--node", "node_id", help="Only those of this node."),
+    click.option("--definition", "definition_name", default="", help="Only pages of this definition."),
+    click.option("--node", "node_id", help="Only pages of this node."),
     external_id_option,
     _GRAPH,
     limit_option(),
@@ -219,7 +240,10 @@ def pages(
     graph_name: str,
     limit: int,
 ) -> None:
-    """List pages, and what is out of date."""
+    """List compiled pages and whether they are out of date.
+
+    Use it to find the page of a node.
+    """
     node: Any = {} if node_id is None else node_named(node_id, by_external_id, graph_name)
     found = session.context.compiled_pages.list(definition_name, **node)
     columns = ("definition_name", "definition_version", "title", "stale", "compiled_at", "node_id", "page_id")
@@ -233,9 +257,9 @@ def pages(
     example="contextkeep knowledge page 0197f1f2-0000-7000-8000-000000000010 --json",
 )
 def page(session: Session, output: Output, *, page_id: str) -> None:
-    """Print the facets of a page, or all of it.
+    """Print the facets of a page; with --json all of it.
 
-    All of it comes with --json.
+    Use it to read what was compiled for a node.
     """
     found = session.context.compiled_pages.get(page_id)
     if output.format is Format.JSON:
@@ -248,12 +272,14 @@ def page(session: Session, output: Output, *, page_id: str) -> None:
     click.argument("page_id"),
     click.argument("slug"),
     click.argument("text", default=""),
-    click.option("--heading", default="", help="What stands above it."),
-    click.option("--kind", type=click.Choice(get_args(FacetKind)), help="What it is, and so how far it is trusted."),
-    click.option("--source", "source_label", default="", help="What it is from."),
-    click.option("--source-uri", default="", help="Where that is."),
-    click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, help="How sure it is."),
-    click.option("--fresh-until", type=TIME, help="Until when it is good, as in 2026-01-31T12:00:00Z."),
+    click.option("--heading", default="", help="Heading of the facet."),
+    click.option(
+        "--kind", type=click.Choice(get_args(FacetKind)), help="Kind of the facet, which decides how far it is trusted."
+    ),
+    click.option("--source", "source_label", default="", help="Source of the fact, such as a name or a document."),
+    click.option("--source-uri", default="", help="Link to the source."),
+    click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, help="Confidence in the fact, 0 to 1."),
+    click.option("--fresh-until", type=TIME, help="When the fact becomes out of date, such as 2026-01-31T12:00:00Z."),
     name="put-facet",
     group=knowledge,
     example="""
@@ -270,9 +296,11 @@ def put_facet(
     fresh_until: datetime | None,
     **given: Any,
 ) -> None:
-    """Put a facet on a page, or take it away.
+    """Add a facet to a page, or remove one.
 
-    It stands beside those that are compiled. Without a text the one that was put goes.
+    Use it for a fact that is not in the graph.
+
+    The facet is shown next to the compiled ones. Without a text, the facet that was added before is removed.
     """
     put = session.context.compiled_pages.put_facet(page_id, slug, text, fresh_until=fresh_until, **given)
     output.one(put or {"slug": slug, "is_gone": True})

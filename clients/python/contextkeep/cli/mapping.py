@@ -30,27 +30,27 @@ _FILES = click.argument("files", type=click.Path(exists=True, path_type=Path), n
 
 @click.group(epilog="\b\nExample:\n  contextkeep mapping list")
 def mapping() -> None:
-    """Mappings: how nodes become chat messages.
-
-    Their files are those that a service reads from MAPPINGS_PATH; docs/mappings.md has the format.
-    """
+    """Mappings: rules that turn nodes into chat messages."""
 
 
 @command(limit_option(), name="list", group=mapping, example="contextkeep mapping list --json")
 def list_mappings(session: Session, output: Output, *, limit: int) -> None:
-    """List the mappings that the key sees, then the built-in ones."""
+    """List registered mappings, then the built-in ones.
+
+    Use it to find the name for `--mapping`.
+    """
     columns = ("app_id", "mapping_name", "rules_version", "version", "built_in", "error")
     output.many(session.context.mappings.list(), *columns, limit=limit)
 
 
 @command(
     _FILES,
-    click.option("--replace", is_flag=True, help="Replace other rules that are registered."),
+    click.option("--replace", is_flag=True, help="Replace registered rules that differ."),
     click.option(
         "--rules-version",
         type=click.IntRange(0),
         default=0,
-        help="Of all of them: a higher one replaces, a lower one changes nothing.",
+        help="Version of all these rules: a higher one replaces, a lower one changes nothing.",
     ),
     name="apply",
     group=mapping,
@@ -60,21 +60,29 @@ contextkeep mapping apply mappings/ --replace
 """,
 )
 def apply(session: Session, output: Output, *, files: tuple[Path, ...], **how: Any) -> None:
-    """Register the mappings of YAML files, or of all in a folder.
+    """Register mappings from YAML files or a folder.
 
-    All files are read before the first mapping is registered. The first that is refused ends it; those before it stay
-    registered, and the same command goes on from there.
+    Use it to deploy mappings that you keep in a repository.
+
+    All files are checked before the first mapping is registered. If the service refuses one, earlier ones stay
+    registered and the same command can be repeated.
     """
     output.many(_applied(session, _read(session, files), how), "app_id", "mapping_name", "rules_version", "change")
 
 
 @command(
     click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
-    click.option("--mapping", "mapping_name", help="Which, if the file has several."),
-    click.option("--node", "node_id", help="On what the rules reach from this node."),
+    click.option("--mapping", "mapping_name", help="Mapping to test, if the file has several."),
+    click.option("--node", "node_id", help="Test with the nodes that the rules reach from this node."),
     external_id_option,
-    click.option("--graph", "graph_name", default="", help="Where to look for your own id; else default."),
-    click.option("--samples", type=JSON_ARRAY, help="Or on these, which need not exist: a JSON array, or @FILE."),
+    click.option(
+        "--graph", "graph_name", default="", help="Graph in which to look up your own id.  [default: default]"
+    ),
+    click.option(
+        "--samples",
+        type=JSON_ARRAY,
+        help="Test with these nodes instead, which need not exist: a JSON array, or @FILE.",
+    ),
     limit_option(),
     name="test",
     group=mapping,
@@ -95,9 +103,12 @@ def test(
     samples: list[Any] | None,
     limit: int,
 ) -> None:
-    """Try the rules of a file out, and print what they give of each node. Nothing is registered."""
+    """Run the rules of a file and print the messages.
+
+    Use it while you write a mapping. Nothing is registered.
+    """
     if (node_id is None) == (samples is None):
-        raise click.UsageError("give --node, or --samples")
+        raise click.UsageError("give --node or --samples")
     one = _the_one(file, mapping_name)
     root: Any = {} if node_id is None else node_named(node_id, by_external_id, graph_name)
     nodes = [_sample(f"samples[{position}]", given) for position, given in enumerate(samples or ())]
@@ -130,11 +141,13 @@ contextkeep mapping diff mappings/ --json
 """,
 )
 def diff(session: Session, output: Output, *, files: tuple[Path, ...]) -> None:
-    """Compare the mappings of YAML files with what is registered.
+    """Compare mappings in YAML files with registered ones.
 
-    Prints a row for each field that differs; `rules` is all of a mapping that is not registered. What is registered and
-    in no file is no difference. Rules that apply would refuse are an error here, too. The exit code is 0 if nothing
-    differs, and 8 if something does.
+    Use it in CI, to find mappings that were not deployed.
+
+    It prints a row for each field that differs; `rules` stands for a mapping that is not registered. Registered
+    mappings that are in no file are ignored. Invalid rules are an error. The exit code is 0 if nothing differs and
+    8 if something does.
     """
     rows = list(_differences(session, _read(session, files)))
     if rows or output.format is not Format.TABLE:
@@ -165,12 +178,12 @@ def _read(session: Session, paths: tuple[Path, ...]) -> list[FileMapping]:
     for path in paths:
         files = mapping_files.files_of(path) if path.is_dir() else [path]
         if not files:
-            raise click.UsageError(f"{path} has no *.yaml and no *.yml")
+            raise click.UsageError(f"the folder {path} has no *.yaml or *.yml files")
         for file in files:
             for one in mapping_files.read(file):
                 app_id = session.app_of_file(one.app_id)
                 if (app_id, one.mapping_name) in found:
-                    raise InvalidArgument(f"{one.place} is in another file, too")
+                    raise InvalidArgument(f"{one.place} is also in another file; keep one of them")
                 with _located(one.place):
                     messages.mapping_rules(one.rules)
                 found[app_id, one.mapping_name] = dataclasses.replace(one, app_id=app_id)
@@ -239,7 +252,7 @@ def _the_one(file: Path, mapping_name: str | None) -> FileMapping:
     if mapping_name is None and len(found) == 1:
         return next(iter(found.values()))
     if mapping_name not in found:
-        raise click.UsageError(f"give --mapping: {', '.join(found) or 'the file has none'}")
+        raise click.UsageError(f"choose a mapping with --mapping: {', '.join(found) or 'the file has none'}")
     return found[mapping_name]
 
 
@@ -247,11 +260,11 @@ def _sample(place: str, given: Any) -> SampleNode:
     """Return a node to try rules on, whose fields are those of `SampleNode`."""
     names = [field.name for field in dataclasses.fields(SampleNode)]
     if not isinstance(given, dict) or not given.keys() <= set(names):
-        raise click.UsageError(f"{place} is no node: an object of {', '.join(names)}")
+        raise click.UsageError(f"{place} is not a node; give an object with {', '.join(names)}")
     try:
         times = {name: datetime.fromisoformat(given[name]) for name in ("created_at", "modified_at") if name in given}
         node = SampleNode(**{**given, **times})
         messages.sample_node(place, node)
     except (TypeError, ValueError) as error:
-        raise click.UsageError(f"{place} is no node: {error}") from error
+        raise click.UsageError(f"{place} is not a valid node: {error}") from error
     return node

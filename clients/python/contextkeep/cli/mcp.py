@@ -16,37 +16,48 @@ _TOOL = ("server_id", "tool_name", "state", "is_default", "reason", "provider_id
 
 @click.group(epilog="\b\nExample:\n  contextkeep mcp approve tickets search_tickets --default")
 def mcp() -> None:
-    """MCP servers of others, and their tools; needs admin."""
+    """External MCP servers and their tools; needs admin."""
 
 
 @command(
     click.argument("server_id"),
     click.argument("url"),
-    click.option("--name", "display_name", default="", help="What it is called; else its id."),
-    click.option("--disabled", is_flag=True, help="None of its tools runs."),
-    click.option("--secret", type=click.File(), help="A file with the bearer secret; - is stdin. Else it stays."),
-    click.option("--clear-secret", is_flag=True, help="Show it none from now on."),
+    click.option("--name", "display_name", default="", help="Display name.  [default: the id]"),
+    click.option("--disabled", is_flag=True, help="Do not call any tool of this server."),
+    click.option(
+        "--secret", type=click.File(), help="File with the bearer token, or - for stdin.  [default: unchanged]"
+    ),
+    click.option("--clear-secret", is_flag=True, help="Delete the bearer token."),
     name="put",
     group=mcp,
     example="contextkeep mcp put tickets https://tickets.example/mcp --name Tickets",
 )
 def put(session: Session, output: Output, *, server_id: str, url: str, secret: TextIO | None, **given: Any) -> None:
-    """Write a server as it is said."""
+    """Add or replace an MCP server.
+
+    Use it before `discover`.
+    """
     bearer_secret = secret.read().strip() if secret else ""
     if secret and not bearer_secret:
-        raise click.UsageError("the file of --secret is empty; to show no secret, give --clear-secret")
+        raise click.UsageError("the file of --secret is empty; to delete the secret, give --clear-secret")
     output.one(session.context.mcp_servers.put(server_id, url, bearer_secret=bearer_secret, **given))
 
 
 @command(limit_option(), name="list", group=mcp, example="contextkeep mcp list")
 def list_servers(session: Session, output: Output, *, limit: int) -> None:
-    """List the servers."""
+    """List the MCP servers.
+
+    Use it to see which servers are enabled.
+    """
     output.many(session.context.mcp_servers.list(), *_SERVER, limit=limit)
 
 
 @command(click.argument("server_id"), yes_option, name="delete", group=mcp, example="contextkeep mcp delete old --yes")
 def delete(session: Session, output: Output, *, server_id: str, yes: bool) -> None:
-    """Remove a server, its secret and what is known of its tools."""
+    """Delete a server with its secret and its tools.
+
+    Use it when the server is not used any more.
+    """
     confirm("Delete it, with its secret and all approvals?", yes)
     session.context.mcp_servers.delete(server_id)
     output.one({"server_id": server_id, "is_deleted": True})
@@ -54,7 +65,10 @@ def delete(session: Session, output: Output, *, server_id: str, yes: bool) -> No
 
 @command(click.argument("server_id"), name="discover", group=mcp, example="contextkeep mcp discover tickets")
 def discover(session: Session, output: Output, *, server_id: str) -> None:
-    """Ask a server for its tools; none is approved by that."""
+    """Fetch the list of tools from a server.
+
+    Use it after `put`, and when the server has new tools. Approve each tool separately.
+    """
     output.many(session.context.mcp_servers.discover_tools(server_id), *_TOOL)
 
 
@@ -66,17 +80,33 @@ def discover(session: Session, output: Output, *, server_id: str) -> None:
     example="contextkeep mcp tools tickets --json",
 )
 def tools(session: Session, output: Output, *, server_id: str, limit: int) -> None:
-    """List tools, of one server or of all."""
+    """List the tools of one server, or of all.
+
+    Use it to see which tools are approved, and whether a definition has changed since.
+    """
     output.many(session.context.mcp_servers.list_tools(server_id=server_id), *_TOOL, limit=limit)
 
 
 @command(
     click.argument("server_id"),
     click.argument("tool_name"),
-    click.option("--arguments", type=JSON_OBJECT, help="With what it is called, or @FILE; else made of its schema."),
-    click.option("--default", "is_default", is_flag=True, help="Asked where a question selects nobody."),
-    click.option("--record-search-safe", is_flag=True, help="Record that searching with it does no harm."),
-    click.option("--sha256", "definition_sha256", default="", help="Only this definition; else the last discovered."),
+    click.option(
+        "--arguments",
+        type=JSON_OBJECT,
+        help="Arguments for each call as JSON, or @FILE.  [default: derived from the tool's schema]",
+    ),
+    click.option("--default", "is_default", is_flag=True, help="Call the tool if a query names no source."),
+    click.option(
+        "--record-search-safe",
+        is_flag=True,
+        help="Record that you checked that calling the tool for a search does no harm.",
+    ),
+    click.option(
+        "--sha256",
+        "definition_sha256",
+        default="",
+        help="Approve only the definition with this hash.  [default: the last one discovered]",
+    ),
     name="approve",
     group=mcp,
     example="""
@@ -93,7 +123,10 @@ def approve(
     arguments: dict[str, Any] | None,
     **given: Any,
 ) -> None:
-    """Let context query ask a tool, as it was discovered."""
+    """Allow context query to call a tool.
+
+    Use it after you have read the tool's definition. The approval is for this definition only.
+    """
     arguments_json = "" if arguments is None else json.dumps(arguments)
     output.one(session.context.mcp_servers.approve_tool(server_id, tool_name, arguments_json=arguments_json, **given))
 
@@ -106,5 +139,8 @@ def approve(
     example="contextkeep mcp unapprove tickets search_tickets",
 )
 def unapprove(session: Session, output: Output, *, server_id: str, tool_name: str) -> None:
-    """Take the approval of a tool away."""
+    """Withdraw the approval of a tool.
+
+    Use it when context query should no longer call the tool.
+    """
     output.one(session.context.mcp_servers.unapprove_tool(server_id, tool_name))

@@ -14,24 +14,32 @@ from contextkeep.cli._output import Format, Output
 from contextkeep.values import Experience, Memory, MemoryKind, MemorySource
 
 _SAID = (
-    click.option("--kind", type=click.Choice(get_args(MemoryKind)), help="What it is; else a fact."),
-    click.option("--key", help="What it is about: a newer one of the same key supersedes it."),
-    click.option("--confidence", type=click.FloatRange(0, 1), help="How sure it is."),
-    click.option("--happened-at", type=TIME, help="When, as in 2026-01-31T12:00:00Z; else now."),
-    click.option("--source", "label", default="", help="Where it comes from, such as a file's name."),
-    click.option("--source-uri", "uri", default="", help="Where that can be read."),
-    click.option("--source-context", "context_id", default="", help="The conversation it comes from."),
-    click.option("--goal", default="", help="Of an experience: what was tried."),
-    click.option("--outcome", default="", help="Of an experience: what came of it."),
-    click.option("--quality", type=click.FloatRange(0, 1), help="Of an experience: how well it went."),
+    click.option("--kind", type=click.Choice(get_args(MemoryKind)), help="Kind of the memory.  [default: fact]"),
+    click.option(
+        "--key", help="What the memory is about, such as home_town; a newer memory with the same key supersedes it."
+    ),
+    click.option("--confidence", type=click.FloatRange(0, 1), help="Confidence in the statement, 0 to 1."),
+    click.option("--happened-at", type=TIME, help="When it happened, such as 2026-01-31T12:00:00Z.  [default: now]"),
+    click.option("--source", "label", default="", help="Source, such as the name of a file."),
+    click.option("--source-uri", "uri", default="", help="Link to the source."),
+    click.option("--source-context", "context_id", default="", help="Context that the statement comes from."),
+    click.option("--goal", default="", help="For an experience: what the agent tried to do."),
+    click.option("--outcome", default="", help="For an experience: the result."),
+    click.option("--quality", type=click.FloatRange(0, 1), help="For an experience: how well it went, 0 to 1."),
 )
 
 _WHICH = (
-    click.option("--kind", "kinds", multiple=True, type=click.Choice(get_args(MemoryKind)), help="May be repeated."),
-    click.option("--key", default="", help="Only what is about this."),
-    click.option("--holding", "holding_only", is_flag=True, help="Without those that are superseded."),
-    click.option("--from", "happened_from", type=TIME, help="Happened then or later."),
-    click.option("--to", "happened_to", type=TIME, help="Happened before."),
+    click.option(
+        "--kind",
+        "kinds",
+        multiple=True,
+        type=click.Choice(get_args(MemoryKind)),
+        help="Only memories of this kind; may be repeated.",
+    ),
+    click.option("--key", default="", help="Only memories with this key."),
+    click.option("--holding", "holding_only", is_flag=True, help="Leave out superseded memories."),
+    click.option("--from", "happened_from", type=TIME, help="Only memories of events at or after this time."),
+    click.option("--to", "happened_to", type=TIME, help="Only memories of events before this time."),
 )
 _ROW = ("memory_id", "kind", "key", "text", "happened_at", "superseded_by")
 
@@ -40,7 +48,7 @@ _ROW = ("memory_id", "kind", "key", "text", "happened_at", "superseded_by")
     epilog="\b\nExample:\n  contextkeep memory retain 'Ada lives in Paris.' --user ada",
 )
 def memory() -> None:
-    """What is kept about a user, across contexts."""
+    """Memories: facts about a user, across all contexts."""
 
 
 @command(
@@ -66,7 +74,10 @@ def retain(
     subject_user_id: str,
     **given: Any,
 ) -> None:
-    """Keep a statement about a user."""
+    """Store a statement about a user.
+
+    Use it for facts, preferences and lessons that later conversations should know.
+    """
     source, experience = _source(**given), _experience(**given)
     output.one(
         session.context.memories.retain(
@@ -85,14 +96,19 @@ def retain(
 @command(
     click.argument("query"),
     *_WHICH,
-    click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="Memories."),
+    click.option(
+        "--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="Maximum number of memories."
+    ),
     subject_option,
     name="recall",
     group=memory,
     example="contextkeep memory recall 'Where does Ada live?' --user ada",
 )
 def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **given: Any) -> None:
-    """Find what matters to a question."""
+    """Find the memories that matter to a question.
+
+    Use it to see single memories with their scores.
+    """
     found = session.context.memories.recall(query, kinds=kinds, **given)
     if output.format is Format.JSON:
         output.many(found)
@@ -102,20 +118,31 @@ def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryK
 
 @command(
     click.argument("query"),
-    click.option("--kind", "kinds", multiple=True, type=click.Choice(get_args(MemoryKind)), help="May be repeated."),
-    click.option("--limit", type=click.IntRange(1, 20), default=8, show_default=True, help="Sentences."),
+    click.option(
+        "--kind",
+        "kinds",
+        multiple=True,
+        type=click.Choice(get_args(MemoryKind)),
+        help="Only memories of this kind; may be repeated.",
+    ),
+    click.option(
+        "--limit", type=click.IntRange(1, 20), default=8, show_default=True, help="Maximum number of sentences."
+    ),
     subject_option,
     name="reflect",
     group=memory,
     example="contextkeep memory reflect 'Where does Ada live?' --user ada",
 )
 def reflect(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **given: Any) -> None:
-    """Say in one statement what is remembered."""
+    """Summarize the memories that matter to a question.
+
+    Use it when you want one statement instead of single memories.
+    """
     found = session.context.memories.reflect(query, kinds=kinds, **given)
     if output.format is not Format.TABLE:
         output.one(found)
         return
-    click.echo(found.statement or "Nothing is remembered.")
+    click.echo(found.statement or "No memories match.")
 
 
 @command(
@@ -127,16 +154,25 @@ def reflect(session: Session, output: Output, *, query: str, kinds: tuple[Memory
     example="contextkeep memory list --holding --user ada",
 )
 def list_(session: Session, output: Output, *, kinds: tuple[MemoryKind, ...], limit: int, **given: Any) -> None:
-    """List memories, those that were retained last first."""
+    """List memories, most recently stored first.
+
+    Use it to review what is known about a user.
+    """
     found = islice(session.context.memories.list(kinds=kinds, page_size=min(limit, 500), **given), limit)
     output.many(found if output.format is Format.JSON else map(_row, found), *_ROW)
 
 
 @command(
     click.argument("memory_id"),
-    click.option("--text", help="What it says."),
+    click.option("--text", help="New text."),
     *_SAID,
-    click.option("--version", "expected_version", type=click.IntRange(0), default=0, help="Only if it is this one."),
+    click.option(
+        "--version",
+        "expected_version",
+        type=click.IntRange(0),
+        default=0,
+        help="Fail unless the memory has this version.",
+    ),
     subject_option,
     name="update",
     group=memory,
@@ -156,10 +192,13 @@ def update(
     subject_user_id: str,
     **given: Any,
 ) -> None:
-    """Correct a memory."""
+    """Correct a memory.
+
+    Use it when a memory is wrong. When a fact has changed, retain the new fact with the same --key instead.
+    """
     source, experience = _source(**given), _experience(**given)
     if all(one is None for one in (text, kind, key, confidence, happened_at, source, experience)):
-        raise click.UsageError("say what to change: --text, --kind, --key, ...")
+        raise click.UsageError("nothing to change: give --text, --kind, --key or another option of --help")
     output.one(
         session.context.memories.update(
             memory_id,
@@ -185,22 +224,30 @@ def update(
     example="contextkeep memory forget 0197f1f2-0000-7000-8000-000000000008 --yes --user ada",
 )
 def forget(session: Session, output: Output, *, memory_id: str, yes: bool, subject_user_id: str) -> None:
-    """Remove a memory for good."""
+    """Delete a memory for good.
+
+    Use it when a user asks you to forget something.
+    """
     confirm("Forget it?", yes)
     session.context.memories.forget(memory_id, subject_user_id=subject_user_id)
     output.one({"memory_id": memory_id, "forgotten": True})
 
 
 @command(
-    click.option("--run", "run_context_ids", multiple=True, help="Promote the lessons of this run; may be repeated."),
-    click.option("--plan", default="", help="Do what a dry run said, for the same runs."),
+    click.option(
+        "--run", "run_context_ids", multiple=True, help="Context of a run whose lessons are promoted; may be repeated."
+    ),
+    click.option("--plan", default="", help="Carry out the plan that a call with the same --run options printed."),
     subject_option,
     name="consolidate",
     group=memory,
     example="contextkeep memory consolidate --user ada",
 )
 def consolidate(session: Session, output: Output, **given: Any) -> None:
-    """Merge duplicates, promote lessons: a dry run first."""
+    """Merge duplicates and promote lessons of runs.
+
+    Use it from time to time. Without --plan it changes nothing and prints a plan.
+    """
     output.one(session.context.memories.consolidate(**given))
 
 

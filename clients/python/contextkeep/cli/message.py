@@ -14,17 +14,17 @@ from contextkeep.values import AppendedMessage
 
 @click.group(epilog="\b\nExample:\n  contextkeep message append thread-42 Hello --role user --external-id --create")
 def message() -> None:
-    """Messages of a conversation, as `contextkeep history` prints them."""
+    """Messages of conversations in the entity graph."""
 
 
 @command(
     click.argument("session_id"),
     click.argument("content"),
-    click.option("--role", type=click.Choice(list(ROLES)), required=True, help="Who says it."),
+    click.option("--role", type=click.Choice(list(ROLES)), required=True, help="Role of the author."),
     external_id_option,
-    click.option("--create", is_flag=True, help="Write the session of that --external-id, if there is none."),
-    click.option("--graph", "graph_name", default="", help="Of the session; else default."),
-    click.option("--data", type=JSON_OBJECT, help="More of the message's data: a JSON object, or @FILE."),
+    click.option("--create", is_flag=True, help="Create the session of --external-id if there is none."),
+    click.option("--graph", "graph_name", default="", help="Graph of the session.  [default: default]"),
+    click.option("--data", type=JSON_OBJECT, help="More fields of the message's data: a JSON object, or @FILE."),
     name="append",
     group=message,
     example="""
@@ -43,9 +43,12 @@ def append(
     create: bool,
     **given: Any,
 ) -> None:
-    """Append a message to a conversation."""
+    """Append a message to a conversation of the graph.
+
+    Use it to add the next turn to a session node. `contextkeep history` prints the conversation.
+    """
     if create and not by_external_id:
-        raise click.UsageError("--create makes a session with your own id; give --external-id too")
+        raise click.UsageError("--create needs --external-id: the new session gets your own id")
     named: dict[str, Any] = {"external_id" if by_external_id else "session": session_id}
     written = session.graph.graph.append_message(role=role, content=content, create=create, **named, **given)
     output.one(written, *AppendedMessage._fields)

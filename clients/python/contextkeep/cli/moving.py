@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from contextkeep.adapters import moving
-from contextkeep.cli._base import Session, command, told
+from contextkeep.cli._base import Session, command, os_error_text
 from contextkeep.cli._output import Output
 from contextkeep.cli.transfer import put_in
 
@@ -28,11 +28,14 @@ _EXTRAS = {
 
 @command(
     click.option(
-        "--from", "source", type=click.Choice(list(_EXTRAS)), help="Of which framework, and where; else an archive."
+        "--from",
+        "source",
+        type=click.Choice(list(_EXTRAS)),
+        help="Framework that the data comes from.  [default: an archive of this service]",
     ),
     click.argument("url"),
-    click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written."),
-    click.option("--user", "subject_user_id", default="", help="Whose it is, for a key without a user."),
+    click.option("--dry-run", is_flag=True, help="Write nothing; print what would be written."),
+    click.option("--user", "subject_user_id", default="", help="Owner of the imported data, for a key without a user."),
     name="import",
     example="""
 contextkeep import context.archive --dry-run
@@ -42,28 +45,30 @@ contextkeep import --from langgraph-postgres postgresql://localhost/agents --dry
 def move_in(
     session: Session, output: Output, *, source: str | None, url: str, dry_run: bool, subject_user_id: str
 ) -> None:
-    """Put in an archive, or what a framework has kept.
+    """Import an archive, or the data of an agent framework.
 
-    URL is the path of an archive, as export makes it; with --from it is that of a database, or the path of a file of
-    SQLite. Again is harmless: what is here already is not written twice, so an import that was cut goes on. Rows of an
-    archive that are here and other are left alone, and listed; then the exit code is 4.
+    Use it to restore an export, or to move from LangGraph, the OpenAI Agents SDK or ADK.
+
+    URL is the path of an archive from `export`; with --from it is the URL of a database, or the path of a SQLite
+    file. Rows that exist already are skipped, so an interrupted import can be repeated. Rows of an archive that
+    exist with other content are left alone and listed; the exit code is then 4.
     """
     if source is None:
         if subject_user_id:
-            raise click.UsageError("an archive says itself whose it is: leave --user out")
+            raise click.UsageError("an archive names its owners; leave --user out")
         put_in(session, output, file=url, dry_run=dry_run)
         return
     if subject_user_id and source.startswith("adk"):
-        raise click.UsageError("sessions of ADK say themselves whose they are: leave --user out")
+        raise click.UsageError("ADK sessions name their owners; leave --user out")
     try:
         with asyncio.Runner() as runner, _opened(session, source, url, subject_user_id, runner.run) as opened:
             found = list(_with_bar(opened, dry_run=dry_run))
     except ModuleNotFoundError as error:
         raise click.ClickException(
-            f"{error.name} is not installed beside the command: the extra {_EXTRAS[source]} brings what reads there"
+            f"{error.name} is not installed; install the extra {_EXTRAS[source]}, which reads this framework"
         ) from error
     except OSError as error:
-        raise click.ClickException(told(error)) from error
+        raise click.ClickException(os_error_text(error)) from error
     output.many(found, "name", "count", "written", "error")
     if any(one.error for one in found):
         sys.exit(1)
@@ -77,7 +82,7 @@ def _opened(
         with moving.langgraph(url, session.context, subject_user_id=subject_user_id) as opened_source:
             yield opened_source
         return
-    client = session.awaited()
+    client = session.new_async_client()
     try:
         if source.startswith("adk"):
             opening = moving.google_adk(url, client, run)

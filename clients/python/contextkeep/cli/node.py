@@ -26,7 +26,7 @@ from contextkeep.values import EnvelopeType
 
 _ROW = ("id", "general_type_name", "name", "status", "version", "created_at")
 _NODE = NodeArgument()
-_VERSION = click.option("--expected-version", type=int, help="Fail if it has another version by now.")
+_VERSION = click.option("--expected-version", type=int, help="Fail unless the node has this version.")
 
 
 def _named(node: dict[str, Any]) -> dict[str, Any]:
@@ -42,8 +42,15 @@ def node() -> None:
 @command(
     click.argument("node_ids", metavar="NODE_ID...", nargs=-1, required=True),
     external_id_option,
-    click.option("--name", "by_name", is_flag=True, help="It is a name: of the nodes that have it, the newest."),
-    click.option("--graph", "graph_name", default="", help="Where to look for your own id or a name; else default."),
+    click.option(
+        "--name",
+        "by_name",
+        is_flag=True,
+        help="Read the argument as a name; the newest node with this name is printed.",
+    ),
+    click.option(
+        "--graph", "graph_name", default="", help="Graph in which to look up your own id or a name.  [default: default]"
+    ),
     name="get",
     group=node,
     example="""
@@ -63,39 +70,48 @@ def get(
 ) -> None:
     """Print a node, or list several.
 
-    If one is not there, the exit code is 3.
+    Use it to read the data, status and version of nodes.
+
+    The exit code is 3 if a node does not exist.
     """
     if len(node_ids) > 1:
         if by_external_id or by_name or graph_name:
-            raise click.UsageError("several nodes go by their ids")
+            raise click.UsageError(
+                "several nodes can only be named by node ids; give one id with --external-id or --name"
+            )
         batch = session.graph.graph.get_nodes(node_ids)
         output.many(batch.nodes, *_ROW)
         if batch.missing_ids:
-            raise NodeNotFound(f"there is no node {', '.join(batch.missing_ids)}")
+            raise NodeNotFound(f"these nodes do not exist: {', '.join(batch.missing_ids)}")
     elif by_name:
         if by_external_id:
-            raise click.UsageError("it is your own id or a name, not both")
+            raise click.UsageError("give --external-id or --name, not both")
         found = session.graph.graph.get_node_by_name(node_ids[0], graph_name=graph_name)
         output.one(found.node)
         if found.matches > 1:
-            click.echo(f"{found.matches} nodes have this name; this is the newest", err=True)
+            click.echo(f"{found.matches} nodes have this name; the newest is shown", err=True)
     else:
         output.one(session.graph.graph.get_node(**node_named(node_ids[0], by_external_id, graph_name)))
 
 
 @command(
     click.argument("general_type_name", metavar="TYPE"),
-    click.option("--name", default="", help="A label."),
-    click.option("--data", type=JSON_OBJECT, help="A JSON object, or @FILE."),
-    click.option("--external-id", default="", help="Your own id of it."),
-    click.option("--graph", "graph_name", default="", help="Else default."),
-    click.option("--get-existing", is_flag=True, help="Print the node that has the external id already."),
+    click.option("--name", default="", help="Name, for people."),
+    click.option("--data", type=JSON_OBJECT, help="Data as a JSON object, or @FILE."),
+    click.option("--external-id", default="", help="Your own id of the node."),
+    click.option("--graph", "graph_name", default="", help="Graph to create the node in.  [default: default]"),
+    click.option(
+        "--get-existing", is_flag=True, help="If a node with this external id exists, print it instead of failing."
+    ),
     name="create",
     group=node,
     example='contextkeep node create Session --name support --data \'{"language": "de"}\'',
 )
 def create(session: Session, output: Output, *, general_type_name: str, **given: Any) -> None:
-    """Write a node."""
+    """Create a node.
+
+    Use it to add an entity, such as a session or a customer.
+    """
     output.one(session.graph.graph.create_node(general_type_name, **given), *_ROW)
 
 
@@ -109,48 +125,68 @@ def create(session: Session, output: Output, *, general_type_name: str, **given:
     example="contextkeep node update 0197f1f2-0000-7000-8000-000000000001 '{\"language\": null}'",
 )
 def update(session: Session, output: Output, *, node: dict[str, Any], data: dict[str, Any], **given: Any) -> None:
-    """Merge JSON into a node's data; null removes a field."""
+    """Change the data of a node.
+
+    Use it to merge JSON into the data; null removes a field.
+    """
     output.one(session.graph.graph.update_node_data(data=data, **node, **given), *_ROW, "data")
 
 
 @command(
     _NODE,
     click.argument("status"),
-    click.option("--expected-status", help="Fail if it has another status by now."),
-    click.option("--message", default="", help="For the timeline."),
+    click.option("--expected-status", help="Fail unless the node has this status."),
+    click.option("--message", default="", help="Message for the timeline."),
     name="status",
     group=node,
     example="contextkeep node status 0197f1f2-0000-7000-8000-000000000001 Completed --expected-status Running",
 )
 def set_status(session: Session, output: Output, *, node: dict[str, Any], status: str, **given: Any) -> None:
-    """Set a node's status."""
+    """Set the status of a node.
+
+    Use it to record that a run started, completed or failed.
+    """
     output.one(session.graph.graph.update_node_status(status=status, **node, **given), *_ROW)
 
 
 @command(
     _NODE,
-    click.option("--restore", is_flag=True, help="Bring it back."),
+    click.option("--restore", is_flag=True, help="Restore an archived node."),
     name="archive",
     group=node,
     example="contextkeep node archive 0197f1f2-0000-7000-8000-000000000001",
 )
 def archive(session: Session, output: Output, *, node: dict[str, Any], restore: bool) -> None:
-    """Archive a node, or bring it back (--restore)."""
+    """Archive a node; with --restore bring it back.
+
+    Use it to hide a node without deleting it.
+    """
     output.one(session.graph.graph.archive_node(**node, restore=restore), *_ROW)
 
 
 @command(
     NodeArgument(keyword="start"),
-    click.option("--direction", type=click.Choice(["out", "in", "both"]), default="out", show_default=True),
-    click.option("--edge-type", "edge_types", multiple=True, help="Along these only; may be repeated."),
-    click.option("--depth", "depth_max", type=click.IntRange(0), default=1, show_default=True, help="Steps at most."),
+    click.option(
+        "--direction",
+        type=click.Choice(["out", "in", "both"]),
+        default="out",
+        show_default=True,
+        help="Follow edges that leave the node, enter it, or both.",
+    ),
+    click.option("--edge-type", "edge_types", multiple=True, help="Follow only edges of this type; may be repeated."),
+    click.option(
+        "--depth", "depth_max", type=click.IntRange(0), default=1, show_default=True, help="Maximum number of steps."
+    ),
     limit_option(),
     name="connected",
     group=node,
     example="contextkeep node connected 0197f1f2-0000-7000-8000-000000000001 --depth 2",
 )
 def connected(session: Session, output: Output, *, node: dict[str, Any], limit: int, **walk: Any) -> None:
-    """List the nodes that a walk from a node reaches."""
+    """List the nodes that are reachable from a node.
+
+    Use it to explore the neighbourhood of a node.
+    """
     found = (
         {"depth": each.depth, **{name: getattr(each.node, name) for name in _ROW}, "data": each.node.data}
         for each in session.graph.graph.traverse(**node, **walk)
@@ -167,10 +203,11 @@ def connected(session: Session, output: Output, *, node: dict[str, Any], limit: 
     example="contextkeep node delete 0197f1f2-0000-7000-8000-000000000001 --yes",
 )
 def delete(session: Session, output: Output, *, node: dict[str, Any], yes: bool, **given: Any) -> None:
-    """Delete a node for good, with all that hangs on it.
+    """Delete a node for good; needs admin.
 
-    Its edges, input, output, timeline and vectors go with it. The key needs the scope `admin`. To hide a node instead,
-    archive it.
+    Use it when a node must not exist any more. To hide one, archive it.
+
+    Its edges, input, output, timeline and vectors are deleted too.
     """
     confirm("Delete the node and all that hangs on it?", yes)
     output.one({**_named(node), "edges_deleted": session.graph.graph.delete_node(**node, **given)})
@@ -185,9 +222,11 @@ def delete(session: Session, output: Output, *, node: dict[str, Any], yes: bool,
     example="contextkeep node reset 0197f1f2-0000-7000-8000-000000000001 --yes",
 )
 def reset(session: Session, output: Output, *, node: dict[str, Any], yes: bool, **given: Any) -> None:
-    """Put a node back to before its run.
+    """Reset a node to its state before it ran.
 
-    Its status is Created then, its output is gone, its timeline is empty.
+    Use it to run a failed node again.
+
+    The status becomes Created; the output and the timeline are deleted.
     """
     confirm("Remove the node's output and timeline?", yes)
     output.one(session.graph.graph.reset_node(**node, **given), *_ROW)
@@ -195,8 +234,10 @@ def reset(session: Session, output: Output, *, node: dict[str, Any], yes: bool, 
 
 @command(
     _NODE,
-    click.option("--set-input", "input", type=JSON, default=NOT_GIVEN, help="Any JSON, or @FILE."),
-    click.option("--set-output", "output_given", type=JSON, default=NOT_GIVEN, help="Any JSON, or @FILE."),
+    click.option("--set-input", "input", type=JSON, default=NOT_GIVEN, help="Set the input: any JSON, or @FILE."),
+    click.option(
+        "--set-output", "output_given", type=JSON, default=NOT_GIVEN, help="Set the output: any JSON, or @FILE."
+    ),
     name="io",
     group=node,
     example="""
@@ -205,9 +246,11 @@ contextkeep node io 0197f1f2-0000-7000-8000-000000000001 --set-output '{"answer"
 """,
 )
 def io(session: Session, output: Output, *, node: dict[str, Any], input: Any, output_given: Any) -> None:
-    """Print what went into a node and what came out of it.
+    """Print the input and output of a node, or set them.
 
-    What is given is set first.
+    Use it to see what a run received and returned.
+
+    --set-input and --set-output write before the result is printed.
     """
     if input is not NOT_GIVEN or output_given is not NOT_GIVEN:
         session.graph.graph.set_node_io(**node, input=input, output=output_given)
@@ -216,16 +259,20 @@ def io(session: Session, output: Output, *, node: dict[str, Any], input: Any, ou
 
 @command(
     _NODE,
-    click.option("--own-only", is_flag=True, help="None of what it Calls."),
+    click.option("--own-only", is_flag=True, help="Leave out the nodes that this node calls."),
     click.option(
         "--type",
         "types",
         type=click.Choice(get_args(EnvelopeType), case_sensitive=False),
         multiple=True,
-        help="May be repeated.",
+        help="Only entries of this type; may be repeated.",
     ),
-    click.option("--descending", is_flag=True, help="The newest first."),
-    click.option("--clear", is_flag=True, help="Remove its own for good instead. Needs --yes or an answer."),
+    click.option("--descending", is_flag=True, help="List newest first."),
+    click.option(
+        "--clear",
+        is_flag=True,
+        help="Delete the node's own timeline for good; asks for confirmation unless --yes is given.",
+    ),
     yes_option,
     limit_option(),
     name="progress",
@@ -247,13 +294,16 @@ def progress(
     yes: bool,
     limit: int,
 ) -> None:
-    """List the timeline of a node and of what it Calls, or clear it.
+    """List the timeline of a node, or clear it.
 
-    --clear removes the node's own, for good.
+    Use it to follow a run: status changes, logs and errors.
+
+    The timeline includes the nodes that this node calls (edges of type Calls), unless --own-only is given. --clear
+    deletes the node's own timeline for good.
     """
     if clear:
         if own_only or types or descending:
-            raise click.UsageError("--clear removes all of the node's timeline, and lists nothing")
+            raise click.UsageError("--clear cannot be combined with options that filter the list")
         confirm("Remove the node's timeline?", yes)
         output.one({**_named(node), "envelopes_deleted": session.graph.progress.clear(**node)})
         return
@@ -264,14 +314,23 @@ def progress(
 @command(
     click.argument("node_id", required=False),
     external_id_option,
-    click.option("--vector", type=JSON_ARRAY, help="Compare with this instead: a JSON array, or @FILE."),
-    click.option("--name", default="", help="Of the vectors; else default."),
-    click.option("--min", "similarity_min", type=click.FloatRange(-1, 1), help="The least similarity, -1 to 1."),
-    click.option("--metadata", "metadata_contains", type=JSON_OBJECT, help="What the vectors' metadata hold."),
+    click.option(
+        "--vector", type=JSON_ARRAY, help="Compare with this vector instead of a node: a JSON array, or @FILE."
+    ),
+    click.option("--name", default="", help="Name of the vectors.  [default: default]"),
+    click.option("--min", "similarity_min", type=click.FloatRange(-1, 1), help="Minimum similarity, -1 to 1."),
+    click.option(
+        "--metadata",
+        "metadata_contains",
+        type=JSON_OBJECT,
+        help="Only vectors whose metadata contain this JSON object, or @FILE.",
+    ),
     click.option("--type", "node_types", multiple=True, help="Only nodes of this type; may be repeated."),
-    click.option("--graph", "graph_name", default="", help="Of --vector or --external-id; else default."),
-    click.option("--archived", "include_archived", is_flag=True, help="Archived ones, too."),
-    click.option("--limit", type=click.IntRange(0), default=0, help="Rows at most; 0: as the service does."),
+    click.option("--graph", "graph_name", default="", help="Graph for --vector or --external-id.  [default: default]"),
+    click.option("--archived", "include_archived", is_flag=True, help="Include archived nodes."),
+    click.option(
+        "--limit", type=click.IntRange(0), default=0, help="Maximum number of rows; 0 means the service's default."
+    ),
     name="similar",
     group=node,
     example="""
@@ -289,12 +348,14 @@ def similar(
     vector: list[float] | None,
     **filters: Any,
 ) -> None:
-    """List the nodes whose vectors are most like a given one.
+    """List the nodes with the most similar vectors.
 
-    Or like those of a node. The most similar come first.
+    Use it to find related nodes: compare with a node, or with --vector.
+
+    The most similar node comes first.
     """
     if (node_id is None) == (vector is None):
-        raise click.UsageError("give a node, or --vector")
+        raise click.UsageError("give a node or --vector")
     to: dict[str, Any] = {"vector": vector, "graph_name": graph_name}
     if node_id is not None:
         to = node_named(node_id, by_external_id, graph_name)

@@ -31,48 +31,71 @@ class _Limit(click.ParamType[Any]):
             return _DEFAULT
         match = re.fullmatch(r"(\d{1,18})(KiB|MiB|GiB|TiB|)", str(value))
         if match is None:
-            self.fail(f"{value!r} is not like 5000, 64MiB, 50GiB or default", param, ctx)
+            self.fail(f"{value!r} is not a limit; give a number such as 5000 or 64MiB, or default", param, ctx)
         return int(match[1]) * _UNITS[match[2]]
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep operator work")
 def operator() -> None:
-    """What is done for all tenants; needs operator."""
+    """Operations across all tenants; needs operator."""
 
 
 @command(name="usage", example="contextkeep usage")
 def usage(session: Session, output: Output) -> None:
-    """Show what the tenant stores, and may store; needs admin."""
+    """Print the storage used by the tenant and its limits.
+
+    Use it to see how close the tenant is to a limit; needs admin.
+    """
     output.one(session.context.operations.get_usage())
 
 
 @command(limit_option(), name="tenants", group=operator, example="contextkeep operator tenants")
 def tenants(session: Session, output: Output, *, limit: int) -> None:
-    """List tenants, with where each lives and what it stores."""
+    """List tenants with their database and storage.
+
+    Use it to find the tenants that use the most storage.
+    """
     output.many(session.context.operations.list_tenants(), *_TENANT, limit=limit)
 
 
 @command(
     click.argument("tenant"),
-    click.option("--records", "records_max", type=_Limit(), help="Records, archived ones too; or `default`."),
-    click.option("--bytes", "bytes_max", type=_Limit(), help="Bytes of all records and unfinished uploads."),
-    click.option("--blob-bytes", "blob_bytes_max", type=_Limit(), help="Bytes of one blob."),
-    click.option("--content-bytes", "content_bytes_max", type=_Limit(), help="Bytes of one inline content."),
+    click.option(
+        "--records",
+        "records_max",
+        type=_Limit(),
+        help="Maximum number of records, archived ones included, or `default`.",
+    ),
+    click.option(
+        "--bytes", "bytes_max", type=_Limit(), help="Maximum bytes of all records and unfinished uploads, or `default`."
+    ),
+    click.option("--blob-bytes", "blob_bytes_max", type=_Limit(), help="Maximum bytes of one blob, or `default`."),
+    click.option(
+        "--content-bytes", "content_bytes_max", type=_Limit(), help="Maximum bytes of one inline content, or `default`."
+    ),
     name="limits",
     group=operator,
     example="contextkeep operator limits default --records 100000 --bytes 50GiB --blob-bytes default",
 )
 def limits(session: Session, output: Output, *, tenant: str, **given: int | str | None) -> None:
-    """Say what a tenant may store."""
+    """Set the storage limits of a tenant.
+
+    Use it to give a tenant more or less room. The value `default` restores the service's own limit.
+    """
     said = {name: None if value == _DEFAULT else value for name, value in given.items() if value is not None}
     if not said:
-        raise click.UsageError("name a limit")
+        raise click.UsageError("give at least one limit, such as --records")
     output.one(session.context.operations.set_tenant_limits(tenant, **said))  # type: ignore[arg-type] # they are numbers
 
 
 @command(name="work", group=operator, example="contextkeep operator work")
 def work(session: Session, output: Output) -> None:
-    """List what is owed behind calls, by kind and database."""
+    """List background work by kind and database.
+
+    Use it to see whether background work is late or has failed.
+
+    A database that does not answer is reported on stderr.
+    """
     found = session.context.operations.list_background_work()
     if output.format is Format.JSON:
         output.one(found)
@@ -83,7 +106,10 @@ def work(session: Session, output: Output) -> None:
 
 @command(click.argument("kind"), name="retry", group=operator, example="contextkeep operator retry index")
 def retry(session: Session, output: Output, *, kind: str) -> None:
-    """Try again now what has failed of a kind."""
+    """Retry failed background work of one kind now.
+
+    Use it after you fixed the cause of the failures.
+    """
     done = session.context.operations.retry_background_work(kind)
     output.one({"kind": kind, "retried": done.retried, "databases_away": done.databases_away})
     _end_if_away(done.databases_away, "nothing is tried again there")
@@ -99,14 +125,18 @@ def _end_if_away(databases: Sequence[str], meaning: str) -> None:
 
 @command(
     click.argument("kind", type=click.Choice(["sweep", "fsck"])),
-    click.option("--quick", is_flag=True, help="Of fsck: read the last MiB of each blob only."),
-    click.option("--repair", is_flag=True, help="Of fsck: mend what can be mended."),
+    click.option("--quick", is_flag=True, help="With fsck: read only the last MiB of each blob."),
+    click.option("--repair", is_flag=True, help="With fsck: repair what can be repaired."),
     name="start",
     group=operator,
     example="contextkeep operator start fsck --quick",
 )
 def start(session: Session, output: Output, *, kind: JobKind, quick: bool, repair: bool) -> None:
-    """Start a job; `job` says how far it is."""
+    """Start a maintenance job.
+
+    Use `sweep` to delete expired data now, and `fsck` to check stored blobs. `contextkeep operator job` prints the
+    progress.
+    """
     output.one(session.context.jobs.start(kind, quick=quick, repair=repair))
 
 
@@ -117,11 +147,17 @@ def start(session: Session, output: Output, *, kind: JobKind, quick: bool, repai
     example="contextkeep operator job 0197f1f2-0000-7000-8000-000000000012",
 )
 def job(session: Session, output: Output, *, job_id: str) -> None:
-    """Show a job, as far as it is."""
+    """Print the progress of a job.
+
+    Use it with the id that `contextkeep operator start` printed.
+    """
     output.one(session.context.jobs.get(job_id))
 
 
 @command(limit_option(), name="jobs", group=operator, example="contextkeep operator jobs")
 def jobs(session: Session, output: Output, *, limit: int) -> None:
-    """List jobs, the newest first."""
+    """List maintenance jobs, newest first.
+
+    Use it to find the id of a job.
+    """
     output.many(session.context.jobs.list(), *_JOB, limit=limit)

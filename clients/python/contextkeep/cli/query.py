@@ -22,16 +22,25 @@ _PROVIDERS = "providers"
     SCOPE,
     DEPTH,
     PROVIDER,
-    click.option("--family", "families", multiple=True, help="Ask all of this family; may be repeated."),
+    click.option("--family", "families", multiple=True, help="Search all sources of this family; may be repeated."),
     ENTITY,
     click.option(
-        "--memory", "memory_mode", type=click.Choice(get_args(MemoryQueryMode)), help="Of memories: each, or one."
+        "--memory",
+        "memory_mode",
+        type=click.Choice(get_args(MemoryQueryMode)),
+        help="Memories as single hits (recall) or as one statement (reflect).",
     ),
     CONTEXT,
-    click.option("--expand", "expand_refs", multiple=True, help="The whole text of this ref; may be repeated."),
-    click.option("--tokens", "tokens_max", type=click.IntRange(0), default=0, help="Print a prompt of so many tokens."),
-    click.option("--stream", "is_streamed", is_flag=True, help="Print each source as it answers."),
-    click.option("--limit", type=click.IntRange(1, 50), default=20, show_default=True, help="Hits."),
+    click.option("--expand", "expand_refs", multiple=True, help="Print the whole text of this ref; may be repeated."),
+    click.option(
+        "--tokens",
+        "tokens_max",
+        type=click.IntRange(0),
+        default=0,
+        help="Print a prompt with at most this many tokens.",
+    ),
+    click.option("--stream", "is_streamed", is_flag=True, help="Print the hits of each source as soon as it answers."),
+    click.option("--limit", type=click.IntRange(1, 50), default=20, show_default=True, help="Maximum number of hits."),
     AGENT,
     subject_option,
     name="query",
@@ -53,7 +62,12 @@ def query(
     is_streamed: bool,
     **given: Any,
 ) -> None:
-    """Ask every source a question; `query providers` lists the sources."""
+    """Search all sources with one question.
+
+    Use it to find context for a prompt in records, contexts, memories, pages and tools.
+
+    The question `providers` lists the sources instead.
+    """
     if query == _PROVIDERS:
         output.many(session.context.query.list_providers(), *LISTED)
         return

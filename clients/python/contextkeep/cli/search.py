@@ -13,25 +13,40 @@ from contextkeep.values import Direction
 
 
 @command(
-    click.option("--where", "condition", type=JSON_OBJECT, help="A condition tree as JSON, or @FILE."),
-    click.option("--contains", type=JSON_OBJECT, help="What the data holds, as a JSON object, or @FILE."),
-    click.option("--jsonpath", "json_path", default="", help="A JSONPath that is true of the data."),
-    click.option("--connected-to", "connected_node_id", help="Only nodes that a walk from this one reaches."),
-    click.option("--external-id", "by_external_id", is_flag=True, help="--connected-to is your own id."),
+    click.option("--where", "condition", type=JSON_OBJECT, help="Condition as JSON, or @FILE; see docs/search.md."),
+    click.option("--contains", type=JSON_OBJECT, help="Only nodes whose data contain this JSON object, or @FILE."),
+    click.option("--jsonpath", "json_path", default="", help="Only nodes for whose data this JSONPath is true."),
+    click.option("--connected-to", "connected_node_id", help="Only nodes that are reachable from this node."),
+    click.option(
+        "--external-id", "by_external_id", is_flag=True, help="Read --connected-to as your own (external) id."
+    ),
     click.option(
         "--direction",
         type=click.Choice(["out", "in", "both"]),
         default="out",
         show_default=True,
-        help="Of that walk; in: nodes that it is connected from.",
+        help="Direction of the edges from --connected-to.",
     ),
-    click.option("--edge-type", "edge_types", multiple=True, help="That it follows; may be repeated."),
-    click.option("--depth", "depth_max", type=click.IntRange(0), default=0, help="Steps that it takes; 0: 3."),
-    click.option("--agent-bundle-id", default="", help="Only nodes of this bundle."),
-    click.option("--order-by", default="", help="A field or a path; -FIELD: the largest first.  [default: created_at]"),
-    click.option("--graph", "graph_name", default="", help="The graph; else default."),
-    click.option("--archived", "include_archived", is_flag=True, help="Archived ones, too."),
-    click.option("--count", "only_count", is_flag=True, help="Print only how many."),
+    click.option(
+        "--edge-type",
+        "edge_types",
+        multiple=True,
+        help="Follow only edges of this type from --connected-to; may be repeated.",
+    ),
+    click.option(
+        "--depth",
+        "depth_max",
+        type=click.IntRange(0),
+        default=0,
+        help="Maximum number of steps from --connected-to; 0 means 3.",
+    ),
+    click.option("--agent-bundle-id", default="", help="Only nodes of this agent bundle."),
+    click.option(
+        "--order-by", default="", help="Field or JSON path to sort by; -FIELD sorts descending.  [default: created_at]"
+    ),
+    click.option("--graph", "graph_name", default="", help="Graph.  [default: default]"),
+    click.option("--archived", "include_archived", is_flag=True, help="Include archived nodes."),
+    click.option("--count", "only_count", is_flag=True, help="Print only the number of nodes."),
     limit_option(),
     name="search",
     example="""
@@ -55,7 +70,10 @@ def search(
     limit: int,
     **filters: Any,
 ) -> None:
-    """Find nodes by fields, data and connections."""
+    """Find nodes by fields, data and connections.
+
+    Use it when you do not know the id of a node.
+    """
     connected_to = None
     if connected_node_id:
         connected_to = ConnectedTo(
@@ -66,7 +84,7 @@ def search(
             depth_max=depth_max,
         )
     elif direction != "out" or edge_types or depth_max:
-        raise click.UsageError("--direction, --edge-type and --depth are of the walk of --connected-to: give that")
+        raise click.UsageError("--direction, --edge-type and --depth need --connected-to")
     if only_count:
         output.one({"nodes": session.graph.graph.count(condition, connected_to=connected_to, **filters)})
         return

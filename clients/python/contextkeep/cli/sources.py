@@ -18,26 +18,40 @@ _FIELDS = ("enabled", "is_default", "deadline_ms", "workspace", "memory")
 
 # What a question says, to everybody's command and to the harness.
 MODE = click.option(
-    "--mode", type=click.Choice(get_args(QueryMode)), default="results", help="answer: quotations, too."
+    "--mode",
+    type=click.Choice(get_args(QueryMode)),
+    default="results",
+    help="`answer` also prints an answer made of quotations.",
 )
-SCOPE = click.option("--scope", type=click.Choice(get_args(QueryScope)), default="auto", help="Whose.")
+SCOPE = click.option(
+    "--scope",
+    type=click.Choice(get_args(QueryScope)),
+    default="auto",
+    help="`personal`: the user's data; `team`: data without an owner; `auto`: both.",
+)
 DEPTH = click.option(
-    "--depth", type=click.Choice(get_args(QueryDepth)), default="quick", help="deep: longer, and twice."
+    "--depth",
+    type=click.Choice(get_args(QueryDepth)),
+    default="quick",
+    help="`deep` gives each source more time and searches twice.",
 )
-PROVIDER = click.option("--provider", "provider_ids", multiple=True, help="Ask this one; may be repeated.")
-ENTITY = click.option("--entity", "node_ids", multiple=True, help="Search the files of this node; may be repeated.")
-CONTEXT = click.option("--context", "context_ids", multiple=True, help="Search this context, too; may be repeated.")
-AGENT = click.option("--agent", "agent_id", default="", help="For this agent; else for that of the key.")
+PROVIDER = click.option("--provider", "provider_ids", multiple=True, help="Search only this source; may be repeated.")
+ENTITY = click.option("--entity", "node_ids", multiple=True, help="Search the records of this node; may be repeated.")
+CONTEXT = click.option("--context", "context_ids", multiple=True, help="Also search this context; may be repeated.")
+AGENT = click.option("--agent", "agent_id", default="", help="Search as this agent.  [default: the key's agent]")
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep sources list")
 def sources() -> None:
-    """Sources of context query: who is asked, and how they fare."""
+    """Sources of context query: settings and tests."""
 
 
 @command(name="list", group=sources, example="contextkeep sources list")
 def list_sources(session: Session, output: Output) -> None:
-    """List the sources that there are."""
+    """List the sources with their settings.
+
+    Use it to see which sources a query can search.
+    """
     output.many(session.context.query.list_providers(), *LISTED, "last_state", "last_duration_ms")
 
 
@@ -49,7 +63,10 @@ def list_sources(session: Session, output: Output) -> None:
     example="contextkeep sources policy",
 )
 def policy(session: Session, output: Output, **given: Any) -> None:
-    """Print what would hold for a question now."""
+    """Print the sources that a query would search now.
+
+    Use it when a query does not search a source that you expect.
+    """
     held = session.context.query.get_policy(**given)
     if output.format is Format.JSON:
         output.one(held)
@@ -61,12 +78,29 @@ def policy(session: Session, output: Output, **given: Any) -> None:
 
 @command(
     click.argument("provider_id"),
-    click.option("--enable/--disable", "enabled", default=None, help="Whether it may be asked."),
-    click.option("--default/--no-default", "is_default", default=None, help="Whether it is asked unless others are."),
-    click.option("--deadline-ms", type=click.IntRange(1, 60_000), help="How long it has."),
-    click.option("--below", "node_ids", multiple=True, help="Search the workspace below this node; may be repeated."),
-    click.option("--memories", "memory_mode", type=click.Choice(get_args(MemoryQueryMode)), help="Each, or as one."),
-    click.option("--reset", multiple=True, type=click.Choice(_FIELDS), help="Let this be as the source has it again."),
+    click.option("--enable/--disable", "enabled", default=None, help="Allow or forbid searching this source."),
+    click.option(
+        "--default/--no-default", "is_default", default=None, help="Search this source if a query names none."
+    ),
+    click.option("--deadline-ms", type=click.IntRange(1, 60_000), help="Time limit of the source, in milliseconds."),
+    click.option(
+        "--below",
+        "node_ids",
+        multiple=True,
+        help="Search the records of this node and the nodes below it; may be repeated.",
+    ),
+    click.option(
+        "--memories",
+        "memory_mode",
+        type=click.Choice(get_args(MemoryQueryMode)),
+        help="Memories as single hits (recall) or as one statement (reflect).",
+    ),
+    click.option(
+        "--reset",
+        multiple=True,
+        type=click.Choice(_FIELDS),
+        help="Restore the default of this setting; may be repeated.",
+    ),
     name="set",
     group=sources,
     example="""
@@ -76,7 +110,10 @@ contextkeep sources set context --reset deadline_ms
 """,
 )
 def set_source(session: Session, output: Output, *, provider_id: str, node_ids: tuple[str, ...], **given: Any) -> None:
-    """Say for the tenant whether a source is asked; needs admin."""
+    """Change the tenant's settings of a source; needs admin.
+
+    Use it to enable or disable a source, or to give it more time.
+    """
     output.one(session.context.query.update_provider(provider_id, node_ids=node_ids or None, **given))
 
 
@@ -87,14 +124,19 @@ _BOTH = ("provider_id", "state", "other_state", "duration_ms", "other_duration_m
 
 @command(
     click.argument("query"),
-    click.option("--label", default="", help="What the test is called."),
+    click.option("--label", default="", help="Label of the test."),
     MODE,
     SCOPE,
     DEPTH,
     PROVIDER,
     ENTITY,
     CONTEXT,
-    click.option("--memories", "memory_mode", type=click.Choice(get_args(MemoryQueryMode)), help="How they are asked."),
+    click.option(
+        "--memories",
+        "memory_mode",
+        type=click.Choice(get_args(MemoryQueryMode)),
+        help="Memories as single hits (recall) or as one statement (reflect).",
+    ),
     AGENT,
     subject_option,
     name="test",
@@ -110,14 +152,20 @@ def test(
     node_ids: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Ask the sources a question, and keep the answer; needs admin."""
+    """Run a query on the sources and store it; needs admin.
+
+    Use it to measure whether a change of settings improves the hits.
+    """
     ran = session.context.source_tests.run(query, provider_ids=provider_ids or None, node_ids=node_ids or None, **given)
     _print(output, ran)
 
 
 @command(limit_option(), name="tests", group=sources, example="contextkeep sources tests")
 def tests(session: Session, output: Output, *, limit: int) -> None:
-    """List the tests that are kept, the newest first."""
+    """List stored tests, newest first.
+
+    Use it to find test ids for `replay` and `compare`.
+    """
     output.many(islice(session.context.source_tests.list(), limit or None), *_TEST)
 
 
@@ -129,7 +177,10 @@ def tests(session: Session, output: Output, *, limit: int) -> None:
     example="contextkeep sources compare 0197f1f2-0000-7000-8000-000000000009 0197f1f2-0000-7000-8000-000000000009",
 )
 def compare(session: Session, output: Output, *, test_id: str, other_test_id: str) -> None:
-    """Say what two tests differ in."""
+    """Compare the hits of two tests.
+
+    Use it after `replay`, to see what a change did.
+    """
     compared = session.context.source_tests.compare(test_id, other_test_id)
     if output.format is Format.JSON:
         output.one(compared)
@@ -142,13 +193,16 @@ def compare(session: Session, output: Output, *, test_id: str, other_test_id: st
 
 @command(
     click.argument("test_id"),
-    click.option("--label", default="", help="What the new test is called; else as before."),
+    click.option("--label", default="", help="Label of the new test.  [default: the label of the stored one]"),
     name="replay",
     group=sources,
     example="contextkeep sources replay 0197f1f2-0000-7000-8000-000000000009",
 )
 def replay(session: Session, output: Output, *, test_id: str, label: str) -> None:
-    """Ask the question of a test again, and keep the answer."""
+    """Run the query of a stored test again.
+
+    Use it after a change of settings or data.
+    """
     _print(output, session.context.source_tests.replay(test_id, label=label))
 
 

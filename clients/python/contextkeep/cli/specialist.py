@@ -14,16 +14,27 @@ _SPECIALIST = ("specialist_id", "display_name", "node_ids", "steps_max", "is_def
 
 @click.group(epilog="\b\nExample:\n  contextkeep sources specialist list")
 def specialist() -> None:
-    """Sources that search one folder in several steps; needs admin."""
+    """Sources that search one folder step by step; needs admin."""
 
 
 @command(
     click.argument("specialist_id"),
-    click.option("--name", "display_name", default="", help="What it is called; else its id."),
-    click.option("--below", "node_ids", multiple=True, help="Its folder is below this node; may be repeated."),
-    click.option("--instructions", type=click.File(), help="A file with what a model is told; - is stdin."),
-    click.option("--steps", "steps_max", type=int, default=0, help="Searches and readings of a question; else 4."),
-    click.option("--default", "is_default", is_flag=True, help="Asked where a question selects nobody."),
+    click.option("--name", "display_name", default="", help="Display name.  [default: the id]"),
+    click.option(
+        "--below",
+        "node_ids",
+        multiple=True,
+        help="Node whose records, and those of the nodes below it, are searched; may be repeated.",
+    ),
+    click.option("--instructions", type=click.File(), help="File with the instructions for the model, or - for stdin."),
+    click.option(
+        "--steps",
+        "steps_max",
+        type=int,
+        default=0,
+        help="Maximum number of searches and reads per question.  [default: 4]",
+    ),
+    click.option("--default", "is_default", is_flag=True, help="Search it if a query names no source."),
     name="put",
     group=specialist,
     example="""
@@ -32,14 +43,20 @@ echo 'A folder for each customer.' | contextkeep sources specialist put legal --
 """,
 )
 def put(session: Session, output: Output, *, specialist_id: str, instructions: TextIO | None, **given: Any) -> None:
-    """Write a specialist as it is said."""
+    """Create or replace a specialist.
+
+    Use it to let a model search the files of one folder in several steps.
+    """
     said = instructions.read().strip() if instructions else ""
     output.one(session.context.specialists.put(specialist_id, instructions=said, **given))
 
 
 @command(limit_option(), name="list", group=specialist, example="contextkeep sources specialist list")
 def list_specialists(session: Session, output: Output, *, limit: int) -> None:
-    """List the specialists."""
+    """List the specialists.
+
+    Use it to find a specialist's id.
+    """
     output.many(session.context.specialists.list(), *_SPECIALIST, limit=limit)
 
 
@@ -50,6 +67,9 @@ def list_specialists(session: Session, output: Output, *, limit: int) -> None:
     example="contextkeep sources specialist delete my-specialist",
 )
 def delete(session: Session, output: Output, *, specialist_id: str) -> None:
-    """Remove a specialist; what is in its folder stays."""
+    """Delete a specialist; its files stay.
+
+    Use it when no query should search through it any more.
+    """
     session.context.specialists.delete(specialist_id)
     output.one({"specialist_id": specialist_id, "is_deleted": True})

@@ -14,23 +14,25 @@ from contextkeep.values import TaskState
 _MADE = ("artifact_id", "version", "name", "is_complete", "part_count", "size_bytes", "updated_at")
 _ROW = ("task_id", "state", "version", "status_at", "created_at")
 _TASK = click.argument("task_id")
-_STATE = click.option("--state", type=click.Choice(get_args(TaskState)), help="How far it is.")
-_SAYS = click.option("--says", "status_message", help="What the agent says of the state.")
-_METADATA = click.option("--metadata", type=JSON_OBJECT, help="A JSON object, or @FILE.")
+_STATE = click.option("--state", type=click.Choice(get_args(TaskState)), help="State of the task.")
+_SAYS = click.option("--says", "status_message", help="Message about the state, such as a question to the user.")
+_METADATA = click.option("--metadata", type=JSON_OBJECT, help="Metadata as a JSON object, or @FILE.")
 
 
 @click.group(
     epilog="\b\nExample:\n  contextkeep context task list 0197f1f2-0000-7000-8000-000000000001",
 )
 def task() -> None:
-    """Tasks: work with a state, to which messages belong."""
+    """Tasks: units of work with a state and messages."""
 
 
 @command(
     click.argument("context_id"),
     _STATE,
     _SAYS,
-    click.option("--after", "reference_task_ids", multiple=True, help="A task that it builds on; may be repeated."),
+    click.option(
+        "--after", "reference_task_ids", multiple=True, help="Earlier task that this one builds on; may be repeated."
+    ),
     _METADATA,
     subject_option,
     name="create",
@@ -38,7 +40,10 @@ def task() -> None:
     example="contextkeep context task create 0197f1f2-0000-7000-8000-000000000001 --state working",
 )
 def create(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
-    """Begin a task of a context."""
+    """Start a task in a context.
+
+    Use it to track a piece of work that an agent does.
+    """
     output.one(session.context.tasks.create(context_id, **given))
 
 
@@ -47,7 +52,13 @@ def create(session: Session, output: Output, *, context_id: str, **given: Any) -
     _STATE,
     _SAYS,
     _METADATA,
-    click.option("--version", "expected_version", type=click.IntRange(0), default=0, help="Only if it is this one."),
+    click.option(
+        "--version",
+        "expected_version",
+        type=click.IntRange(0),
+        default=0,
+        help="Fail unless the task has this version.",
+    ),
     subject_option,
     name="update",
     group=task,
@@ -56,29 +67,46 @@ def create(session: Session, output: Output, *, context_id: str, **given: Any) -
 def update(
     session: Session, output: Output, *, task_id: str, state: TaskState | None, metadata: Any, **given: Any
 ) -> None:
-    """Change its state or its metadata."""
+    """Change the state or the metadata of a task.
+
+    Use it to report progress, or that the task needs input or has ended.
+    """
     if state is None and metadata is None:
-        raise click.UsageError("say what to change: --state, --metadata")
+        raise click.UsageError("nothing to change: give --state or --metadata")
     output.one(session.context.tasks.update(task_id, state=state, metadata=metadata, **given))
 
 
 @command(
     _TASK,
-    click.option("--messages", "history_length", type=click.IntRange(0), help="The newest of it; else what fits."),
+    click.option(
+        "--messages",
+        "history_length",
+        type=click.IntRange(0),
+        help="Number of newest messages.  [default: as many as fit]",
+    ),
     subject_option,
     name="show",
     group=task,
     example="contextkeep context task show 0197f1f2-0000-7000-8000-000000000005",
 )
 def show(session: Session, output: Output, *, task_id: str, **given: Any) -> None:
-    """Print a task; with --json also its messages."""
+    """Print a task; with --json also its messages.
+
+    Use it to see the state of a piece of work.
+    """
     found = session.context.tasks.get(task_id, **given)
     output.one(found if output.format is Format.JSON else found.task)
 
 
 @command(
     click.argument("context_id"),
-    click.option("--state", "states", multiple=True, type=click.Choice(get_args(TaskState)), help="May be repeated."),
+    click.option(
+        "--state",
+        "states",
+        multiple=True,
+        type=click.Choice(get_args(TaskState)),
+        help="Only tasks in this state; may be repeated.",
+    ),
     subject_option,
     limit_option(),
     name="list",
@@ -88,7 +116,10 @@ def show(session: Session, output: Output, *, task_id: str, **given: Any) -> Non
 def list_tasks(
     session: Session, output: Output, *, context_id: str, states: tuple[TaskState, ...], limit: int, **given: Any
 ) -> None:
-    """List the tasks of a context, newest first."""
+    """List the tasks of a context, newest first.
+
+    Use it to find tasks that are still open.
+    """
     output.many(session.context.tasks.list(context_id, states=states, **given), *_ROW, limit=limit)
 
 
@@ -101,7 +132,10 @@ def list_tasks(
     example="contextkeep context task cancel 0197f1f2-0000-7000-8000-000000000005 --yes",
 )
 def cancel(session: Session, output: Output, *, task_id: str, yes: bool, **given: Any) -> None:
-    """End it as canceled."""
+    """Cancel a task.
+
+    Use it when the work should stop; the state becomes canceled.
+    """
     confirm("Cancel it?", yes)
     output.one(session.context.tasks.cancel(task_id, **given), *_ROW)
 
@@ -110,18 +144,20 @@ def cancel(session: Session, output: Output, *, task_id: str, yes: bool, **given
     epilog="\b\nExample:\n  contextkeep context artifact show 0197f1f2-0000-7000-8000-000000000005 plan",
 )
 def artifact() -> None:
-    """Artifacts: what tasks make."""
+    """Artifacts: results of tasks."""
 
 
 @command(
     _TASK,
     click.argument("file", type=click.File("rb"), default="-"),
-    click.option("--id", "artifact_id", default="", help="Your own id of it; the same again is its next version."),
-    click.option("--name", default="", help="A label."),
-    click.option("--description", default="", help="What it is."),
+    click.option(
+        "--id", "artifact_id", default="", help="Your own id of the artifact; the same id again stores a new version."
+    ),
+    click.option("--name", default="", help="Name, for people."),
+    click.option("--description", default="", help="What the artifact is."),
     _METADATA,
-    click.option("--append", is_flag=True, help="Put it behind what the newest version has."),
-    click.option("--last", "last_chunk", is_flag=True, help="Nothing more comes to this version."),
+    click.option("--append", is_flag=True, help="Append the text to the newest version."),
+    click.option("--last", "last_chunk", is_flag=True, help="Mark this version as complete."),
     subject_option,
     name="put",
     group=artifact,
@@ -142,11 +178,16 @@ def put(
     metadata: dict[str, Any] | None,
     **given: Any,
 ) -> None:
-    """Put a text of a file or stdin."""
+    """Store a text as an artifact of a task.
+
+    Use it to save a result, such as a report.
+
+    The text comes from a file, or from stdin with `-`.
+    """
     try:
         part = PartInput(text=file.read().decode())
     except UnicodeDecodeError as error:
-        raise click.UsageError(f"{file.name} is no text in UTF-8: {error}") from None
+        raise click.UsageError(f"{file.name} must be text in UTF-8: {error}") from None
     said = ArtifactInput([part], artifact_id=artifact_id, name=name, description=description, metadata=metadata)
     output.one(session.context.artifacts.put(task_id, said, **given), *_MADE)
 
@@ -154,14 +195,17 @@ def put(
 @command(
     _TASK,
     click.argument("artifact_id"),
-    click.option("--version", type=click.IntRange(0), default=0, help="Else the newest."),
+    click.option("--version", type=click.IntRange(0), default=0, help="Version to print.  [default: the newest]"),
     subject_option,
     name="show",
     group=artifact,
     example="contextkeep context artifact show 0197f1f2-0000-7000-8000-000000000005 plan --json",
 )
 def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id: str, **given: Any) -> None:
-    """Print one with its parts."""
+    """Print an artifact with its parts.
+
+    Use it to read a result.
+    """
     output.one(session.context.artifacts.get(task_id, artifact_id, **given))
 
 
@@ -173,5 +217,8 @@ def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id
     example="contextkeep context artifact list 0197f1f2-0000-7000-8000-000000000005",
 )
 def list_artifacts(session: Session, output: Output, *, task_id: str, **given: Any) -> None:
-    """List what a task made."""
+    """List the artifacts of a task.
+
+    Use it to find the id of a result.
+    """
     output.many(session.context.tasks.get(task_id, history_length=0, **given).artifacts, *_MADE)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from contextkeep.cli._base import Session, command, told
+from contextkeep.cli._base import Session, command, os_error_text
 from contextkeep.cli._output import Format, Output, progress
 from contextkeep.client.sync import ContextClient
 from contextkeep.errors import ImportNotFound
@@ -18,24 +18,28 @@ _BEGIN_BYTES = 64 * 1024  # of an archive: no two begin alike
 
 
 @command(
-    click.option("--context", "context_id", default="", help="A context, with those that were forked from it."),
-    click.option("--user", "user_id", default="", help="What is a user's."),
-    click.option("--graph", "graph_name", default="", help="A graph, with the records of its nodes."),
-    click.option("--tenant", is_flag=True, help="All that the tenant has."),
-    click.option("--to", "file", type=click.Path(dir_okay=False), required=True, help="The file to write."),
+    click.option(
+        "--context", "context_id", default="", help="Export this context and the contexts that were forked from it."
+    ),
+    click.option("--user", "user_id", default="", help="Export all data of this user."),
+    click.option("--graph", "graph_name", default="", help="Export this graph and the records of its nodes."),
+    click.option("--tenant", is_flag=True, help="Export all data of the tenant."),
+    click.option("--to", "file", type=click.Path(dir_okay=False), required=True, help="File to write."),
     name="export",
     example="contextkeep export --context 0197f1f2-0000-7000-8000-000000000001 --to context.archive",
 )
 def take_out(
     session: Session, output: Output, *, context_id: str, user_id: str, graph_name: str, tenant: bool, file: str
 ) -> None:
-    """Take a context, a user, a graph or the tenant out into one file.
+    """Export a context, user, graph or tenant to a file.
 
-    The file appears under its name when it is complete. One that was cut goes on when the command is given again: what
-    is there of it stands beside, as FILE.part. Needs the scope admin.
+    Use it for backups, to move data to another service, or to hand a user their data; needs admin.
+
+    The file gets its name only when it is complete. The same command continues an interrupted export, whose data
+    are in FILE.part.
     """
     if sum(map(bool, (context_id, user_id, graph_name, tenant))) != 1:
-        raise click.UsageError("say one of --context, --user, --graph and --tenant")
+        raise click.UsageError("give exactly one of --context, --user, --graph and --tenant")
     with progress(Path(file).name) as on_progress:
         done = session.context.archives.export(
             file,
@@ -58,7 +62,7 @@ def put_in(session: Session, output: Output, *, file: str, dry_run: bool) -> Non
                 path, import_id=import_id, dry_run=dry_run, on_progress=on_progress
             )
     except OSError as error:
-        raise click.ClickException(told(error)) from error
+        raise click.ClickException(os_error_text(error)) from error
     if output.format is Format.JSON:
         output.one(done)
     else:

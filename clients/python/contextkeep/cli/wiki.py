@@ -14,11 +14,13 @@ from contextkeep.cli._output import Output
 from contextkeep.values import PageSource
 
 _WHERE = (
-    click.option("--of-app", "app_id", default="", help="The app that the page is of; else none."),
-    click.option("--agent-bundle-id", default="", help="The agent bundle that it is of; else none."),
+    click.option("--of-app", "app_id", default="", help="App that the page belongs to."),
+    click.option("--agent-bundle-id", default="", help="Agent bundle that the page belongs to."),
 )
 _EXPECTED = click.option(
-    "--expected-version", type=click.IntRange(0), help="Only if this is its version; 0: only if it is new."
+    "--expected-version",
+    type=click.IntRange(0),
+    help="Fail unless the page has this version; 0 means that it must not exist.",
 )
 _ROW = ("slug", "title", "version", "state", "as_of", "page_id")
 
@@ -27,17 +29,21 @@ _ROW = ("slug", "title", "version", "state", "as_of", "page_id")
     epilog="\b\nExample:\n  contextkeep wiki put acme.md --title Acme --user ada",
 )
 def wiki() -> None:
-    """Pages that were compiled for a user."""
+    """Wiki pages of a user."""
 
 
 @command(
     click.argument("file", type=click.File("rb")),
-    click.option("--title", help="Else the first heading of the file, else its name."),
-    click.option("--slug", default="", help="By which it is known; else made of the title."),
-    click.option("--alias", "aliases", multiple=True, help="What it is called besides. Again for others."),
-    click.option("--source", "sources", multiple=True, help="What it was made of. Again for others."),
-    click.option("--cites", "memory_ids", multiple=True, help="A memory that it rests on. Again for others."),
-    click.option("--fresh-until", type=TIME, help="Until when it is good, as in 2026-01-31T12:00:00Z."),
+    click.option("--title", help="Title.  [default: the first heading, otherwise the name of the file]"),
+    click.option(
+        "--slug",
+        default="",
+        help="Path that identifies the page, such as customers/acme.  [default: derived from the title]",
+    ),
+    click.option("--alias", "aliases", multiple=True, help="Another name of the page; may be repeated."),
+    click.option("--source", "sources", multiple=True, help="Source of the page; may be repeated."),
+    click.option("--cites", "memory_ids", multiple=True, help="Memory that the page is based on; may be repeated."),
+    click.option("--fresh-until", type=TIME, help="When the page becomes out of date, such as 2026-01-31T12:00:00Z."),
     _EXPECTED,
     *_WHERE,
     subject_option,
@@ -58,11 +64,14 @@ def put(
     fresh_until: datetime | None,
     **given: Any,
 ) -> None:
-    """Write a page: Markdown of a file, or - for stdin."""
+    """Write a page from a Markdown file or stdin (`-`).
+
+    Use it to store or replace what is known about a topic.
+    """
     try:
         markdown = file.read().decode()
     except UnicodeDecodeError as error:
-        raise click.UsageError(f"the file is not UTF-8: {error}") from None
+        raise click.UsageError(f"the file must be text in UTF-8: {error}") from None
     page = session.context.pages.put(
         _title(markdown, file.name) if title is None else title,
         markdown,
@@ -78,14 +87,14 @@ def _title(markdown: str, name: str) -> str:
         if line.startswith("# ") and line[2:].strip():
             return line[2:].strip()
     if name in ("-", "<stdin>"):
-        raise click.UsageError("what comes has no heading: say --title")
+        raise click.UsageError("the text has no heading; give --title")
     return Path(name).stem
 
 
 @command(
     click.argument("slug"),
-    click.option("--version", type=click.IntRange(0), default=0, help="One that is kept; else the newest."),
-    click.option("--markdown", "only_markdown", is_flag=True, help="Print what it says, and nothing else."),
+    click.option("--version", type=click.IntRange(0), default=0, help="Version to print.  [default: the newest]"),
+    click.option("--markdown", "only_markdown", is_flag=True, help="Print only the Markdown text."),
     *_WHERE,
     subject_option,
     name="get",
@@ -96,7 +105,10 @@ contextkeep wiki get zeta --markdown --user ada > zeta.md
 """,
 )
 def get(session: Session, output: Output, *, slug: str, only_markdown: bool, **given: Any) -> None:
-    """Print a page, by its slug or an alias."""
+    """Print a page by its slug or an alias.
+
+    Use it to read a page, or an older version of it.
+    """
     page = session.context.pages.get(slug, **given)
     if only_markdown:
         click.echo(page.markdown, nl=not page.markdown.endswith("\n"))
@@ -106,7 +118,7 @@ def get(session: Session, output: Output, *, slug: str, only_markdown: bool, **g
 
 @command(
     click.argument("slug_prefix", default=""),
-    click.option("--cites", "memory_id", default="", help="Only those that cite this memory."),
+    click.option("--cites", "memory_id", default="", help="Only pages that cite this memory."),
     subject_option,
     limit_option(),
     name="list",
@@ -117,7 +129,10 @@ contextkeep wiki list customers/ --user ada
 """,
 )
 def list_pages(session: Session, output: Output, *, slug_prefix: str, limit: int, **given: Any) -> None:
-    """List pages by slug, or those below one."""
+    """List pages by slug.
+
+    Use it to find pages, such as all below `customers/`, and those that are out of date.
+    """
     output.many(session.context.pages.list(slug_prefix, **given), *_ROW, limit=limit)
 
 
@@ -131,7 +146,10 @@ def list_pages(session: Session, output: Output, *, slug_prefix: str, limit: int
     example="contextkeep wiki versions customers/zeta --user ada",
 )
 def versions(session: Session, output: Output, *, slug: str, limit: int, **given: Any) -> None:
-    """List the versions of a page that are kept, newest first."""
+    """List the stored versions of a page, newest first.
+
+    Use it before `contextkeep wiki get --version`.
+    """
     found = session.context.pages.list_versions(slug, **given)
     output.many(found, "version", "title", "written_by", "created_at", "size_bytes", limit=limit)
 
@@ -147,7 +165,10 @@ def versions(session: Session, output: Output, *, slug: str, limit: int, **given
     example="contextkeep wiki delete customers/old --yes --user ada",
 )
 def delete(session: Session, output: Output, *, slug: str, yes: bool, **given: Any) -> None:
-    """Remove a page, for good, with all its versions."""
+    """Delete a page with all its versions.
+
+    Use it when a page is wrong or obsolete.
+    """
     confirm("Delete it, with all its versions?", yes)
     session.context.pages.delete(slug, **given)
     output.one({"slug": slug, "is_deleted": True})

@@ -17,8 +17,8 @@ from contextkeep.cli._base import (
     command,
     confirm,
     limit_option,
+    os_error_text,
     subject_option,
-    told,
     yes_option,
 )
 from contextkeep.cli._output import Format, Output, printable
@@ -48,29 +48,48 @@ _WINDOW = click.argument("window_id")
 
 @click.group(epilog="\b\nExample:\n  contextkeep window pack 0197f1f2-0000-7000-8000-000000000006")
 def window() -> None:
-    """Windows: what one model sees of a context."""
+    """Windows: the part of a context that a model sees."""
 
 
 @command(
     click.argument("context_id"),
     click.argument("model"),
-    click.option("--system", "system_prompt", default="", help="What stands in front of all."),
-    click.option("--goal", default="", help="Told to the model behind it."),
-    click.option("--tools", type=JSON_ARRAY, help="A JSON list as the vendor wants it, or @FILE."),
+    click.option("--system", "system_prompt", default="", help="System prompt."),
+    click.option("--goal", default="", help="Goal, appended to the system prompt."),
+    click.option("--tools", type=JSON_ARRAY, help="Tools as a JSON list in the vendor's format, or @FILE."),
     click.option(
         "--format",
         "message_format",
         type=click.Choice(get_args(MessageFormat), case_sensitive=False),
-        help="Whose messages; else those of the model's vendor.",
+        help="Format of the messages.  [default: that of the model's vendor]",
     ),
-    click.option("--tokens", "context_tokens", type=click.IntRange(0), default=0, help="What the model takes."),
-    click.option("--budget", "token_budget", type=float, default=0.0, help="The share of it for a request; else 0.8."),
-    click.option("--profile", "compression_profile", default="", help="What it keeps when it folds; else general."),
-    click.option("--reserve", "output_reservation", type=click.IntRange(0), default=0, help="Kept for the answer."),
+    click.option(
+        "--tokens",
+        "context_tokens",
+        type=click.IntRange(0),
+        default=0,
+        help="Context size of the model in tokens.  [default: known for common models]",
+    ),
+    click.option(
+        "--budget",
+        "token_budget",
+        type=float,
+        default=0.0,
+        help="Share of the model's context that a request may use.  [default: 0.8]",
+    ),
+    click.option(
+        "--profile",
+        "compression_profile",
+        default="",
+        help="Compression profile: what a compaction keeps.  [default: general]",
+    ),
+    click.option(
+        "--reserve", "output_reservation", type=click.IntRange(0), default=0, help="Tokens reserved for the answer."
+    ),
     click.option(
         "--config",
         type=JSON_OBJECT,
-        help="How it folds, and what it may cost, as a JSON object, or @FILE: docs/windows.md.",
+        help="Compaction and cost settings as a JSON object, or @FILE; see docs/windows.md.",
     ),
     subject_option,
     name="open",
@@ -91,19 +110,22 @@ def open_window(
     config: dict[str, Any] | None,
     **given: Any,
 ) -> None:
-    """Open a window on a context."""
+    """Open a window on a context for a model.
+
+    Use it once for each model that works in a context; then call `pack` before each request to the model.
+    """
     said = _config(config)
     output.one(session.context.windows.open(context_id, model, message_format=message_format, config=said, **given))
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep window profile put mine.yaml")
 def profile() -> None:
-    """Profiles: what a window keeps when it folds."""
+    """Profiles: which parts a window keeps in a compaction."""
 
 
 @command(
     click.argument("file", type=click.File("r", encoding="utf-8")),
-    click.option("--name", default="", help="What it is called; else as the file, without what follows the dot."),
+    click.option("--name", default="", help="Name of the profile.  [default: the file's name without its extension]"),
     name="put",
     group=profile,
     example="""
@@ -112,21 +134,24 @@ contextkeep window profile put profile.json --name mine
 """,
 )
 def put_profile(session: Session, output: Output, *, file: TextIO, name: str) -> None:
-    """Register a profile of a file: YAML, or JSON."""
+    """Store a compression profile from a YAML or JSON file.
+
+    Use it when no built-in profile keeps what your agent needs.
+    """
     try:
         text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise click.BadParameter(
-            told(error) if isinstance(error, OSError) else "is no UTF-8", param_hint="FILE"
+            os_error_text(error) if isinstance(error, OSError) else "must be text in UTF-8", param_hint="FILE"
         ) from None
     output.one(session.context.profiles.put(name or Path(file.name).stem, text))
 
 
 @command(
     click.argument("name"),
-    click.option("--of-app", default="", help="Of whose windows; else of those of no app."),
-    click.option("--frozen/--going-on", "is_frozen", default=None, help="Count and learn nothing more; or go on."),
-    click.option("--undo", is_flag=True, help="Undo what was learned, and forget what was counted."),
+    click.option("--of-app", default="", help="App whose windows are meant.  [default: windows without an app]"),
+    click.option("--frozen/--going-on", "is_frozen", default=None, help="Stop or resume counting and learning."),
+    click.option("--undo", is_flag=True, help="Undo what was learned, and delete the counts."),
     name="learning",
     group=profile,
     example="""
@@ -136,14 +161,19 @@ contextkeep window profile learning coding --of-app shop --undo
 """,
 )
 def learning(session: Session, output: Output, *, name: str, of_app: str, is_frozen: bool | None, undo: bool) -> None:
-    """Freeze or undo what is learned of a profile."""
+    """Freeze, resume or undo what a profile has learned.
+
+    Use it when learned settings made packs worse, or should not change any more.
+    """
     output.one(session.context.profiles.set_learning(name, of_app, is_frozen=is_frozen, undo=undo))
 
 
 @command(
     click.argument("name", default=""),
-    click.option("--text", "with_text", is_flag=True, help="Print what they say, too."),
-    click.option("--evidence", "with_evidence", is_flag=True, help="Print of which counts follows what was learned."),
+    click.option("--text", "with_text", is_flag=True, help="Also print the text of each profile."),
+    click.option(
+        "--evidence", "with_evidence", is_flag=True, help="Also print the counts from which the profile learned."
+    ),
     limit_option(),
     name="profiles",
     group=window,
@@ -153,7 +183,10 @@ contextkeep window profiles mine --text
 """,
 )
 def profiles(session: Session, output: Output, *, name: str, with_text: bool, with_evidence: bool, limit: int) -> None:
-    """List what windows may keep when they fold, or versions of one."""
+    """List compression profiles, or the versions of one.
+
+    Use it to find a name for `contextkeep window open --profile`.
+    """
     columns = (*_PROFILE, *(["text"] if with_text else []), *(["learned"] if name else []))
     found = session.context.profiles.list(name, with_text=with_text, with_evidence=with_evidence)
     output.many(found, *columns, limit=limit)
@@ -170,7 +203,10 @@ window.add_command(profile)
     example="contextkeep window get 0197f1f2-0000-7000-8000-000000000006",
 )
 def get(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Print a window."""
+    """Print a window.
+
+    Use it to see the model, the token limit and the state of a window.
+    """
     output.one(session.context.windows.get(window_id, **given))
 
 
@@ -183,18 +219,25 @@ def get(session: Session, output: Output, *, window_id: str, **given: Any) -> No
     example="contextkeep window list 0197f1f2-0000-7000-8000-000000000001",
 )
 def list_windows(session: Session, output: Output, *, context_id: str, limit: int, **given: Any) -> None:
-    """List the windows of a context, newest first."""
+    """List the windows of a context, newest first.
+
+    Use it to find the id of a window.
+    """
     output.many(session.context.windows.list(context_id, **given), *_ROW, limit=limit)
 
 
 @command(
     _WINDOW,
-    click.option("--system", "system_prompt", help="What stands in front of all."),
-    click.option("--goal", help="Told to the model behind it."),
-    click.option("--tools", type=JSON_ARRAY, help="A JSON list as the vendor wants it, or @FILE."),
-    click.option("--budget", "token_budget", type=float, help="The share of the model's window for a request."),
-    click.option("--reserve", "output_reservation", type=click.IntRange(0), help="Tokens kept for the answer."),
-    click.option("--config", type=JSON_OBJECT, help="What of it is other, as a JSON object, or @FILE."),
+    click.option("--system", "system_prompt", help="New system prompt."),
+    click.option("--goal", help="New goal, appended to the system prompt."),
+    click.option("--tools", type=JSON_ARRAY, help="New tools as a JSON list in the vendor's format, or @FILE."),
+    click.option(
+        "--budget", "token_budget", type=float, help="New share of the model's context that a request may use."
+    ),
+    click.option(
+        "--reserve", "output_reservation", type=click.IntRange(0), help="New number of tokens reserved for the answer."
+    ),
+    click.option("--config", type=JSON_OBJECT, help="Settings that change, as a JSON object, or @FILE."),
     subject_option,
     name="update",
     group=window,
@@ -204,14 +247,17 @@ contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --budget 0.5 --co
 """,
 )
 def update(session: Session, output: Output, *, window_id: str, config: dict[str, Any] | None, **given: Any) -> None:
-    """Change what a window shows in front, or its config."""
+    """Change the prompt, tools or config of a window.
+
+    Use it when the goal or the tools change. The next pack has the change and breaks the cached prefix.
+    """
     output.one(session.context.windows.update(window_id, config=_config(config), **given), *_ROW)
 
 
 @command(
     _WINDOW,
     click.argument("text", default=""),
-    click.option("--ref", default="", help="Pin what it names: a message, or a part of one."),
+    click.option("--ref", default="", help="Pin this message, or this part of one, instead of a text."),
     subject_option,
     name="pin",
     group=window,
@@ -221,7 +267,10 @@ contextkeep window pin 0197f1f2-0000-7000-8000-000000000006 --ref m2
 """,
 )
 def pin(session: Session, output: Output, *, window_id: str, text: str, **given: Any) -> None:
-    """Pin a text right behind the system prompt."""
+    """Keep a text in every pack.
+
+    Use it for facts and rules that the model must always see. A pin is placed right after the system prompt.
+    """
     output.one({"pin_id": session.context.windows.pin(window_id, text, **given)})
 
 
@@ -236,15 +285,18 @@ contextkeep window unpin 0197f1f2-0000-7000-8000-000000000006 0197f1f2-0000-7000
 """,
 )
 def unpin(session: Session, output: Output, *, window_id: str, pin_id: str, **given: Any) -> None:
-    """Remove a pin."""
+    """Remove a pin.
+
+    Use it with an id that `contextkeep window pin` printed.
+    """
     session.context.windows.unpin(window_id, pin_id, **given)
     output.one({"pin_id": pin_id, "is_removed": True})
 
 
 @command(
     _WINDOW,
-    click.option("--body", is_flag=True, help="Print the JSON that goes into a request to the model, and no more."),
-    click.option("--without-recall", is_flag=True, help="Append nothing that is recalled."),
+    click.option("--body", is_flag=True, help="Print only the JSON for the request to the model."),
+    click.option("--without-recall", is_flag=True, help="Do not append recalled passages."),
     subject_option,
     name="pack",
     group=window,
@@ -254,7 +306,12 @@ contextkeep window pack 0197f1f2-0000-7000-8000-000000000006 --body > request.js
 """,
 )
 def pack(session: Session, output: Output, *, window_id: str, body: bool, **given: Any) -> None:
-    """Print what the model shall see now, message by message."""
+    """Print the messages that the model should see now.
+
+    Use it to build the next request to the model, or to check what the model sees.
+
+    The last lines show the tokens of the pack and of each of its zones.
+    """
     packed = session.context.windows.pack(window_id, **given)
     if body:
         click.echo(packed.messages_json)
@@ -276,18 +333,23 @@ def pack(session: Session, output: Output, *, window_id: str, body: bool, **give
 
 @command(
     _WINDOW,
-    click.option("--dry-run", is_flag=True, help="Say what a fold would do, and change nothing."),
+    click.option("--dry-run", is_flag=True, help="Print what a fold would do; change nothing."),
     subject_option,
     name="fold",
     group=window,
     example="contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --dry-run",
 )
 def fold(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Fold a window now; it does so by itself when it must."""
+    """Compact a window now.
+
+    Use it before an expensive phase; a window also folds by itself when it must.
+
+    A fold is one compaction: it replaces old steps with shorter texts.
+    """
     output.one(session.context.windows.fold(window_id, **given))
 
 
-_EPOCH = click.option("--epoch", "expected_epoch", type=int, help="Of the pack that it is for; else any.")
+_EPOCH = click.option("--epoch", "expected_epoch", type=int, help="Fail unless the window has this epoch.")
 
 
 @command(
@@ -299,7 +361,10 @@ _EPOCH = click.option("--epoch", "expected_epoch", type=int, help="Of the pack t
     example="contextkeep window prepare 0197f1f2-0000-7000-8000-000000000006 --epoch 2",
 )
 def prepare(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Work out a fold ahead of need; packs stay what they are."""
+    """Compute a compaction in advance.
+
+    Use it while the model works, so that the fold itself takes no time. Packs stay the same until `commit`.
+    """
     output.one(session.context.windows.prepare_fold(window_id, **given))
 
 
@@ -312,20 +377,26 @@ def prepare(session: Session, output: Output, *, window_id: str, **given: Any) -
     example="contextkeep window commit 0197f1f2-0000-7000-8000-000000000006",
 )
 def commit(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Fold a window as was prepared."""
+    """Apply the compaction that `prepare` computed.
+
+    Use it between two requests to the model.
+    """
     output.one(session.context.windows.commit_fold(window_id, **given))
 
 
 @command(
     _WINDOW,
-    click.option("--label", default="", help="For whoever lists them."),
+    click.option("--label", default="", help="Label, for people."),
     subject_option,
     name="checkpoint",
     group=window,
     example="contextkeep window checkpoint 0197f1f2-0000-7000-8000-000000000006 --label 'before the upgrade'",
 )
 def checkpoint(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Keep what a window is, to go back to it."""
+    """Save the state of a window.
+
+    Use it before a risky step; `contextkeep window rollback` returns to it.
+    """
     output.one(session.context.windows.create_checkpoint(window_id, **given))
 
 
@@ -338,7 +409,10 @@ def checkpoint(session: Session, output: Output, *, window_id: str, **given: Any
     example="contextkeep window checkpoints 0197f1f2-0000-7000-8000-000000000006",
 )
 def checkpoints(session: Session, output: Output, *, window_id: str, limit: int, **given: Any) -> None:
-    """List the ways back, newest first."""
+    """List the checkpoints of a window, newest first.
+
+    Use it to find the number for `rollback`.
+    """
     columns = ("number", "reason", "label", "last_seq", "step_count")
     output.many(session.context.windows.list_checkpoints(window_id, **given), *columns, limit=limit)
 
@@ -346,29 +420,47 @@ def checkpoints(session: Session, output: Output, *, window_id: str, limit: int,
 @command(
     _WINDOW,
     click.argument("number", type=click.IntRange(1)),
-    click.option("--last", "expected_last_seq", type=click.IntRange(1), required=True, help="Newest message known."),
+    click.option(
+        "--last",
+        "expected_last_seq",
+        type=click.IntRange(1),
+        required=True,
+        help="Seq of the newest message that you know.",
+    ),
     subject_option,
     name="rollback",
     group=window,
     example="contextkeep window rollback 0197f1f2-0000-7000-8000-000000000006 1 --last 50",
 )
 def rollback(session: Session, output: Output, *, window_id: str, number: int, **given: Any) -> None:
-    """Go back to a checkpoint; later messages are left out."""
+    """Return to a checkpoint.
+
+    Use it when the last steps went wrong. Later messages are left out of packs and stay in the log.
+    """
     output.one(session.context.windows.rollback(window_id, number, **given))
 
 
 @command(
     _WINDOW,
     click.argument("pack_id"),
-    click.option("--invalid", is_flag=True, help="The response is of no use."),
-    click.option("--last", "expected_last_seq", type=click.IntRange(1), help="Newest message known; else the pack's."),
+    click.option("--invalid", is_flag=True, help="The response could not be used."),
+    click.option(
+        "--last",
+        "expected_last_seq",
+        type=click.IntRange(1),
+        help="Seq of the newest message that you know.  [default: the last one of the pack]",
+    ),
     subject_option,
     name="report",
     group=window,
     example="contextkeep window report 0197f1f2-0000-7000-8000-000000000006 2.50 --invalid --last 50",
 )
 def report(session: Session, output: Output, *, window_id: str, pack_id: str, **given: Any) -> None:
-    """Say what came of a pack; invalid: go back and try again."""
+    """Report whether the response to a pack was valid.
+
+    Use it after each request. With --invalid the window returns to its last checkpoint and prints the pack to retry
+    with.
+    """
     recovered = session.context.windows.report_response(window_id, Pack(messages_json="", pack_id=pack_id), **given)
     if recovered is None:
         output.one({"recovered": False})
@@ -387,13 +479,27 @@ def report(session: Session, output: Output, *, window_id: str, pack_id: str, **
         "--inherits",
         type=click.Choice(get_args(ForkInheritance), case_sensitive=False),
         default="state",
-        help="What holds and is pinned; pins; or nothing.",
+        help="What the fork takes over: state and pins, only pins, or nothing.",
     ),
-    click.option("--model", default="", help="Else the window's."),
-    click.option("--tokens", "context_tokens", type=click.IntRange(0), default=0, help="What another model takes."),
-    click.option("--system", "system_prompt", help="Else the window's."),
-    click.option("--tools", type=JSON_ARRAY, help="Else the window's: a JSON list, or @FILE."),
-    click.option("--ttl", "key_ttl_s", type=click.IntRange(1, 86_400), default=3_600, help="Seconds of its key."),
+    click.option("--model", default="", help="Model of the fork.  [default: the window's]"),
+    click.option(
+        "--tokens",
+        "context_tokens",
+        type=click.IntRange(0),
+        default=0,
+        help="Context size of the fork's model in tokens.",
+    ),
+    click.option("--system", "system_prompt", help="System prompt of the fork.  [default: the window's]"),
+    click.option(
+        "--tools", type=JSON_ARRAY, help="Tools of the fork as a JSON list, or @FILE.  [default: the window's]"
+    ),
+    click.option(
+        "--ttl",
+        "key_ttl_s",
+        type=click.IntRange(1, 86_400),
+        default=3_600,
+        help="Lifetime of the fork's key in seconds.",
+    ),
     subject_option,
     name="fork",
     group=window,
@@ -402,7 +508,10 @@ def report(session: Session, output: Output, *, window_id: str, pack_id: str, **
 def fork(
     session: Session, output: Output, *, window_id: str, task: str, inherits: ForkInheritance, **given: Any
 ) -> None:
-    """Give a part of the work a window of its own."""
+    """Give a subtask a window of its own.
+
+    Use it for work whose details the main window need not see. `contextkeep window merge` brings the result back.
+    """
     forked = session.context.windows.fork(window_id, task, inherits=inherits, **given)
     key = {"key": forked.key.key, "key_expires_at": forked.key.expires_at} if forked.key else {}
     made = {"window_id": forked.window.window_id, "context_id": forked.window.context_id, "ref": forked.ref}
@@ -411,15 +520,20 @@ def fork(
 
 @command(
     _WINDOW,
-    click.option("--max", "tokens_max", type=click.IntRange(0), default=0, help="Of what comes back; else 2,000."),
-    click.option("--call", "tool_call_id", default="", help="The call of a tool that it is the result of."),
+    click.option(
+        "--max", "tokens_max", type=click.IntRange(0), default=0, help="Token limit of the result; 0 means 2,000."
+    ),
+    click.option("--call", "tool_call_id", default="", help="Id of the tool call that the result answers."),
     subject_option,
     name="merge",
     group=window,
     example="contextkeep window merge 0197f1f2-0000-7000-8000-000000000006",
 )
 def merge(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Bring back what came of a fork, and close it."""
+    """Bring the result of a fork back and close the fork.
+
+    Use it when the subtask is done.
+    """
     output.one(session.context.windows.merge(window_id, **given))
 
 
@@ -435,9 +549,11 @@ contextkeep window expand 0197f1f2-0000-7000-8000-000000000006 m3..m8
 """,
 )
 def expand(session: Session, output: Output, *, window_id: str, ref: str, **given: Any) -> None:
-    """Print the original of a ref that a pack printed.
+    """Print the original of a ref in a pack.
 
-    Of what a tool answered as a text it is that text.
+    Use it when a pack shows only a shortened text.
+
+    The result of a tool is printed as the text that the tool returned.
     """
     original = session.context.windows.expand(window_id, ref, **given)
     if output.format is Format.JSON:
@@ -455,16 +571,21 @@ def expand(session: Session, output: Output, *, window_id: str, ref: str, **give
 @command(
     _WINDOW,
     click.argument("query"),
-    click.option("--from", "step_from", type=click.IntRange(0), default=0, help="The first step."),
-    click.option("--to", "step_to", type=click.IntRange(0), default=0, help="The last step."),
-    click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Passages at most."),
+    click.option("--from", "step_from", type=click.IntRange(0), default=0, help="First step to search."),
+    click.option("--to", "step_to", type=click.IntRange(0), default=0, help="Last step to search."),
+    click.option(
+        "--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Maximum number of passages."
+    ),
     subject_option,
     name="search",
     group=window,
     example="contextkeep window search 0197f1f2-0000-7000-8000-000000000006 'which port' --from 2 --to 9",
 )
 def search(session: Session, output: Output, *, window_id: str, query: str, **given: Any) -> None:
-    """Find passages of a window's log, with their steps."""
+    """Find passages in the log of a window, with their steps.
+
+    Use it to find something that packs do not show any more.
+    """
     hits = session.context.windows.search(window_id, query, **given)
     if output.format is Format.JSON:
         output.many(hits)
@@ -484,7 +605,10 @@ def search(session: Session, output: Output, *, window_id: str, query: str, **gi
     example="contextkeep window explain 0197f1f2-0000-7000-8000-000000000006",
 )
 def explain(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Print part by part what a window shows, and draw its zones."""
+    """Print each part of a pack with its tokens, as a chart.
+
+    Use it to see why a message is shortened or left out.
+    """
     explained = session.context.windows.explain_pack(window_id, **given)
     if output.format is Format.JSON:
         output.one(explained)
@@ -503,22 +627,32 @@ def explain(session: Session, output: Output, *, window_id: str, **given: Any) -
     example="contextkeep window lineage 0197f1f2-0000-7000-8000-000000000006",
 )
 def lineage(session: Session, output: Output, *, window_id: str, limit: int, **given: Any) -> None:
-    """List every break of a window's prefix, newest first."""
+    """List every break of a window's cached prefix.
+
+    Use it to see when and why the window was compacted, and whether it paid off. Newest first.
+    """
     output.many(session.context.windows.get_lineage(window_id, **given), *_FOLDED, limit=limit)
 
 
 @command(
     _WINDOW,
-    click.option("--epoch", "epoch_after", type=click.IntRange(0), default=0, help="Breaks behind this epoch."),
-    click.option("--entries", "entry_from", type=click.IntRange(0), default=0, help="The first entry of the state."),
-    click.option("--until-now", is_flag=True, help="End with what is there."),
+    click.option("--epoch", "epoch_after", type=click.IntRange(0), default=0, help="Only breaks after this epoch."),
+    click.option(
+        "--entries", "entry_from", type=click.IntRange(0), default=0, help="Number of the first state entry to print."
+    ),
+    click.option("--until-now", is_flag=True, help="Stop after the changes that exist now."),
     subject_option,
     name="watch",
     group=window,
     example="contextkeep window watch 0197f1f2-0000-7000-8000-000000000006 --until-now",
 )
 def watch(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Print what changes of it, line by line."""
+    """Print changes of a window as they come.
+
+    Use it to follow compactions and state while an agent works.
+
+    Without --until-now it runs until the window is closed or you press Ctrl-C.
+    """
     for event in session.context.windows.watch(window_id, **given):
         if output.format is Format.JSON:
             output.line(event)
@@ -543,18 +677,31 @@ contextkeep window state 0197f1f2-0000-7000-8000-000000000006 constraint value
 """,
 )
 def state(session: Session, output: Output, *, window_id: str, sections: tuple[str, ...], **given: Any) -> None:
-    """Print the state of the work: what holds, and why."""
+    """Print the state of the work: goals, values, constraints.
+
+    Use it to see what the window has extracted from the log, and where each entry comes from.
+    """
     output.many(session.context.windows.get_state(window_id, sections, **given), "section", "key", "text", "ref")
 
 
 @command(
     _WINDOW,
-    click.option("--input", "input_tokens", type=int, required=True, help="Of all of the prompt."),
-    click.option("--cached", "cached_tokens", type=int, default=0, help="Of them, what was read from a cache."),
-    click.option("--written", "cache_write_tokens", type=int, default=0, help="And what was written to one."),
-    click.option("--output", "output_tokens", type=int, default=0, help="Of the answer."),
-    click.option("--tokens", "pack_tokens", type=int, default=0, help="Of the pack, as it was counted."),
-    click.option("--epoch", type=int, help="Of the pack; else that which the window has now."),
+    click.option("--input", "input_tokens", type=int, required=True, help="Tokens of the whole prompt."),
+    click.option(
+        "--cached", "cached_tokens", type=int, default=0, help="Tokens of the prompt that were read from the cache."
+    ),
+    click.option(
+        "--written",
+        "cache_write_tokens",
+        type=int,
+        default=0,
+        help="Tokens of the prompt that were written to the cache.",
+    ),
+    click.option("--output", "output_tokens", type=int, default=0, help="Tokens of the answer."),
+    click.option(
+        "--tokens", "pack_tokens", type=int, default=0, help="Tokens of the pack, as the window counted them."
+    ),
+    click.option("--epoch", type=int, help="Epoch of the pack.  [default: the window's current one]"),
     subject_option,
     name="usage",
     group=window,
@@ -563,38 +710,53 @@ contextkeep window usage 0197f1f2-0000-7000-8000-000000000006 --input 21000 --ca
 """,
 )
 def usage(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Say what a vendor billed for a pack."""
+    """Record what the vendor billed for a pack.
+
+    Use it after each request, so that the window's token counts match those of the vendor.
+    """
     output.one(session.context.windows.record_usage(window_id, **given))
 
 
 @command(
     _WINDOW,
-    click.option("--failed", is_flag=True, help="They did not do what they were for."),
-    click.option("--quality", type=click.FloatRange(0, 1), help="How well they did it; else 1."),
-    click.option("--from", "step_from", type=click.IntRange(0), default=0, help="The first step; else the last alone."),
-    click.option("--to", "step_to", type=click.IntRange(0), default=0, help="The last step; else the last there is."),
-    click.option("--lesson", default="", help="What was learned: a memory of the user."),
+    click.option("--failed", is_flag=True, help="The steps failed."),
+    click.option("--quality", type=click.FloatRange(0, 1), help="How well the steps went, 0 to 1.  [default: 1]"),
+    click.option(
+        "--from", "step_from", type=click.IntRange(0), default=0, help="First step.  [default: the last step only]"
+    ),
+    click.option("--to", "step_to", type=click.IntRange(0), default=0, help="Last step.  [default: the newest step]"),
+    click.option("--lesson", default="", help="Lesson, which is stored as a memory of the user."),
     subject_option,
     name="outcome",
     group=window,
     example="contextkeep window outcome 0197f1f2-0000-7000-8000-000000000006 --from 3 --to 9 --quality 0.8",
 )
 def outcome(session: Session, output: Output, *, window_id: str, failed: bool, **given: Any) -> None:
-    """Say how steps ended."""
+    """Record whether steps succeeded.
+
+    Use it when you know how the work ended; profiles learn from it.
+    """
     output.one(session.context.windows.record_outcome(window_id, success=not failed, **given))
 
 
 @command(
     _WINDOW,
-    click.option("--steps", type=click.IntRange(0), default=1_000, show_default=True, help="Ahead."),
-    click.option("--step-tokens", type=click.IntRange(0), default=0, help="Of one; else like the last ones."),
+    click.option(
+        "--steps", type=click.IntRange(0), default=1_000, show_default=True, help="Number of steps to estimate."
+    ),
+    click.option(
+        "--step-tokens", type=click.IntRange(0), default=0, help="Tokens of one step.  [default: like the latest steps]"
+    ),
     subject_option,
     name="cost",
     group=window,
     example="contextkeep window cost 0197f1f2-0000-7000-8000-000000000006 --steps 10000",
 )
 def cost(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Print what a window's next packs cost."""
+    """Estimate the cost of the next packs.
+
+    Use it to compare packs with and without a compaction.
+    """
     estimate = session.context.windows.estimate_cost(window_id, **given)
     if output.format is Format.JSON:
         output.one(estimate)
@@ -604,7 +766,7 @@ def cost(session: Session, output: Output, *, window_id: str, **given: Any) -> N
         for of, one in (
             ("next pack, cached", estimate.warm),
             ("next pack, not cached", estimate.cold),
-            ("pack behind a fold", estimate.fold),
+            ("pack after a fold", estimate.fold),
             (f"steps ahead, {estimate.folds} folds", estimate.ahead),
             ("the same, sliding by halves", estimate.sliding),
         )
@@ -620,7 +782,10 @@ def cost(session: Session, output: Output, *, window_id: str, **given: Any) -> N
     example="contextkeep window stats 0197f1f2-0000-7000-8000-000000000006",
 )
 def stats(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Print a window in numbers, with charts."""
+    """Print statistics of a window, with charts.
+
+    Use it to see savings, compactions and the share of tokens read from the cache.
+    """
     found = session.context.windows.stats(window_id, **given)
     if output.format is Format.JSON:
         output.one(found)
@@ -639,9 +804,9 @@ def stats(session: Session, output: Output, *, window_id: str, **given: Any) -> 
     _WINDOW,
     click.argument("section"),
     click.argument("key", default=""),
-    click.option("--text", default="", help="What holds, in one line."),
-    click.option("--value", default="", help="Of a value, what it is; of a sub_goal: open, done or dropped."),
-    click.option("--remove", is_flag=True, help="Say that it holds no longer."),
+    click.option("--text", default="", help="Statement in one line."),
+    click.option("--value", default="", help="For a value: its content. For a sub_goal: open, done or dropped."),
+    click.option("--remove", is_flag=True, help="Remove the entry."),
     subject_option,
     name="patch",
     group=window,
@@ -664,7 +829,10 @@ def patch(
     remove: bool,
     **given: Any,
 ) -> None:
-    """Say what holds in the state of the work, or no longer does."""
+    """Set or remove an entry of the state.
+
+    Use it to correct what the window extracted, or to add a constraint. Each pack shows it from then on.
+    """
     entry = StateEntryInput(section, key, text, value)
     entries, removed = ([], [entry]) if remove else ([entry], [])
     output.one({"changed_count": session.context.windows.patch_state(window_id, entries, remove=removed, **given)})
@@ -679,7 +847,10 @@ def patch(
     example="contextkeep window close 0197f1f2-0000-7000-8000-000000000006 --yes",
 )
 def close(session: Session, output: Output, *, window_id: str, yes: bool, **given: Any) -> None:
-    """Close a window; the log stays."""
+    """Close a window; the log stays.
+
+    Use it when the model does no more work in the context.
+    """
     confirm("Close it?", yes)
     output.one(session.context.windows.close(window_id, **given), *_ROW)
 
@@ -698,7 +869,9 @@ def _config(said: dict[str, Any] | None) -> WindowConfig | None:
         return WindowConfig.from_proto(json_format.ParseDict(said, windows_pb.WindowConfig()))
     except json_format.ParseError as error:
         known = ", ".join(windows_pb.WindowConfig.DESCRIPTOR.fields_by_name)
-        raise click.BadParameter(f"{str(error).splitlines()[0]}; it has {known}", param_hint="--config") from None
+        raise click.BadParameter(
+            f"{str(error).splitlines()[0]}; the settings are {known}", param_hint="--config"
+        ) from None
 
 
 def _draw_folds(folds: Sequence[tuple[int, int, int]]) -> None:

@@ -18,28 +18,32 @@ from contextkeep.values import SearchMode
 _ROW = ("working_memory_id", "memory_type", "name", "size_bytes", "status", "created_at")
 _BLOB_KEY = "blob_"  # how the keys of blobs begin
 
-_TYPES = click.option("--type", "memory_types", multiple=True, help="Only of this memory type; may be repeated.")
-_ARCHIVED = click.option("--archived", "include_archived", is_flag=True, help="Archived ones, too.")
-_ENTITY = click.option("--entity", "entity_node_id", help="The entity that it belongs to.")
-_TAGS = click.option("--tag", "tags", multiple=True, help="May be repeated.")
-_PURPOSE = click.option("--purpose", "semantic_purpose", default="", help="What it is for.")
-_DESCRIPTION = click.option("--description", default="", help="What it is.")
-_METADATA = click.option("--metadata", type=JSON_OBJECT, help="A JSON object, or @FILE.")
-_REASONING = click.option("--reasoning", default="", help="Why it was written.")
-_CONTENT_TYPE = click.option("--content-type", default="", help="A media type; else guessed from the name.")
+_TYPES = click.option(
+    "--type", "memory_types", multiple=True, help="Only records of this memory type; may be repeated."
+)
+_ARCHIVED = click.option("--archived", "include_archived", is_flag=True, help="Include archived records.")
+_ENTITY = click.option("--entity", "entity_node_id", help="Node that the record belongs to.")
+_TAGS = click.option("--tag", "tags", multiple=True, help="Tag; may be repeated.")
+_PURPOSE = click.option("--purpose", "semantic_purpose", default="", help="Purpose of the record.")
+_DESCRIPTION = click.option("--description", default="", help="What the record is.")
+_METADATA = click.option("--metadata", type=JSON_OBJECT, help="Metadata as a JSON object, or @FILE.")
+_REASONING = click.option("--reasoning", default="", help="Why the record was written.")
+_CONTENT_TYPE = click.option("--content-type", default="", help="Media type.  [default: guessed from the name]")
 _FIELDS = (_ENTITY, _PURPOSE, _DESCRIPTION, _REASONING, _CONTENT_TYPE, _TAGS, _METADATA)
-_PURPOSES = click.option("--purpose", "semantic_purposes", multiple=True, help="Only for this; may be repeated.")
+_PURPOSES = click.option(
+    "--purpose", "semantic_purposes", multiple=True, help="Only records with this purpose; may be repeated."
+)
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep wm put report.pdf --entity 0197f1f2-0000-7000-8000-000000000001")
 def wm() -> None:
-    """Working memory: records, and files that belong to them."""
+    """Working memory: records and their files."""
 
 
 @command(
     click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True)),
-    click.option("--name", default="", help="Else the file's."),
-    click.option("--type", "memory_type", default=MemoryType.FILE.value, show_default=True, help="The memory type."),
+    click.option("--name", default="", help="Name.  [default: the file's name]"),
+    click.option("--type", "memory_type", default=MemoryType.FILE.value, show_default=True, help="Memory type."),
     *_FIELDS,
     name="put",
     group=wm,
@@ -49,9 +53,12 @@ tar c folder | contextkeep wm put - --name folder.tar
 """,
 )
 def put(session: Session, output: Output, *, file: str, name: str, memory_type: str, **given: Any) -> None:
-    """Upload a file (`-`: stdin) as a record with a blob."""
+    """Upload a file (`-`: stdin) as a record.
+
+    Use it for reports, images and other files. For JSON and short texts use `record`.
+    """
     if file == "-" and not name:
-        raise click.UsageError("stdin has no name: give --name")
+        raise click.UsageError("stdin has no name; give --name")
     with progress(name or Path(file).name) as on_progress:
         record = session.context.blobs.upload(
             sys.stdin.buffer if file == "-" else Path(file),
@@ -65,9 +72,9 @@ def put(session: Session, output: Output, *, file: str, name: str, memory_type: 
 
 @command(
     click.argument("name"),
-    click.option("--type", "memory_type", help="The memory type; else data/json, of text text/plain."),
-    click.option("--content", type=JSON, help="Any JSON, or @FILE."),
-    click.option("--text", "content_text", default="", help="Plain text instead."),
+    click.option("--type", "memory_type", help="Memory type.  [default: data/json, or text/plain for a text]"),
+    click.option("--content", type=JSON, help="Content: any JSON, or @FILE."),
+    click.option("--text", "content_text", default="", help="Content as plain text instead of JSON."),
     *_FIELDS,
     name="record",
     group=wm,
@@ -86,7 +93,10 @@ def insert(
     content_text: str,
     **given: Any,
 ) -> None:
-    """Write a record with inline JSON or text."""
+    """Store JSON or a short text as a record.
+
+    Use it for plans, notes and results; for files use `put`.
+    """
     memory_type = memory_type or ("text/plain" if content_text else MemoryType.JSON.value)
     record = session.context.records.insert(
         memory_type, name, content=content, content_text=content_text, **_fields(given)
@@ -96,7 +106,9 @@ def insert(
 
 @command(
     click.argument("record", metavar="WORKING_MEMORY_ID|BLOB_KEY"),
-    click.option("-o", "--output", "path", type=click.Path(dir_okay=False, path_type=Path), help="Download to a file."),
+    click.option(
+        "-o", "--output", "path", type=click.Path(dir_okay=False, path_type=Path), help="Save the blob to this file."
+    ),
     _ARCHIVED,
     name="get",
     group=wm,
@@ -107,9 +119,11 @@ contextkeep wm get 0197f1f2-0000-7000-8000-000000000002 --raw | tail
 """,
 )
 def get(session: Session, output: Output, *, record: str, path: Path | None, include_archived: bool) -> None:
-    """Print a record, or its content.
+    """Print a record, or download its content.
 
-    --output downloads its blob into a file, --raw prints the bytes of its content, blob, JSON or text.
+    Use it to read a record.
+
+    --output saves its blob to a file. --raw prints the content: the bytes of the blob, the JSON or the text.
     """
     if path is not None:
         with progress(path.name) as on_progress:
@@ -140,9 +154,9 @@ def get(session: Session, output: Output, *, record: str, path: Path | None, inc
 @command(
     NodeArgument("entity_node_id"),
     _TYPES,
-    click.option("--tag", "tags", multiple=True, help="Only with this tag; may be repeated."),
+    click.option("--tag", "tags", multiple=True, help="Only records with this tag; may be repeated."),
     _PURPOSES,
-    click.option("--prefix", "name_prefix", default="", help="Only names that begin so."),
+    click.option("--prefix", "name_prefix", default="", help="Only records whose names begin with this text."),
     _ARCHIVED,
     limit_option(),
     name="list",
@@ -152,7 +166,10 @@ contextkeep wm list 0197f1f2-0000-7000-8000-000000000001 --type text/markdown
 """,
 )
 def list_records(session: Session, output: Output, *, node: dict[str, Any], limit: int, **filters: Any) -> None:
-    """List the records of an entity."""
+    """List the records of an entity.
+
+    Use it to see which files and notes belong to a node.
+    """
     records = session.context.records.list_by_entity(**node, **filters)
     output.many(records, *_ROW, limit=limit)
 
@@ -168,15 +185,24 @@ contextkeep wm blobs 0197f1f2-0000-7000-8000-000000000001
 """,
 )
 def blobs(session: Session, output: Output, *, node: dict[str, Any], include_archived: bool, limit: int) -> None:
-    """List the blobs of an entity."""
+    """List the blobs of an entity.
+
+    Use it to see sizes and checksums of uploaded files.
+    """
     found = session.context.blobs.list(**node, include_archived=include_archived)
     output.many(found, "working_memory_id", "name", "memory_type", "size_bytes", "sha256", "created_at", limit=limit)
 
 
 @command(
     NodeArgument("root_node_id"),
-    click.option("--depth", "depth_max", type=click.IntRange(0), default=0, help="Steps below the root; 0: 3."),
-    click.option("--edge-type", "edge_types", multiple=True, help="Along these only; may be repeated."),
+    click.option(
+        "--depth",
+        "depth_max",
+        type=click.IntRange(0),
+        default=0,
+        help="Maximum number of steps below the root; 0 means 3.",
+    ),
+    click.option("--edge-type", "edge_types", multiple=True, help="Follow only edges of this type; may be repeated."),
     _TYPES,
     _PURPOSES,
     _ARCHIVED,
@@ -187,7 +213,10 @@ contextkeep wm manifest 0197f1f2-0000-7000-8000-000000000001 --depth 2
 """,
 )
 def manifest(session: Session, output: Output, *, node: dict[str, Any], **filters: Any) -> None:
-    """Print how much of which type each entity below a node has."""
+    """Count the records below a node by entity and type.
+
+    Use it to show an agent what it can read.
+    """
     entities = session.context.records.manifest(**node, **filters)
     if output.format is Format.JSON:
         output.many(entities)
@@ -209,12 +238,18 @@ def manifest(session: Session, output: Output, *, node: dict[str, Any], **filter
 
 @command(
     click.argument("text"),
-    click.option("--mode", type=click.Choice(["text", "vector", "fused"]), help="Else as the service can."),
-    click.option("--entity", "entity_node_ids", multiple=True, help="Only of this entity; may be repeated."),
+    click.option(
+        "--mode",
+        type=click.Choice(["text", "vector", "fused"]),
+        help="Search by words, by meaning or both.  [default: what the service supports]",
+    ),
+    click.option("--entity", "entity_node_ids", multiple=True, help="Only records of this node; may be repeated."),
     _TYPES,
-    click.option("--where", type=JSON_OBJECT, help="A condition tree as JSON, or @FILE; see docs/search.md."),
+    click.option("--where", type=JSON_OBJECT, help="Condition as JSON, or @FILE; see docs/search.md."),
     _ARCHIVED,
-    click.option("--limit", type=click.IntRange(0), default=0, help="Rows at most; 0: as the service does."),
+    click.option(
+        "--limit", type=click.IntRange(0), default=0, help="Maximum number of rows; 0 means the service's default."
+    ),
     name="search",
     group=wm,
     example="""
@@ -222,7 +257,10 @@ contextkeep wm search 'quarterly report' --type text/markdown
 """,
 )
 def search(session: Session, output: Output, *, text: str, mode: SearchMode | None, **filters: Any) -> None:
-    """Find records by their words or their meaning, the best first."""
+    """Find records by words or meaning, best first.
+
+    Use it when you know what a record is about, not its name.
+    """
     hits = session.context.records.search(text, mode=mode, **filters)
     if output.format is Format.JSON:
         output.many(hits)
@@ -233,11 +271,13 @@ def search(session: Session, output: Output, *, text: str, mode: SearchMode | No
 
 @command(
     click.argument("select", nargs=-1, required=True),
-    click.option("--where", type=JSON_OBJECT, help="A condition tree as JSON, or @FILE; see docs/search.md."),
-    click.option("--group-by", multiple=True, help="May be repeated."),
-    click.option("--order-by", multiple=True, help="May be repeated."),
+    click.option("--where", type=JSON_OBJECT, help="Condition as JSON, or @FILE; see docs/search.md."),
+    click.option("--group-by", multiple=True, help="Field to group by; may be repeated."),
+    click.option("--order-by", multiple=True, help="Field to sort by; may be repeated."),
     _ARCHIVED,
-    click.option("--limit", type=click.IntRange(0), default=0, help="Rows at most; 0: as the service does."),
+    click.option(
+        "--limit", type=click.IntRange(0), default=0, help="Maximum number of rows; 0 means the service's default."
+    ),
     name="query",
     group=wm,
     example="""
@@ -245,7 +285,10 @@ contextkeep wm query memory_type 'count(*)' --group-by memory_type
 """,
 )
 def query(session: Session, output: Output, *, select: tuple[str, ...], **question: Any) -> None:
-    """Ask about records: fields, or counts and sums of groups."""
+    """Select fields of records, or counts and sums by group.
+
+    Use it for reports, such as the number of records of each type.
+    """
     answer = session.context.records.query(select, **question)
     columns = dict.fromkeys(name for row in answer.rows for name in row)
     output.many(answer.rows, *columns)
@@ -262,13 +305,18 @@ contextkeep wm log 0197f1f2-0000-7000-8000-000000000002
 """,
 )
 def log(session: Session, output: Output, *, working_memory_id: str) -> None:
-    """Print what was done to a record; it is there after a purge, too."""
+    """Print the history of a record.
+
+    Use it to see who wrote, changed or deleted it; it remains after a purge.
+    """
     output.many(session.context.records.list_actions(working_memory_id), "created_at", "kind", "principal", "details")
 
 
 @command(
     click.argument("record", metavar="WORKING_MEMORY_ID|BLOB_KEY"),
-    click.option("--purge", is_flag=True, help="For good, with its blob. Needs --yes or an answer."),
+    click.option(
+        "--purge", is_flag=True, help="Delete for good, with its blob; asks for confirmation unless --yes is given."
+    ),
     yes_option,
     name="delete",
     group=wm,
@@ -278,7 +326,10 @@ contextkeep wm delete 0197f1f2-0000-7000-8000-000000000002 --purge --yes
 """,
 )
 def delete(session: Session, output: Output, *, record: str, purge: bool, yes: bool) -> None:
-    """Archive a record, or remove it for good (--purge)."""
+    """Archive a record; with --purge delete it for good.
+
+    Use it to hide a record. `contextkeep wm restore` brings an archived record back.
+    """
     if purge:
         confirm("Purge it?", yes)
     working_memory_id = session.context.blobs.delete(record) if record.startswith(_BLOB_KEY) else record
@@ -298,7 +349,10 @@ contextkeep wm restore 0197f1f2-0000-7000-8000-000000000002
 """,
 )
 def restore(session: Session, output: Output, *, working_memory_id: str) -> None:
-    """Bring an archived record back."""
+    """Restore an archived record.
+
+    Use it to undo `contextkeep wm delete`.
+    """
     output.one(session.context.records.restore(working_memory_id), *_ROW)
 
 
