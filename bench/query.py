@@ -32,7 +32,7 @@ from contextkeep import AsyncContextClient
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from service_runtime.ids import new_id
-from tests.fakes.context_providers import Answered, Asked, Stub, hit, written_package
+from tests.fakes.context_providers import Answered, ProviderQuery, Stub, hit, written_package
 from tests.ports import free_port
 
 OVERHEAD_MAX, P95_MS_MAX = 3.0, 60.0
@@ -47,7 +47,7 @@ FACTS = (
 
 
 def _instant(number: int) -> type[Stub]:
-    async def answered(self: Stub, asked: Asked, principal: object) -> Answered:
+    async def answered(self: Stub, asked: ProviderQuery, principal: object) -> Answered:
         return Answered(hits=[hit(str(place), f"{text} ({number})") for place, text in enumerate(FACTS)])
 
     fields = {"id": f"instant-{number}", "answered": answered}

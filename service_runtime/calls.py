@@ -19,8 +19,8 @@ from weakref import WeakKeyDictionary
 
 from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
-from service_runtime.held_bytes import Held, HeldBytes
-from service_runtime.places import Place, Shares
+from service_runtime.held_bytes import CallBytes, HeldBytes
+from service_runtime.places import CallSlot, Shares
 from service_runtime.turns import SLICE_S, Turn, Turns
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ class Call:
     credential: str = ""  # forwarded as it came, to a service that checks it itself
     request: object = None  # the first message, of a stream
     response: object = None  # the last one; None: there was none, or it is one of a stream
-    place: Place | None = None  # among the calls under way
+    place: CallSlot | None = None  # among the calls under way
     turn: Turn | None = None  # of expensive work; None: the call is not let in yet
-    held: Held | None = None  # bytes of its request and its answer; None: the call is not let in yet
+    held: CallBytes | None = None  # bytes of its request and its answer; None: the call is not let in yet
     ledger: HeldBytes | None = None  # of the process, for what else is held for the call
     is_kept: bool = False  # as a row of the audit log
     is_logged: bool = True  # False: one of a flood of calls without a valid credential
@@ -96,14 +96,14 @@ def credential() -> str:
     return call.credential
 
 
-def hold_bytes() -> Held:
+def hold_bytes() -> CallBytes:
     """Return what the process holds for the caller of the call under way; the block that uses it gives it back.
 
     Work that is no caller's, as that of commands, is charged to nobody.
     """
     call = current_call.get()
     if call is None or call.principal is None or call.ledger is None:
-        return Held(None, None)
+        return CallBytes(None, None)
     return call.ledger.for_caller(call.principal)
 
 

@@ -31,7 +31,7 @@ class Ended(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ProgramResult:
     """What became of a program."""
 
     ended: Ended
@@ -41,7 +41,7 @@ class Outcome:
 
 async def run(
     program: Sequence[str], chunks: AsyncIterable[bytes], *, timeout_s: float, output_bytes_max: int
-) -> Outcome:
+) -> ProgramResult:
     """Run a Python program with the chunks as its input, and return what it answers. It has ended then.
 
     Args:
@@ -70,28 +70,28 @@ async def run(
     try:
         async with asyncio.timeout(timeout_s):
             if not await _read(child, output, output_bytes_max):
-                return Outcome(ended=Ended.OUTPUT, output=bytes(output[:output_bytes_max]))
+                return ProgramResult(ended=Ended.OUTPUT, output=bytes(output[:output_bytes_max]))
             status = await child.wait()
         if feeding.done():
             feeding.result()  # what it was fed was not all, and its answer is not for the whole
     except TimeoutError:
         if feeding.done():
             feeding.result()
-        return Outcome(ended=Ended.TIMEOUT, output=bytes(output))
+        return ProgramResult(ended=Ended.TIMEOUT, output=bytes(output))
     finally:
         await _end(child, feeding)
     return _outcome(status, bytes(output))
 
 
-def _outcome(status: int, output: bytes) -> Outcome:
+def _outcome(status: int, output: bytes) -> ProgramResult:
     if status == 0:
-        return Outcome(ended=Ended.WELL, output=output)
+        return ProgramResult(ended=Ended.WELL, output=output)
     if status == -signal.SIGXCPU:
-        return Outcome(ended=Ended.TIMEOUT, output=output)
+        return ProgramResult(ended=Ended.TIMEOUT, output=output)
     if status == -signal.SIGKILL:
-        return Outcome(ended=Ended.KILLED, output=output)
+        return ProgramResult(ended=Ended.KILLED, output=output)
     detail = f"signal {-status}" if status < 0 else f"status {status}"
-    return Outcome(ended=Ended.BROKEN, output=output, detail=detail)
+    return ProgramResult(ended=Ended.BROKEN, output=output, detail=detail)
 
 
 async def _feed(child: Process, chunks: AsyncIterable[bytes]) -> None:

@@ -71,7 +71,7 @@ class MemoryLimits:
         return int(self.process_bytes_max * PENDING) // PENDING_CALL_BYTES
 
 
-class Held:
+class CallBytes:
     """What is held for one caller at the moment: nothing at first. `release` gives all of it back.
 
     Args:
@@ -120,7 +120,7 @@ class Held:
             self._ledger.count(self._tenant_id, self._key, -self._bytes)
             self._bytes = 0
 
-    def __enter__(self) -> Held:
+    def __enter__(self) -> CallBytes:
         return self
 
     def __exit__(
@@ -145,18 +145,18 @@ class HeldBytes:
         self._of_tenant: Counter[Any] = Counter()
         self._of_key: Counter[Any] = Counter()
 
-    def for_caller(self, principal: Principal) -> Held:
+    def for_caller(self, principal: Principal) -> CallBytes:
         """Return what will be held for a caller; nothing yet."""
-        return Held(self, principal)
+        return CallBytes(self, principal)
 
     @contextmanager
-    def charged(self, principal: Principal, size_bytes: int) -> Iterator[Held]:
+    def charged(self, principal: Principal, size_bytes: int) -> Iterator[CallBytes]:
         """Charge bytes for the block.
 
         Raises:
             HeldBytesExceeded: they are past a limit.
         """
-        with Held(self, principal) as held:
+        with CallBytes(self, principal) as held:
             held.set(size_bytes)
             yield held
 

@@ -37,7 +37,7 @@ from service_runtime.calls import Call, current_call
 from service_runtime.held_bytes import HeldBytes, memory_limits
 from service_runtime.methods import Method, admit, method_of
 from service_runtime.metrics import Metrics
-from service_runtime.places import CallLimits, Place, Places
+from service_runtime.places import CallLimits, CallSlot, Places
 from service_runtime.recent_calls import RecentCalls
 from service_runtime.replays import Replays, leaves
 from service_runtime.turns import Turn, Turns
@@ -310,7 +310,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         started = time.monotonic()
         call.deadline = math.inf if remaining_s is None else started + remaining_s
         current_call.set(call)  # a call has a task, and so a context, of its own: nothing to put back
-        call.place = place = Place(self.places)
+        call.place = place = CallSlot(self.places)
         self._metrics.calls_under_way.inc()
         metadata = context.invocation_metadata() or ()
         span = tracing.begin_call(method, metadata)

@@ -205,7 +205,7 @@ class Differs(FailedPrecondition):
 
 
 @dataclass(slots=True, kw_only=True)
-class Moved:
+class MoveProgress:
     """How far a move is."""
 
     tenant: str
@@ -273,11 +273,11 @@ class TenantMove:
         on_step: Told how far it is; what it raises ends the move, as a kill would.
     """
 
-    def __init__(self, databases: Databases, *, on_step: Callable[[Moved], None] = lambda _: None) -> None:
+    def __init__(self, databases: Databases, *, on_step: Callable[[MoveProgress], None] = lambda _: None) -> None:
         self._databases = databases
         self._on_step = on_step
 
-    def run(self, tenant: str, target: str, *, dry_run: bool = False) -> Moved:
+    def run(self, tenant: str, target: str, *, dry_run: bool = False) -> MoveProgress:
         """Move it, or go on with a move that ended half-way, and return what was done.
 
         Raises:
@@ -298,7 +298,7 @@ class TenantMove:
             to = stack.enter_context(_connected(self._databases.url_of(target)))
             noted = to.execute(_MOVE, (found.id,)).fetchone()
             source = noted.source if noted else found.database
-            moved = Moved(tenant=tenant, source=source, target=target)
+            moved = MoveProgress(tenant=tenant, source=source, target=target)
             if source == target or (noted is None and found.database == target):
                 moved.step = "lives there"
                 return moved
@@ -361,8 +361,8 @@ class _Move:
         source: Connection,
         target: Connection,
         tenant_id: UUID,
-        moved: Moved,
-        on_step: Callable[[Moved], None],
+        moved: MoveProgress,
+        on_step: Callable[[MoveProgress], None],
     ) -> None:
         self._home = home
         self._source = source

@@ -12,12 +12,12 @@ _T = TypeVar("_T")
 _TRIES = 8
 
 
-class Moved(Exception):
+class RowsChanged(Exception):
     """The rows are not what they were when a change was worked out."""
 
 
 async def until_written(work: Callable[[], Awaitable[_T]], *, what: str) -> _T:
-    """Run `work`, again each time that it raises `Moved`, and return its result.
+    """Run `work`, again each time that it raises `RowsChanged`, and return its result.
 
     Args:
         work: Reads the rows, works out the change, and writes it.
@@ -30,6 +30,6 @@ async def until_written(work: Callable[[], Awaitable[_T]], *, what: str) -> _T:
     for _ in range(_TRIES):
         try:
             return await work()
-        except Moved:
+        except RowsChanged:
             continue
     raise Aborted(f"other calls keep writing to {what}; try again")

@@ -26,7 +26,7 @@ LEASE_S = 30.0  # of claimed work; a worker that lives renews it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owed:
+class QueuedItem:
     """Work that was claimed."""
 
     id: UUID  # of this order; a newer one for the same subject has another
@@ -119,7 +119,7 @@ class Outbox:
             await asyncio.sleep(poll_s)
 
     @asynccontextmanager
-    async def claimed(self, tenant: Tenant, *, count_max: int) -> AsyncIterator[list[Owed]]:
+    async def claimed(self, tenant: Tenant, *, count_max: int) -> AsyncIterator[list[QueuedItem]]:
         """Take work that is due, for the block: no other worker gets it, unless this process dies."""
         work = await self.claim(tenant, count_max=count_max)
         if not work:
@@ -140,7 +140,7 @@ class Outbox:
             yield work
 
     async def each_due(
-        self, tenant: Tenant, work: Callable[[Owed], Awaitable[None]], *, for_s: float
+        self, tenant: Tenant, work: Callable[[QueuedItem], Awaitable[None]], *, for_s: float
     ) -> tuple[int, bool]:
         """Do what is due of a tenant, one item after the other, as a step of `Rounds`.
 
@@ -162,7 +162,7 @@ class Outbox:
             if time.monotonic() >= until:
                 return done, True
 
-    async def claim(self, tenant: Tenant, *, count_max: int) -> list[Owed]:
+    async def claim(self, tenant: Tenant, *, count_max: int) -> list[QueuedItem]:
         """Take work that is due; no other worker gets it for `LEASE_S`."""
         parameters = {
             "tenant_id": tenant.tenant_id,
@@ -170,17 +170,17 @@ class Outbox:
             "count_max": count_max,
             "lease": timedelta(seconds=LEASE_S),
         }
-        return [copied(Owed, row) for row in await tenant.query(self._claim, parameters)]
+        return [copied(QueuedItem, row) for row in await tenant.query(self._claim, parameters)]
 
-    async def hold(self, transaction: Transaction, owed: Owed) -> bool:
+    async def hold(self, transaction: Transaction, owed: QueuedItem) -> bool:
         """Keep work that is done step by step from others for a step; False if it is not this claim's any more."""
         return bool(await transaction.query(self._hold, (transaction.tenant_id, owed.id, owed.attempts)))
 
-    async def done(self, transaction: Transaction, owed: Owed) -> bool:
+    async def done(self, transaction: Transaction, owed: QueuedItem) -> bool:
         """Strike work out; False if it was struck out or replaced before, and its result must not be stored."""
         return bool(await transaction.query(self._done, (transaction.tenant_id, owed.id)))
 
-    async def postpone(self, transaction: Transaction, owed: Owed, *, delay_s: float, error: str) -> bool:
+    async def postpone(self, transaction: Transaction, owed: QueuedItem, *, delay_s: float, error: str) -> bool:
         """Try work again in `delay_s`; False as of `done`."""
         parameters = (timedelta(seconds=delay_s), error, transaction.tenant_id, owed.id)
         return bool(await transaction.query(self._postpone, parameters))

@@ -102,7 +102,7 @@ class Watch:
             raise self.too_much()
 
 
-class Steps:
+class ReadTurns:
     """Lets the conversations of a tenant read on one after the other, with as much of the loop's time for others.
 
     A tenant may have dozens of conversations at once, each of which would else have as many turns of the loop as a call
@@ -165,7 +165,7 @@ def client(
     tls: ssl.SSLContext | None,
     headers: dict[str, str],
     check: Callable[[Response], None],
-    steps: Steps,
+    steps: ReadTurns,
     readable: Callable[[Response, AsyncIterator[bytes]], AsyncIterator[bytes]] | None = None,
 ) -> httpx2.AsyncClient:
     """Return a client whose requests go to a checked address.
@@ -253,7 +253,7 @@ def client(
 _METER = "meter"
 
 
-def _transport(tls: ssl.SSLContext | None, watch: Watch, steps: Steps) -> httpx2.AsyncHTTPTransport:
+def _transport(tls: ssl.SSLContext | None, watch: Watch, steps: ReadTurns) -> httpx2.AsyncHTTPTransport:
     """Return a transport that reads little at a time, and heads and framing only as far as the limits go."""
     import httpcore2
     import httpx2

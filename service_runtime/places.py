@@ -69,7 +69,7 @@ class Places:
         self.of_key: Counter[Any] = Counter()
 
 
-class Place:
+class CallSlot:
     """What one call takes: nothing yet."""
 
     __slots__ = ("_places", "_principal", "_taken")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.company.generated import CATALOGUE, CRM, TICKETS, Company, Fact, company
-from context_service.query.providers import Answered, Asked, Hit, ProviderInfo
+from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery
 from context_service.retrieval.pure.terms import asked_terms, terms_of
 from service_runtime.auth import Principal
 
@@ -63,7 +63,7 @@ class _Installed:
         """What it is."""
         return ProviderInfo(id=self.source, family="external", display_name=self.name)
 
-    async def search(self, asked: Asked, principal: Principal) -> Answered:
+    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
         """Return the rows that share a word with the question."""
         hits = [self._hit(*one) for one in self._rows.found(asked.query, asked.limit)]
         return Answered(hits=hits, mode="words")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bench.long_run.prepared import Prepared, Step, text_of
 from bench.long_run.strategies import Shown, Strategy
-from context_service.folding.pure.folds import CLOSE_STEPS, Fold, Limits, Standing, View, fold
+from context_service.folding.pure.folds import CLOSE_STEPS, Fold, FoldableBlock, Limits, View, fold
 from context_service.folding.pure.importance import Weights
 from context_service.packing.pure.blocks import Block
 from context_service.packing.pure.task_state import Entry, after, note_of, shown
@@ -85,7 +85,7 @@ class Folding(Strategy):
     def _add(self, plain: Shown, step: Step, *, masked: Shown | None = None, is_appended: bool = False) -> None:
         self._number += 1
         self._seen[self._number] = _Seen(plain, masked)
-        standing = Standing(
+        standing = FoldableBlock(
             number=self._number,
             step=step.number,
             seq_from=step.made.block.seq_from,

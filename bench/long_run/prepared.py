@@ -17,13 +17,13 @@ from context_service.contexts.pure.passages import passages_of
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import Format, Result, Turn, pieces
 from context_service.packing.pure.blocks import Block, Rendered, block_of
-from context_service.packing.pure.catch_up import Made, caught_up
+from context_service.packing.pure.catch_up import PreparedStep, caught_up
 from context_service.packing.pure.steps import cut
 from context_service.profiles.pure.lookups import Learned, applied
 from context_service.profiles.pure.profiles import profile
 from context_service.retrieval.profiles import profile as recall_profile
 from context_service.retrieval.pure.budget import Item, within_budget
-from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.question import AnalyzedQuery
 from context_service.retrieval.pure.ranking import ranked
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.store.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE
@@ -47,7 +47,7 @@ class Step:
     """
 
     number: int
-    made: Made
+    made: PreparedStep
     cleared: Block
     said: str
 
@@ -215,7 +215,7 @@ class Index:
             known_from: From this message on it is known anyway.
         """
         numbers = bisect_right(self._seqs, seq_to)
-        question = Question.of(text)
+        question = AnalyzedQuery.of(text)
         best = ranked(question, self._matching(question, numbers), recall_profile("default"))
         found = [one.row.seq for one in best if self.passages[one.row.seq].seq < known_from]
         items = [
@@ -224,7 +224,7 @@ class Index:
         taken = within_budget(items, tokens_max=tokens_max, items_max=_ITEMS_MAX)
         return [self.passages[found[one]] for one in taken]
 
-    def _matching(self, question: Question, end: int) -> Matching:
+    def _matching(self, question: AnalyzedQuery, end: int) -> Matching:
         """Return the rows that a question is ranked by, of the first passages, as the service reads them."""
         if not self._sums:
             self._sums = list(zip(*(accumulate(column) for column in zip(*self._lengths, strict=True)), strict=True))

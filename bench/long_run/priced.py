@@ -18,7 +18,7 @@ from bench.long_run.ours import Folding
 from bench.long_run.prepared import Prepared, Step, prepared
 from bench.long_run.workload import STEPS
 from context_service.folding.pure.folds import Fold
-from context_service.folding.pure.model_segments import STRUCTURED, Steps, asked, instructions, sources_of
+from context_service.folding.pure.model_segments import STRUCTURED, SegmentSteps, asked, instructions, sources_of
 from context_service.folding.pure.summaries import SEGMENT, SEGMENT_TOKENS_MAX, Summary
 from context_service.kernel.tokens import TokenCounter
 from context_service.profiles.pure.profiles import profile
@@ -45,7 +45,7 @@ class Priced(Folding):
     def _charge(self, segment: Summary) -> None:
         workload = self.prepared.workload
         messages = workload.messages[segment.seq_from - 1 : segment.seq_to]
-        of = Steps(
+        of = SegmentSteps(
             summary=segment,
             sources=sources_of(messages, segment.kept),
             superseded=(),

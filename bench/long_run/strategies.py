@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 from bench.long_run.prepared import Prepared, Step, text_of
-from context_service.folding.pure.importance import HALF_LIFE_STEPS, Seen, Weights, importance, shares_of
+from context_service.folding.pure.importance import HALF_LIFE_STEPS, ImportanceInputs, Weights, importance, shares_of
 from context_service.folding.pure.summaries import SEGMENT, Scored, Summary, summary
 from context_service.packing.pure.blocks import Block
 
@@ -169,7 +169,9 @@ class Clearing(Strategy):
             seqs=(1, old[-1][0].made.block.seq_to),
             units=[*(before.kept if before else ()), *units],
             tokens_max=min(self.summary_tokens, self.limit // 10),
-            seen=Seen(step=old[-1][0].number, goal_terms=shares_of(self.prepared.workload.goal, ()), mentions={}),
+            seen=ImportanceInputs(
+                step=old[-1][0].number, goal_terms=shares_of(self.prepared.workload.goal, ()), mentions={}
+            ),
             weights=Weights(),
             count=self.count,
         )
@@ -195,7 +197,7 @@ class Ranking(Strategy):
         self._relevant: list[Shown] = []
         self._seq = 0
         self._weights = Weights(recency=0.0)
-        self._seen = Seen(step=0, goal_terms=shares_of(prepared.workload.goal, ()), mentions={})
+        self._seen = ImportanceInputs(step=0, goal_terms=shares_of(prepared.workload.goal, ()), mentions={})
         self._goal = prepared.workload.goal
 
     def after(self, step: Step) -> Sequence[Shown]:

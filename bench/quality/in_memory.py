@@ -12,7 +12,7 @@ from bench.quality.conversations import Ask, Conversation, Searcher
 from context_service.retrieval.profiles import Profile
 from context_service.retrieval.pure.features import Candidates, feature
 from context_service.retrieval.pure.marks import marks_of
-from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.question import AnalyzedQuery
 from context_service.retrieval.pure.ranking import ranked
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.pure.steps import at_once
@@ -85,7 +85,7 @@ class Index:
             authors=frozenset(turn.author for turn in conversation.turns if turn.author),
         )
 
-    def matching(self, question: Question) -> Matching:
+    def matching(self, question: AnalyzedQuery) -> Matching:
         """Return the rows that a question is ranked by, as the service reads them."""
         numbers = {term: number for number, term in enumerate(question.terms[:ASKED_TERMS_MAX])}
         if not numbers:
@@ -160,7 +160,7 @@ def by_profile(profile: Profile, conversation: Conversation) -> Ask:
     index = Index(conversation)
 
     def ask(text: str) -> list[str]:
-        question = Question.of(text)
+        question = AnalyzedQuery.of(text)
         found = ranked(question, index.matching(question), profile)
         return [conversation.turns[one.row.seq].id for one in found]
 
@@ -172,7 +172,7 @@ def by_bm25(conversation: Conversation) -> Ask:
     index = Index(conversation)
 
     def ask(text: str) -> list[str]:
-        question = Question.of(text)
+        question = AnalyzedQuery.of(text)
         candidates = at_once(Candidates.read(question, index.matching(question), {}))
         scored = zip(candidates.bm25, candidates.rows, strict=True)
         best = sorted((-score, row.seq) for score, row in scored if score > 0)
@@ -188,6 +188,6 @@ def searcher(profile: Profile) -> Searcher:
 
 def columns(index: Index, text: str, features: Mapping[str, object]) -> tuple[list[int], dict[str, list[float]]]:
     """Return the turns that are candidates, by their numbers, and each feature of them."""
-    question = Question.of(text)
+    question = AnalyzedQuery.of(text)
     candidates = at_once(Candidates.read(question, index.matching(question), {}))
     return [row.seq for row in candidates.rows], {name: at_once(feature(name, candidates)) for name in features}

@@ -14,7 +14,7 @@ from service_runtime.commands import Subparsers
 from service_runtime.databases import Databases
 from service_runtime.key_commands import show_rows
 from service_runtime.keys import NoSuchTenant
-from service_runtime.moving import Moved, TenantMove
+from service_runtime.moving import MoveProgress, TenantMove
 from service_runtime.postgres import HOME
 from service_runtime.rebalancing import proposals
 
@@ -90,7 +90,7 @@ def run_move(databases: Databases, arguments: argparse.Namespace) -> None:
     """
     told = 0.0
 
-    def tell(moved: Moved) -> None:
+    def tell(moved: MoveProgress) -> None:
         nonlocal told
         if moved.step != "copying" or time.monotonic() - told > 1:
             told = time.monotonic()

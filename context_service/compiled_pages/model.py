@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID, uuid5
 
 from context_service.compiled_pages.pure.definition import TRUST, FacetKind, check_heading, check_slug
-from context_service.compiled_pages.rules.page import FACET_BYTES_MAX, MadePage, Problem, Source
+from context_service.compiled_pages.rules.page import FACET_BYTES_MAX, CompiledPage, FacetNode, Problem
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 from service_runtime.checks import check_between, check_long_text, check_text
@@ -48,7 +48,7 @@ class Compiled:
     definition_version: int
     app_id: str
     node_id: str
-    page: MadePage | None
+    page: CompiledPage | None
     trouble: str = ""
 
 
@@ -124,7 +124,7 @@ class KeptFacet:
     as_of: datetime
     fresh_until: datetime | None
     stale: Sequence[str]  # why it is out of date
-    sources: Sequence[Source | NamedSource]
+    sources: Sequence[FacetNode | NamedSource]
     bundles: Sequence[str]
     is_declassified: bool
     definition_version: int

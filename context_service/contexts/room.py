@@ -18,7 +18,7 @@ from context_service.contexts.rules.sync_history import Syncing
 from context_service.contexts.rules.tasks import Tasks
 from context_service.contexts.rules.watch import Watching
 from context_service.contexts.store.artifacts import ArtifactRows
-from context_service.contexts.store.backlog import Standing
+from context_service.contexts.store.backlog import IndexGauges
 from context_service.contexts.store.erasures import (
     Eraser,
     Erasing,
@@ -94,7 +94,7 @@ async def open_contexts(
             )
         )
     )
-    standing = Standing(database)
+    standing = IndexGauges(database)
     standing.show(ground.metrics)
     await stack.enter_async_context(background.keeping(standing.keep_reading))
     await keep_making_passage_vectors(ground, CONTEXT, stack)

@@ -75,8 +75,8 @@ class EntityHistory:
         return EventPage(events, encode_token(query, [place for source in sources for place in source.place]))
 
     async def _sources(
-        self, principal: Principal, question: EntityQuestion, size: int, places: list[_Place]
-    ) -> list[_Source]:
+        self, principal: Principal, question: EntityQuestion, size: int, places: list[_StreamPosition]
+    ) -> list[_EventStream]:
         node_id, descending = question.node_id, question.descending
         of_node = await self._events.of_node(node_id)
         of_node = of_node[::-1] if of_node and descending else of_node
@@ -102,10 +102,10 @@ class EntityHistory:
             return EventPage(list(map(_action, found)), "more" if len(found) == size else "")
 
         reads: list[Read] = [itself, envelopes, edges, actions]
-        return [_Source(read, place, descending=descending) for read, place in zip(reads, places, strict=True)]
+        return [_EventStream(read, place, descending=descending) for read, place in zip(reads, places, strict=True)]
 
 
-class _Place(NamedTuple):
+class _StreamPosition(NamedTuple):
     """How far a source was told."""
 
     token: str  # of its page that is being read
@@ -113,10 +113,10 @@ class _Place(NamedTuple):
     complete: bool = False
 
 
-class _Source:
+class _EventStream:
     """One source of events, from a place on."""
 
-    def __init__(self, read: Read, place: _Place, *, descending: bool) -> None:
+    def __init__(self, read: Read, place: _StreamPosition, *, descending: bool) -> None:
         self._read = read
         self._descending = descending
         self._token, self._last, self._complete = place
@@ -169,18 +169,18 @@ def _action(action: EntityAction) -> Event:
     )
 
 
-def _decoded(query: Sequence[object], token: str) -> list[_Place]:
+def _decoded(query: Sequence[object], token: str) -> list[_StreamPosition]:
     """Return how far each source was told."""
     key: list[Any] | None = decode_token(query, token, parts=12)
     if key is None:
-        return [_Place("", None)] * 4
+        return [_StreamPosition("", None)] * 4
     places = []
     for is_last, at in zip(_LAST_ROWS, range(0, 12, 3), strict=True):
         page_token, last, complete = key[at : at + 3]
         well_formed = isinstance(page_token, str) and type(complete) is bool
         if not well_formed or not (last is None or (isinstance(last, list) and is_last(last))):
             raise InvalidPageToken("page_token is malformed", field="page_token")
-        places.append(_Place(page_token, None if last is None else tuple(last), complete))
+        places.append(_StreamPosition(page_token, None if last is None else tuple(last), complete))
     return places
 
 

@@ -21,14 +21,14 @@ _HEAD = "What it decided and found:"
 _REF = re.compile(r"\((m[0-9]+(?:/[0-9]+)?)\)")
 
 
-class Answer(NamedTuple):
+class LastReply(NamedTuple):
     """What was said last in a fork."""
 
     text: str
     ref: str
 
 
-class Result(NamedTuple):
+class ForkResult(NamedTuple):
     """What comes back."""
 
     text: str
@@ -37,14 +37,14 @@ class Result(NamedTuple):
 
 def result_of(
     fork: str,
-    answer: Answer | None,
+    answer: LastReply | None,
     found: Sequence[Entry],
     *,
     step_count: int,
     last_seq: int,
     tokens_max: int,
     count: Callable[[str], int],
-) -> Result:
+) -> ForkResult:
     """Return what comes back of a fork.
 
     Args:
@@ -69,8 +69,8 @@ def result_of(
 
 
 def _within(
-    room: int, fork: str, head: str, answer: Answer | None, found: Sequence[Entry], count: Callable[[str], int]
-) -> Result:
+    room: int, fork: str, head: str, answer: LastReply | None, found: Sequence[Entry], count: Callable[[str], int]
+) -> ForkResult:
     whole = answer.text if answer else _NONE
     said_tokens = count(whole[: _CHARS_OF_TOKEN * max(room, 0) + 1])
     if said_tokens <= room:
@@ -79,7 +79,7 @@ def _within(
     behind = "\n".join([_HEAD, *lines]) if lines else ""
     said = _cut(whole, answer, fork, room - count(behind), count)
     text = "\n\n".join(filter(None, [head, said, behind]))
-    return Result(text, said == whole and len(lines) == len(found))
+    return ForkResult(text, said == whole and len(lines) == len(found))
 
 
 def _lines(fork: str, found: Sequence[Entry], room: int, count: Callable[[str], int]) -> list[str]:
@@ -96,7 +96,7 @@ def _lines(fork: str, found: Sequence[Entry], room: int, count: Callable[[str], 
     return lines[::-1]
 
 
-def _cut(text: str, answer: Answer | None, fork: str, room: int, count: Callable[[str], int]) -> str:
+def _cut(text: str, answer: LastReply | None, fork: str, room: int, count: Callable[[str], int]) -> str:
     """Return a text, or as much of its beginning as has room, and where the rest is."""
     kept = text[: _CHARS_OF_TOKEN * max(room, 0)]
     if kept == text and count(text) <= room:

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from contextkeep.errors import ContextKeepError, Unavailable
 from service_runtime.auth import Principal
-from service_runtime.places import Place, Places
+from service_runtime.places import CallSlot, Places
 from service_runtime.postgres import Across, Database, Row
 
 _log = logging.getLogger("lookout")
@@ -97,7 +97,7 @@ class Lookout:
         Raises:
             TooManyCalls: there are as many watches as there may be.
         """
-        place = Place(self._places)
+        place = CallSlot(self._places)
         try:
             place.take()
             place.belongs_to(principal)

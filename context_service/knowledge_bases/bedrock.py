@@ -23,7 +23,7 @@ from contextkeep.errors import AddressRefused, KnowledgeBaseFailed, LimitExceede
 from service_runtime.destinations import Destinations
 from service_runtime.documents import beside_the_loop, check_containers
 from service_runtime.extras import install
-from service_runtime.pinned import Origin, Response, Steps, Watch, broken
+from service_runtime.pinned import Origin, ReadTurns, Response, Watch, broken
 from service_runtime.pinned import client as pinned_client
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _PAGE = "x-amz-bedrock-kb-document-page-number"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class BedrockPassage:
     """A piece of a document, as it is found."""
 
     passage_id: str  # the same for the same text of the same document
@@ -71,11 +71,11 @@ class BedrockClient:
     def __init__(self, session: Session, destinations: Destinations, *, endpoint: str) -> None:
         self._session = session
         self._destinations = destinations
-        self._steps = Steps()
+        self._steps = ReadTurns()
         self._endpoint = endpoint.rstrip("/")
         self._tls: ssl.SSLContext | None = None
 
-    async def retrieve(self, base: Bedrock, question: str, *, limit: int) -> list[Passage]:
+    async def retrieve(self, base: Bedrock, question: str, *, limit: int) -> list[BedrockPassage]:
         """Return what a base finds, the best first.
 
         Raises:
@@ -181,7 +181,7 @@ def _check(response: Response, watch: Watch) -> None:
     raise watch.failed(f"{said} ({kind})" if _KIND.fullmatch(kind) else said)
 
 
-def _passages(answer: Any) -> list[Passage]:
+def _passages(answer: Any) -> list[BedrockPassage]:
     """Return what an answer of Retrieve says; images, sounds and rows have no text, and are left out.
 
     Raises:
@@ -193,7 +193,7 @@ def _passages(answer: Any) -> list[Passage]:
     return [one for one in map(_passage, results[:_RESULTS_MAX]) if one is not None]
 
 
-def _passage(result: Any) -> Passage | None:
+def _passage(result: Any) -> BedrockPassage | None:
     if not isinstance(result, Mapping):
         return None
     content, location = (_mapping(result.get(name)) for name in ("content", "location"))
@@ -204,7 +204,7 @@ def _passage(result: Any) -> Passage | None:
     uri = next((one[name] for one in places for name in ("uri", "url", "id") if isinstance(one.get(name), str)), "")
     metadata = _mapping(result.get("metadata"))
     score, page = result.get("score"), metadata.get(_PAGE)
-    return Passage(
+    return BedrockPassage(
         passage_id=hashlib.sha256(f"{uri}\n{text}".encode("utf-8", "replace")).hexdigest()[:16],
         text=text,
         uri=uri,

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from context_service.retrieval.pure.cuts import cut
 from context_service.retrieval.pure.marks import marks_of
-from context_service.retrieval.pure.pieces import Piece
+from context_service.retrieval.pure.pieces import TextPiece
 from context_service.retrieval.pure.sections import BETWEEN, Section, sections
 from context_service.retrieval.pure.terms import masks, terms_of
 
@@ -28,7 +28,7 @@ class DocumentPiece(NamedTuple):
     start: int  # in characters
     end: int
     page: int  # from 1; 0: it is not known
-    piece: Piece
+    piece: TextPiece
     numbers: Sequence[int]  # of its terms, in the scope of the base
 
 
@@ -88,7 +88,9 @@ def cut_document(
     )
 
 
-def _pieces(name: str, parts: Sequence[Section], count: Callable[[str], int]) -> Iterator[tuple[int, int, int, Piece]]:
+def _pieces(
+    name: str, parts: Sequence[Section], count: Callable[[str], int]
+) -> Iterator[tuple[int, int, int, TextPiece]]:
     """Yield each piece that has a term, with its section and its place; what is said again and again comes once."""
     seen: set[tuple[str, ...]] = set()
     for number, part in enumerate(parts):
@@ -102,4 +104,4 @@ def _pieces(name: str, parts: Sequence[Section], count: Callable[[str], int]) ->
                 continue
             seen.add(terms)
             begin = part.start + start + len(whole) - len(whole.lstrip())
-            yield number, begin, begin + len(text), Piece(text, terms, marks_of(text))
+            yield number, begin, begin + len(text), TextPiece(text, terms, marks_of(text))

@@ -42,7 +42,7 @@ from contextkeep.errors import (
 from service_runtime import background
 from service_runtime.auth import CONTEXT_READ, Authenticator, Principal
 from service_runtime.documents import beside_the_loop, check_containers
-from service_runtime.held_bytes import Held
+from service_runtime.held_bytes import CallBytes
 from service_runtime.http import asgi, door
 from service_runtime.interceptors import UNARY_TIMEOUT_S, Border, Caller
 
@@ -130,7 +130,7 @@ class Mcp:
         with self._border.held.for_caller(principal) as held:
             await self._answer(request, principal, held, send)
 
-    async def _answer(self, request: door.Request, principal: Principal, held: Held, send: asgi.Send) -> None:
+    async def _answer(self, request: door.Request, principal: Principal, held: CallBytes, send: asgi.Send) -> None:
         metadata = request.metadata
         is_ours = request.path in self._servers
         caller = Caller(principal=principal, metadata=metadata, peer=request.peer)
@@ -161,7 +161,7 @@ class Mcp:
         except TimeoutError:
             raise DeadlineExceeded("the request took too long") from None
 
-    def refusal(self, error: ContextKeepError) -> asgi.Answer:
+    def refusal(self, error: ContextKeepError) -> asgi.HttpResponse:
         """Return an error with what gRPC's details hold, as JSON."""
         status = next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 500)
         headers = {"allow": "POST"} if status == 405 else {}

@@ -25,7 +25,7 @@ from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
 from service_runtime.destinations import Destination, Destinations
 from service_runtime.documents import beside_the_loop
 from service_runtime.extras import install
-from service_runtime.pinned import Origin, Response, Steps, Watch, broken, cause_of
+from service_runtime.pinned import Origin, ReadTurns, Response, Watch, broken, cause_of
 from service_runtime.pinned import client as pinned_client
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ _TOO_TALKATIVE = ("mcp.client", "mcp.shared", "client", "httpx2", "httpcore2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class ServerAddress:
     """A server to talk to."""
 
     url: str
@@ -72,7 +72,7 @@ class Discovered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ServerReply:
     """What a tool answered."""
 
     structured: Any
@@ -93,10 +93,10 @@ class McpClient:
 
     def __init__(self, destinations: Destinations) -> None:
         self._destinations = destinations
-        self._steps = Steps()
+        self._steps = ReadTurns()
         self._tls: ssl.SSLContext | None = None
 
-    async def discover(self, target: Target) -> Discovered:
+    async def discover(self, target: ServerAddress) -> Discovered:
         """Return the tools of a server.
 
         Raises:
@@ -110,7 +110,7 @@ class McpClient:
 
         return await self._talk(target, work)
 
-    async def call(self, target: Target, approved: Definition, arguments: dict[str, Any]) -> Said:
+    async def call(self, target: ServerAddress, approved: Definition, arguments: dict[str, Any]) -> ServerReply:
         """Return what a tool answers, if it is still the one that was approved.
 
         Raises:
@@ -118,7 +118,7 @@ class McpClient:
             AddressRefused, McpServerFailed: its server cannot be asked.
         """
 
-        async def work(session: ClientSession, watch: Watch) -> Said:
+        async def work(session: ClientSession, watch: Watch) -> ServerReply:
             import mcp_types as types
 
             now = (await _tools(session, watch)).get(approved.name)
@@ -133,7 +133,7 @@ class McpClient:
 
         return await self._talk(target, work)
 
-    async def _talk(self, target: Target, work: Callable[[ClientSession, Watch], Awaitable[_T]]) -> _T:
+    async def _talk(self, target: ServerAddress, work: Callable[[ClientSession, Watch], Awaitable[_T]]) -> _T:
         mcp = await _library()
         origin = origin_of(target.url)
         try:
@@ -158,7 +158,9 @@ class McpClient:
             # Without its cause: that may hold anything that the server said.
             raise McpServerFailed(_failure(error, watch)) from None
 
-    async def _http(self, target: Target, origin: Origin, destination: Destination, watch: Watch) -> httpx2.AsyncClient:
+    async def _http(
+        self, target: ServerAddress, origin: Origin, destination: Destination, watch: Watch
+    ) -> httpx2.AsyncClient:
         if self._tls is None and origin.scheme == "https":
             self._tls = await asyncio.to_thread(ssl.create_default_context)
         headers = {"authorization": f"Bearer {target.secret}"} if target.secret else {}
@@ -317,7 +319,7 @@ def _definition(tool: types.Tool) -> Definition | None:
     )
 
 
-def _said(result: types.CallToolResult, secret: str) -> Said:
+def _said(result: types.CallToolResult, secret: str) -> ServerReply:
     left = _TEXT_CHARS_MAX
     texts = []
     for one in result.content:
@@ -325,7 +327,9 @@ def _said(result: types.CallToolResult, secret: str) -> Said:
         if isinstance(text, str) and left > 0:
             texts.append(_without(secret, text[:left]))
             left -= len(text)
-    return Said(structured=_without(secret, result.structured_content), texts=texts, is_error=bool(result.is_error))
+    return ServerReply(
+        structured=_without(secret, result.structured_content), texts=texts, is_error=bool(result.is_error)
+    )
 
 
 def _without(secret: str, value: Any) -> Any:

@@ -17,7 +17,7 @@ from uuid import UUID
 import orjson
 
 from context_service.kernel.catalog import Catalog, check_unbound
-from context_service.mcp_servers.client import McpClient, Said, Target, ToolRefused, origin_of
+from context_service.mcp_servers.client import McpClient, ServerAddress, ServerReply, ToolRefused, origin_of
 from context_service.mcp_servers.pure import (
     Definition,
     Tool,
@@ -325,7 +325,9 @@ class McpServers:
         """Return the tools that were approved, also those that do not run any more, by provider."""
         return [_tool(row) for row in await self._rows.approved(principal)]
 
-    async def ask(self, provider_id: str, *, question: str, limit: int, principal: Principal) -> tuple[Tool, Said]:
+    async def ask(
+        self, provider_id: str, *, question: str, limit: int, principal: Principal
+    ) -> tuple[Tool, ServerReply]:
         """Ask a tool, if it may be asked.
 
         Raises:
@@ -342,9 +344,9 @@ class McpServers:
         arguments = filled(orjson.loads(tool.arguments), question=question, limit=limit)
         return tool, await self._client.call(target, tool.definition, arguments)
 
-    def _target(self, url: str, secret: bytes | None, protocol: str, tenant_id: UUID, server_id: str) -> Target:
+    def _target(self, url: str, secret: bytes | None, protocol: str, tenant_id: UUID, server_id: str) -> ServerAddress:
         shown = self._keys.open(bytes(secret), _bound(tenant_id, server_id)) if secret is not None else ""
-        return Target(url=url, secret=shown, protocol=protocol)
+        return ServerAddress(url=url, secret=shown, protocol=protocol)
 
     def _check(self, said: ServerInput, secret: str, clears_secret: bool) -> None:
         _check_id(said.server_id, field="server.server_id")

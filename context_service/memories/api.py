@@ -16,7 +16,7 @@ from context_service.memories.model import (
 )
 from context_service.memories.rules.consolidate import Consolidated, Consolidating
 from context_service.memories.rules.memories import Memories
-from context_service.memories.rules.recall import LIMIT_DEFAULT, SENTENCES_DEFAULT, Asked, MemoryRecalling
+from context_service.memories.rules.recall import LIMIT_DEFAULT, SENTENCES_DEFAULT, MemoryQuery, MemoryRecalling
 from contextkeep.context.v1 import knowledge_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.errors import InvalidArgument
@@ -77,7 +77,7 @@ class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def RecallMemories(self, request: pb.RecallMemoriesRequest, context: object) -> pb.RecallMemoriesResponse:
         """Find memories."""
-        asked = Asked(
+        asked = MemoryQuery(
             query=request.query,
             limit=request.limit if request.HasField("limit") else LIMIT_DEFAULT,
             which=_filter(request.filter),
@@ -91,7 +91,7 @@ class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def ReflectMemories(self, request: pb.ReflectMemoriesRequest, context: object) -> pb.ReflectMemoriesResponse:
         """Say what is remembered."""
-        asked = Asked(
+        asked = MemoryQuery(
             query=request.query,
             limit=request.limit if request.HasField("limit") else SENTENCES_DEFAULT,
             which=_filter(request.filter),

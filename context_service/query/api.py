@@ -17,9 +17,9 @@ from context_service.query.providers import DEADLINE_QUICK_S, Scope, State
 from context_service.query.pure.expand import ExpandedRef
 from context_service.query.pure.fusion import Candidate, Fused
 from context_service.query.pure.policy import Ruled, Setting
-from context_service.query.pure.question import LIMIT_DEFAULT, Depth, Mode, Question, ScopeAsked, Selection
+from context_service.query.pure.question import LIMIT_DEFAULT, Depth, Mode, QueryRequest, ScopeAsked, Selection
 from context_service.query.rules.policies import Policies
-from context_service.query.rules.query import ContextQueries, Queried, Status, Told
+from context_service.query.rules.query import ContextQueries, ProviderProgress, Queried, Status
 from context_service.query.rules.source_tests import Last, SourceTests, compared
 from context_service.query.store.source_tests import SourceTest
 from contextkeep.context.v1 import context_query_pb2 as pb
@@ -94,7 +94,7 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
         principal = principal_of(request.subject_user_id)
         async with aclosing(self._queries.stream(_question(request), principal=principal)) as coming:
             async for one in coming:
-                if isinstance(one, Told):
+                if isinstance(one, ProviderProgress):
                     yield pb.StreamQueryContextResponse(provider=_told(one))
                 else:
                     yield pb.StreamQueryContextResponse(answer=_response(one))
@@ -225,10 +225,10 @@ def _compared(name: str, first: Mapping[str, Any] | None, other: Mapping[str, An
     )
 
 
-def _question(request: pb.QueryContextRequest) -> Question:
+def _question(request: pb.QueryContextRequest) -> QueryRequest:
     options = request.provider_options
     return copied(
-        Question,
+        QueryRequest,
         request,
         mode=_known("mode", request.mode, _MODES),
         scope=_known("scope", request.scope, _SCOPES),
@@ -307,7 +307,7 @@ def _expanded(one: ExpandedRef) -> pb.ExpandedRef:
     )
 
 
-def _told(told: Told) -> pb.AnsweredProvider:
+def _told(told: ProviderProgress) -> pb.AnsweredProvider:
     families = {told.status.entry.info.id: told.status.entry.info.family}
     return pb.AnsweredProvider(
         status=_status(told.status),

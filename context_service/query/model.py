@@ -37,7 +37,7 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class SearchRoots:
     """Below which nodes the workspace is searched."""
 
     whose: str  # "agent reviewer", "template reviewers", "tenant"
@@ -45,7 +45,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ProviderQuery:
     """What a provider is asked.
 
     Hits outside of `scopes` or of the times are left out of the answer whoever gives them; a provider that knows
@@ -64,7 +64,7 @@ class Asked:
     is_second_pass: bool = False  # of a deep question, with words of the best hits
     agent_id: str = ""  # for which agent it is asked; empty: for none
     refused_ids: frozenset[str] = frozenset()  # providers of which policy lets nothing be shown, whoever brings it
-    target: Target | None = None  # of the workspace; None: nobody says one
+    target: SearchRoots | None = None  # of the workspace; None: nobody says one
     knowledge_bases: tuple[str, ...] = ()  # that the agent has, beside those of the tenant
 
 

@@ -36,7 +36,7 @@ FIRST_SEAL = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class ArchivePiece:
     """A piece, as it was read."""
 
     number: int
@@ -74,7 +74,7 @@ async def pieces(
     seal: bytes,
     offset_bytes: int,
     room: Callable[[int], Awaitable[None]] | None = None,
-) -> AsyncGenerator[Piece, None]:
+) -> AsyncGenerator[ArchivePiece, None]:
     """Yield the pieces of an archive from one on, each checked.
 
     Args:
@@ -124,7 +124,9 @@ async def pieces(
                 raise _refused(number, "the checksum is not that of the piece and those before it")
             seal = made
             offset_bytes += end + 1 + size
-            yield Piece(number=number, kind=says["kind"], says=says, data=data, seal=seal, end_bytes=offset_bytes)
+            yield ArchivePiece(
+                number=number, kind=says["kind"], says=says, data=data, seal=seal, end_bytes=offset_bytes
+            )
             number += 1
 
 
@@ -161,7 +163,7 @@ def _refused(number: int, why: str) -> ArchiveRefused:
     return ArchiveRefused(f"piece {number}: {why}", piece=number, table="")
 
 
-def lines_of(piece: Piece, *, rows_max: int = 100_000) -> list[bytes]:
+def lines_of(piece: ArchivePiece, *, rows_max: int = 100_000) -> list[bytes]:
     """Return the rows of a piece, as lines.
 
     Raises:

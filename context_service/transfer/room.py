@@ -16,7 +16,7 @@ from context_service.transfer.api import TransferServicer
 from context_service.transfer.rules.export import Exporting
 from context_service.transfer.rules.imports import Importing
 from context_service.transfer.rules.row_checks import RowChecks
-from context_service.transfer.store.followups import Owed
+from context_service.transfer.store.followups import ImportFollowups
 from context_service.wiki.store.passages import page_source
 from context_service.working_memory.room import Limits, field_checks_of
 from context_service.working_memory.rules.blobs import BlobWriter
@@ -45,7 +45,7 @@ async def open_transfer(ground: Ground, limits: Limits, stack: AsyncExitStack) -
         provider=ground.storage.provider,
         graph=ground.graph,
         limits=limits,
-        owed=Owed(embeds_texts=ground.embedder is not None, queued_max=settings.queued_items_max),
+        owed=ImportFollowups(embeds_texts=ground.embedder is not None, queued_max=settings.queued_items_max),
         mend=mend,
         nesting_max=settings.json_nesting_max,
         checks=RowChecks(messages=message_checks_of(settings), records=field_checks_of(settings)),

@@ -15,7 +15,7 @@ from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.checkpoints.rules.checkpoints import Checkpoints, RolledBack
 from context_service.checkpoints.rules.report_response import PackId, Recovered, Recovery
 from context_service.checkpoints.store import Checkpoint
-from context_service.contexts.rules.recall import ITEMS_DEFAULT, Asked
+from context_service.contexts.rules.recall import ITEMS_DEFAULT, RecallQuery
 from context_service.contexts.wire.recall import by_meaning, recalled_item, which_of
 from context_service.contexts.wire.requests import check_same_caller, lifetime_of, principal_of
 from context_service.folding.pure.summaries import SEGMENT
@@ -29,7 +29,7 @@ from context_service.kernel.wire import times
 from context_service.kernel.wire.imported import imported_of
 from context_service.packing.pure.tallies import ENTITY, TOOL, Tally, kind_of
 from context_service.packing.rules.pack import Pack, Packs, Prefix, Zones
-from context_service.packing.store.views import BY_RULE, SUMMARY, Held, Receipt
+from context_service.packing.store.views import BY_RULE, SUMMARY, Receipt, StoredEntry
 from context_service.profiles.pure.lookups import Counts
 from context_service.profiles.rules.learning import Learning
 from context_service.profiles.rules.profiles import OwnProfiles
@@ -41,12 +41,12 @@ from context_service.usage.rules.statistics import Statistics
 from context_service.usage.rules.usage import Billing
 from context_service.usage.store.usage import Usage
 from context_service.windows.pure.config import Config
-from context_service.windows.pure.patches import Said
+from context_service.windows.pure.patches import StateStatement
 from context_service.windows.pure.refs import fork_ref, refs_between
 from context_service.windows.rules.explain import Accounts, Explained, State
-from context_service.windows.rules.originals import Originals, Steps
+from context_service.windows.rules.originals import Originals, StepRange
 from context_service.windows.rules.update_window import Change, Editing
-from context_service.windows.rules.watch import Happened, Place, WindowWatching
+from context_service.windows.rules.watch import WatchPosition, WindowEvent, WindowWatching
 from context_service.windows.rules.windows import Opening, Windows
 from context_service.windows.store.windows import Window
 from contextkeep.context.v1 import chat_history_pb2, context_windows_pb2_grpc
@@ -249,8 +249,8 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         """Set and remove entries of the state."""
         changed_count = await self._editing.patch_state(
             parse_id("window_id", request.window_id),
-            [copied(Said, one) for one in request.set],
-            [Said(section=one.section, key=one.key, text=one.text) for one in request.remove],
+            [copied(StateStatement, one) for one in request.set],
+            [StateStatement(section=one.section, key=one.key, text=one.text) for one in request.remove],
             principal=principal_of(request.subject_user_id),
             request=request_of("PatchState", request, replay=lambda answer: pb.PatchStateResponse(**answer)),
         )
@@ -420,13 +420,13 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
 
     async def SearchWindow(self, request: pb.SearchWindowRequest, context: object) -> pb.SearchWindowResponse:
         """Find passages of a window's log."""
-        asked = Asked(
+        asked = RecallQuery(
             text=request.query, items_max=request.limit or ITEMS_DEFAULT, which=which_of(request.filter, "filter")
         )
         hits, meaning = await self._originals.search(
             parse_id("window_id", request.window_id),
             asked,
-            Steps(first=request.step_from, last=request.step_to),
+            StepRange(first=request.step_from, last=request.step_to),
             principal=principal_of(request.subject_user_id),
         )
         return pb.SearchWindowResponse(
@@ -471,7 +471,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         calls.leave_place()  # watches have places of their own
         happened = self._watching.watch(
             parse_id("window_id", request.window_id),
-            Place(request.epoch_after, request.entry_from),
+            WatchPosition(request.epoch_after, request.entry_from),
             until_now=request.until_now,
             principal=principal_of(request.subject_user_id),
             check=partial(check_same_caller, self._callers),
@@ -691,7 +691,7 @@ def _receipt(receipt: Receipt) -> pb.FoldReceipt:
     )
 
 
-def _entry(held: Held) -> pb.StateEntry:
+def _entry(held: StoredEntry) -> pb.StateEntry:
     return pb.StateEntry(
         section=held.entry.section,
         key=held.entry.key,
@@ -730,12 +730,12 @@ def _several(count: int, of: str) -> str:
     return f"{count} {of}" if count == 1 else f"{count} {of}s"
 
 
-def _happened(happened: Happened) -> pb.WatchWindowResponse:
+def _happened(happened: WindowEvent) -> pb.WatchWindowResponse:
     response = pb.WatchWindowResponse(epoch_after=happened.place.epoch_after, entry_from=happened.place.entry_from)
     match happened.what:
         case Receipt() as receipt:
             response.broken.CopyFrom(_receipt(receipt))
-        case Held() as held:
+        case StoredEntry() as held:
             response.entry.CopyFrom(_entry(held))
         case Window() as window:
             response.window.CopyFrom(_window(window))

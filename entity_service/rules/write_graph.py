@@ -36,7 +36,7 @@ from entity_service.store.writes import (
 )
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
-from service_runtime.optimistic import Moved, until_written
+from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -71,7 +71,7 @@ class GraphWrites:
                     raise error from None
                 if tenant.bounds and (error := taken_unseen(raised)):
                     raise error from None
-                raise Moved from raised
+                raise RowsChanged from raised
             return outcome(write, {"first_id": write.first_made_id, "at": row.at, "seqs": row.seqs})
 
         return await until_written(written, what=_ROWS)

@@ -13,7 +13,7 @@ from entity_service.model.progress import STATUSES, Appended, Envelope, NewEnvel
 from entity_service.model.refusals import node_not_found
 from service_runtime.auth import Principal
 from service_runtime.checks import utf8_bytes
-from service_runtime.optimistic import Moved, until_written
+from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests, answer_parameters
@@ -160,7 +160,7 @@ class Timelines:
             except psycopg.IntegrityError as error:
                 if request:
                     await self._requests.answered(tenant, request)
-                raise Moved from error
+                raise RowsChanged from error
             if rows:
                 return Appended._make(rows[0])
             # The node may be gone since a twin of this call wrote to it.

@@ -13,7 +13,7 @@ from entity_service.model.writes import GraphWrite, NewEdge, NewNode
 from entity_service.pure.conflicts import Standing, StandingEdge, StandingNode
 from entity_service.store.nodes import id_array
 from service_runtime.auth import Principal
-from service_runtime.optimistic import Moved
+from service_runtime.optimistic import RowsChanged
 from service_runtime.postgres import Tenant, TextArray, Transaction
 from service_runtime.requests import Request, answer_parameters
 
@@ -234,7 +234,7 @@ async def transaction_once(tenant: Tenant, work: Callable[[Transaction], Awaitab
     try:
         return await tenant.transaction(work)
     except psycopg.IntegrityError as error:
-        raise Moved from error
+        raise RowsChanged from error
 
 
 def taken_unseen(raised: psycopg.IntegrityError) -> ContextKeepError | None:

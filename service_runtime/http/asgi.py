@@ -16,7 +16,7 @@ PIECE_BYTES = 256 * 1024  # of a body, that are sent at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HttpResponse:
     """A whole answer."""
 
     status: int

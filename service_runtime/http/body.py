@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from contextkeep.errors import Cancelled, DeadlineExceeded, LimitExceeded
-from service_runtime.held_bytes import Held
+from service_runtime.held_bytes import CallBytes
 from service_runtime.http.asgi import Receive
 
 START_S = 10.0  # that a body may take, however small
@@ -14,7 +14,7 @@ _COPIES = 3  # of it: as it came, as one piece, and as what is made of it
 _DROPPED_BYTES_MAX = 16 * 1024 * 1024  # what is too large is read up to here, or its sender would not read our answer
 
 
-async def read_whole(receive: Receive, *, bytes_max: int, held: Held, hint: str = "") -> bytes:
+async def read_whole(receive: Receive, *, bytes_max: int, held: CallBytes, hint: str = "") -> bytes:
     """Return the body of a request.
 
     Args:

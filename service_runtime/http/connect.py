@@ -26,7 +26,7 @@ from contextkeep.status import details_of
 from service_runtime import messages
 from service_runtime.calls import Call, current_call, in_slices
 from service_runtime.http import door
-from service_runtime.http.asgi import Answer, Send
+from service_runtime.http.asgi import HttpResponse, Send
 from service_runtime.http.json_messages import JsonMessages
 from service_runtime.interceptors import CALL_ID_KEY, Border, Caller, malformed
 from service_runtime.server import Service
@@ -107,7 +107,7 @@ class Connect:
         current_call.set(None)  # a connection's requests may have one context
         try:
             content_type, body = await self._called(request)
-            answer = Answer(status=200, body=body, headers={"content-type": content_type})
+            answer = HttpResponse(status=200, body=body, headers={"content-type": content_type})
         except _NotThere as not_there:
             answer = self.refusal(not_there.error, status=not_there.status, headers=not_there.headers)
         except ContextKeepError as error:
@@ -125,7 +125,9 @@ class Connect:
             if call is not None and call.held is not None:
                 call.held.release()
 
-    def refusal(self, error: ContextKeepError, *, status: int = 0, headers: Mapping[str, str] | None = None) -> Answer:
+    def refusal(
+        self, error: ContextKeepError, *, status: int = 0, headers: Mapping[str, str] | None = None
+    ) -> HttpResponse:
         """Return an error as the protocol has it.
 
         Args:

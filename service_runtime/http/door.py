@@ -20,13 +20,13 @@ import orjson
 
 from contextkeep.errors import Cancelled, ContextKeepError, InvalidArgument, PermissionDenied, Unavailable
 from service_runtime.auth import Principal
-from service_runtime.held_bytes import Held
-from service_runtime.http.asgi import PIECE_BYTES, Answer, Message, Receive, Scope, Send
+from service_runtime.held_bytes import CallBytes
+from service_runtime.http.asgi import PIECE_BYTES, HttpResponse, Message, Receive, Scope, Send
 from service_runtime.http.body import read_whole
 from service_runtime.http.listening import listening
 from service_runtime.http.resources import PREFIX, Resources
 from service_runtime.interceptors import CALL_ID_KEY
-from service_runtime.places import CallLimits, Place, Places
+from service_runtime.places import CallLimits, CallSlot, Places
 from service_runtime.server import is_loopback
 from service_runtime.tls import TlsFiles
 
@@ -62,7 +62,7 @@ class HttpOptions:
 class Request:
     """A request that was let in."""
 
-    def __init__(self, scope: Scope, receive: Receive, place: Place) -> None:
+    def __init__(self, scope: Scope, receive: Receive, place: CallSlot) -> None:
         self.scope = scope
         self.receive = receive
         self.method: str = scope["method"]
@@ -88,7 +88,7 @@ class Request:
         """
         self._place.belongs_to(principal)
 
-    async def body(self, *, bytes_max: int, held: Held, hint: str = "") -> bytes:
+    async def body(self, *, bytes_max: int, held: CallBytes, hint: str = "") -> bytes:
         """Return the body; see `read_whole`."""
         return await read_whole(self.receive, bytes_max=bytes_max, held=held, hint=hint)
 
@@ -125,12 +125,12 @@ class Endpoint(Protocol):
         """
         ...
 
-    def refusal(self, error: ContextKeepError) -> Answer:
+    def refusal(self, error: ContextKeepError) -> HttpResponse:
         """Return how a request is refused."""
         ...
 
 
-def refused(error: ContextKeepError, status: int, said: object, headers: Mapping[str, str]) -> Answer:
+def refused(error: ContextKeepError, status: int, said: object, headers: Mapping[str, str]) -> HttpResponse:
     """Return an answer that refuses a request.
 
     Args:
@@ -144,7 +144,7 @@ def refused(error: ContextKeepError, status: int, said: object, headers: Mapping
         shown["www-authenticate"] = "Bearer"
     if error.retry_after_s is not None:
         shown["retry-after"] = str(math.ceil(error.retry_after_s))
-    return Answer(status=status, body=orjson.dumps(said), headers=shown)
+    return HttpResponse(status=status, body=orjson.dumps(said), headers=shown)
 
 
 def serving(
@@ -180,7 +180,7 @@ class _Door:
         self._places = Places(options.limits, what="requests")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        place = Place(self._places)
+        place = CallSlot(self._places)
         request = Request(scope, receive, place)
         answering = _Answering(send, request, self._resources)
         endpoint = self._beside.get(request.path, self._endpoint)
@@ -222,7 +222,7 @@ class _Door:
         if self._on_loopback and not is_loopback(_named(_HOST, request.headers.get("host", ""))):
             raise InvalidArgument("this is not the host that was asked for", field="host")
 
-    def _document(self, request: Request) -> Answer | None:
+    def _document(self, request: Request) -> HttpResponse | None:
         """Return what is said of where tokens come from, to everybody who asks; None: he asks for something else."""
         if not request.path.startswith(PREFIX):
             return None
@@ -230,8 +230,8 @@ class _Door:
             request.path, scheme=request.scope["scheme"], host=request.headers.get("host", "")
         )
         if request.method not in ("GET", "OPTIONS"):
-            return Answer(status=405, headers={"allow": "GET"})
-        return found or Answer(status=404)
+            return HttpResponse(status=405, headers={"allow": "GET"})
+        return found or HttpResponse(status=404)
 
     def _may_call(self, origin: str) -> bool:
         if origin in self._origins.allowed:
@@ -289,8 +289,8 @@ class _Answering:
         return name, challenge.encode("latin-1")
 
 
-def _permission(endpoint: Endpoint, method: str) -> Answer:
-    return Answer(
+def _permission(endpoint: Endpoint, method: str) -> HttpResponse:
+    return HttpResponse(
         status=204,
         headers={
             "access-control-allow-methods": method,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from service_runtime.http.asgi import Answer
+from service_runtime.http.asgi import HttpResponse
 
 PREFIX = "/.well-known/oauth-protected-resource"
 
@@ -28,7 +28,7 @@ class Resources:
     scopes: Mapping[str, Sequence[str]]  # to ask it for, by path; "": of the port as a whole
     public_url: str = ""  # "https://context.example.com", as callers reach the port; empty: as they say themselves
 
-    def document(self, path: str, *, scheme: str, host: str) -> Answer | None:
+    def document(self, path: str, *, scheme: str, host: str) -> HttpResponse | None:
         """Return what a request for a document is answered; None: it is for something else.
 
         Args:
@@ -47,7 +47,7 @@ class Resources:
             "bearer_methods_supported": ["header"],
         }
         headers = {"content-type": "application/json", "cache-control": "no-store"}
-        return Answer(status=200, body=orjson.dumps(said), headers=headers)
+        return HttpResponse(status=200, body=orjson.dumps(said), headers=headers)
 
     def challenge(self, challenge: str, path: str, *, scheme: str, host: str, has_credential: bool) -> str:
         """Return a refusal's `WWW-Authenticate` that leads to the document.

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from context_service.query.providers import Asked, Provider, ProviderInfo, Scope, State
+from context_service.query.providers import Provider, ProviderInfo, ProviderQuery, Scope, State
 from context_service.query.pure.checked_hits import Checked, checked
 from context_service.query.rules.fan_out import is_blocking
 from service_runtime.auth import Principal
@@ -24,7 +24,7 @@ class AskedProvider:
     """A provider, and a question that it has an answer to."""
 
     provider: Provider
-    asked: Asked  # of which there are two hits, at least
+    asked: ProviderQuery  # of which there are two hits, at least
     principal: Principal
     stranger: Principal  # of another tenant; his own answer is empty, or the provider is the same to everybody
     is_native: bool
@@ -86,7 +86,7 @@ class ContextProviderConformance:
         assert answered.hits == ()
 
 
-async def found(provider: Provider, asked: Asked, principal: Principal) -> Checked:
+async def found(provider: Provider, asked: ProviderQuery, principal: Principal) -> Checked:
     if is_blocking(provider.search):
         answered = await asyncio.to_thread(provider.search, asked, principal)
     else:

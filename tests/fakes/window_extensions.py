@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 
 from context_service.kernel import extensions
-from context_service.kernel.rendering import Format, Piece, Turn
+from context_service.kernel.rendering import Format, RequestPart, Turn
 from context_service.kernel.tokens import counting
 from context_service.packing.pure import turns
-from context_service.packing.rules.plugins import Decided, Found, Line, Packed, Said, Source
+from context_service.packing.rules.plugins import Decided, ExtractedStatement, ExtractorText, Line, Packed, StepText
 from context_service.profiles.pure import profiles
 
 WORKS, RAISES, IS_LATE, IS_NONSENSE = "works", "raises", "is late", "is nonsense"
@@ -47,9 +47,10 @@ def importance_scorer() -> Callable[..., Any]:
 
 
 def state_extractor() -> Callable[..., Any]:
-    def extract(said: list[Said]) -> list[list[Found]]:
+    def extract(said: list[ExtractorText]) -> list[list[ExtractedStatement]]:
         return [
-            [Found("constraint", line) for line in one.text.splitlines() if line.startswith("REGEL")] for one in said
+            [ExtractedStatement("constraint", line) for line in one.text.splitlines() if line.startswith("REGEL")]
+            for one in said
         ]
 
     return _does("state_extractor", extract)
@@ -66,7 +67,7 @@ def summarizer() -> Callable[..., Any]:
 
 
 def summarization_validator() -> Callable[..., Any]:
-    def refused(text: str, sources: list[Source]) -> str:
+    def refused(text: str, sources: list[StepText]) -> str:
         return "" if sources and "zebra" not in text else "it has no stripes"
 
     return _does("summarization_validator", refused)
@@ -87,9 +88,9 @@ def token_counter() -> Callable[..., Any]:
 
 
 def message_renderer() -> Callable[..., Any]:
-    def pieces(turn: Turn) -> list[Piece]:
+    def pieces(turn: Turn) -> list[RequestPart]:
         role = "model" if turn.role == "assistant" else "user"
-        return [Piece(role, {"text": f"<{part.text}>"}) for part in turn.parts if part.text]
+        return [RequestPart(role, {"text": f"<{part.text}>"}) for part in turn.parts if part.text]
 
     return _does("message_renderer", pieces)
 

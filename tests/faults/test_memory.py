@@ -22,7 +22,7 @@ import orjson
 import psutil
 import pytest
 
-from context_service.transfer.pure import FIRST_SEAL, Piece, sealed
+from context_service.transfer.pure import FIRST_SEAL, ArchivePiece, sealed
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.context.v1 import contexts_pb2, transfer_pb2
 from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
@@ -230,7 +230,7 @@ async def with_large_row(small: bytes, context_id: str) -> bytes:
     return joined([with_large_content(piece) if piece.says.get("table") == "message" else piece for piece in made])
 
 
-def with_large_content(piece: Piece) -> Piece:
+def with_large_content(piece: ArchivePiece) -> ArchivePiece:
     (line,) = piece.data.splitlines()
     parts = [{"text": "x" * LARGE_PART_CHARS + "\U0001f600"}] * LARGE_PARTS
     row = {**orjson.loads(line), "message_id": str(uuid.uuid4()), "content": "", "parts": orjson.dumps(parts).decode()}

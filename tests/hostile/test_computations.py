@@ -28,7 +28,7 @@ import pytest
 import context_service
 from context_service.query.providers.mcp_tools import hits
 from context_service.retrieval.profiles import profile
-from context_service.retrieval.pure.question import CHARS_MAX, Question
+from context_service.retrieval.pure.question import CHARS_MAX, AnalyzedQuery
 from context_service.retrieval.pure.ranking import ranking
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, meant, one_slip_away
@@ -353,7 +353,7 @@ def ranked() -> Generator[None, None, object]:
     total = 256 * count
     totals = Totals(passages=count, sessions=1, length=total, length_before=total, length_after=total, last_seq=count)
     matching = Matching(totals=totals, rows=rows, is_whole=True, estimated={})
-    return ranking(Question.of(" ".join(terms)), matching, profile("conversation"))
+    return ranking(AnalyzedQuery.of(" ".join(terms)), matching, profile("conversation"))
 
 
 def a_request() -> Generator[None, None, object]:
@@ -391,7 +391,7 @@ def worst_step(steps: Generator[None, None, object]) -> float:
 
 def dates(text: str) -> Callable[[], object]:
     text = (text * (CHARS_MAX // len(text)))[:CHARS_MAX]
-    return lambda: Question.of(text).days
+    return lambda: AnalyzedQuery.of(text).days
 
 
 _LONG_WORD = "".join(random.Random(7).choices(string.ascii_lowercase, k=32))
@@ -406,7 +406,7 @@ _JSON_PATHS = {
 AT_ONCE: dict[str, Callable[[], object]] = {
     "dates of a question: months by years": dates("jan 2001 may 1999 "),
     "dates of a question: ISO": dates("2001-01-01 "),
-    "words of a question": lambda: Question.of(" ".join(map(an_ordinary_word, range(CHARS_MAX // 5)))).terms,
+    "words of a question": lambda: AnalyzedQuery.of(" ".join(map(an_ordinary_word, range(CHARS_MAX // 5)))).terms,
     "a vocabulary": lambda: Vocabulary(_LONG_WORDS),
     "terms a slip away from the longest word that the index is asked for": lambda: stems(one_slip_away(_LONG_WORD)),
     "hits of a small answer of an MCP tool": lambda: hits(_SMALL),

@@ -22,7 +22,7 @@ from psycopg.types.json import Jsonb
 
 from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION, Embedding
 from context_service.retrieval.store.passages import Passages
-from context_service.working_memory.rules.query import Order, Question, RecordQueries
+from context_service.working_memory.rules.query import Order, RecordQueries, RecordQuery
 from context_service.working_memory.rules.search import Searches, SearchMode, SearchQuestion, terms_of
 from context_service.working_memory.store.record_filters import RECORD_FIELDS
 from contextkeep.errors import InvalidArgument
@@ -286,7 +286,7 @@ async def test_an_order_runs_on_no_node_that_its_caller_may_not_see(database: Da
 async def test_a_condition_runs_on_no_record_that_its_caller_may_not_see(database: Database, caller: Principal):
     queries = RecordQueries(database)
     for condition in [*CONDITIONS, {"size_bytes": {"$lte": 9}}, {"tags": "clean"}]:
-        question = Question(
+        question = RecordQuery(
             select=["name", "metadata.n", "metadata.list.1"],
             where_json=document(condition, "metadata"),
             group_by=[],
@@ -298,7 +298,7 @@ async def test_a_condition_runs_on_no_record_that_its_caller_may_not_see(databas
 
 
 async def test_a_group_is_made_of_no_record_that_its_caller_may_not_see(database: Database, caller: Principal):
-    question = Question(
+    question = RecordQuery(
         select=["metadata.kind", "count(*)", "sum(metadata.n)", "max(metadata.text)"],
         where_json='{"name": {"$like": "%"}}',
         group_by=["metadata.kind"],

@@ -11,7 +11,7 @@ from functools import cache
 import orjson
 
 from context_service.contexts.model import Message
-from context_service.folding.pure.folds import Limits, Standing, View, fold
+from context_service.folding.pure.folds import FoldableBlock, Limits, View, fold
 from context_service.kernel.parts import Part, ToolCall, ToolResult
 from context_service.kernel.rendering import Format
 from context_service.kernel.tokens import TokenCounter
@@ -82,10 +82,10 @@ def folding() -> object:
     )
 
 
-def _block(number: int) -> Standing:
+def _block(number: int) -> FoldableBlock:
     text = f"We decided {number} to use module_{number}.py"
     unit = Unit(kind="decision", text=text, ref=f"m{number}", seq=number, weight=0.5)
-    return Standing(
+    return FoldableBlock(
         number=number,
         step=number + 1,
         seq_from=2 * number + 1,

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from service_runtime import confined, confinement
-from service_runtime.confined import Ended, Outcome
+from service_runtime.confined import Ended, ProgramResult
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux holds a process to that")
 
@@ -41,7 +41,7 @@ async def _for_ever() -> AsyncIterator[bytes]:
 
 async def _run(
     path: Path, attempt: str, *, before: str = _BEFORE, chunks: AsyncIterator[bytes] | None = None
-) -> Outcome:
+) -> ProgramResult:
     program = path / "program.py"
     program.write_text(before + attempt)
     return await confined.run([str(program)], chunks or _nothing(), timeout_s=20, output_bytes_max=1 << 16)
@@ -84,7 +84,7 @@ else:
     os.write(1, b'done')
 os._exit(0)
 """
-    assert await _run(tmp_path, told) == Outcome(ended=Ended.WELL, output=b"refused")
+    assert await _run(tmp_path, told) == ProgramResult(ended=Ended.WELL, output=b"refused")
 
 
 async def test_a_program_has_an_empty_environment(tmp_path, monkeypatch):
@@ -168,12 +168,12 @@ async def test_a_program_that_waits_too_long_is_killed(tmp_path):
 
 async def test_a_program_that_answers_too_much_is_killed(tmp_path):
     outcome = await _run(tmp_path, "while True: os.write(1, bytes(1000))")
-    assert outcome == Outcome(ended=Ended.OUTPUT, output=bytes(1 << 16))
+    assert outcome == ProgramResult(ended=Ended.OUTPUT, output=bytes(1 << 16))
 
 
 async def test_how_a_program_broke_is_said(tmp_path):
     outcome = await _run(tmp_path, "ctypes.string_at(0)")
-    assert outcome == Outcome(ended=Ended.BROKEN, output=b"", detail="signal 11")
+    assert outcome == ProgramResult(ended=Ended.BROKEN, output=b"", detail="signal 11")
     assert (await _run(tmp_path, "os.abort()")).ended is Ended.BROKEN
     assert (await _run(tmp_path, "sys.exit(3)")).detail == "status 3"
     killed = await _run(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)", before="")
@@ -197,7 +197,7 @@ async def test_a_program_that_reads_no_further_is_left_alone(tmp_path):
             yield bytes(1 << 20)
 
     outcome = await _run(tmp_path, "os.write(1, b'enough'); os._exit(0)", chunks=long())
-    assert outcome == Outcome(ended=Ended.WELL, output=b"enough")
+    assert outcome == ProgramResult(ended=Ended.WELL, output=b"enough")
 
 
 async def test_a_program_ends_with_the_call_that_waits_for_it(tmp_path):

@@ -19,7 +19,7 @@ from contextkeep.entity.v1 import entity_graph_pb2  # noqa: F401 - its descripto
 from contextkeep.errors import HeldBytesExceeded, InvalidArgument
 from service_runtime import held_bytes
 from service_runtime.auth import Principal
-from service_runtime.held_bytes import Held, HeldBytes, MemoryLimits
+from service_runtime.held_bytes import CallBytes, HeldBytes, MemoryLimits
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.places import Shares
@@ -46,7 +46,7 @@ def principal(tenant: int, key: int) -> Principal:
 def test_no_sequence_of_charges_passes_a_limit_and_all_is_given_back(steps: list[tuple[int, int, int, int]]):
     """The sum of a key, of a tenant and of the process is what their charges say, and never above its limit."""
     books = ledger(1000)
-    held: dict[tuple[int, int, int], Held] = {}
+    held: dict[tuple[int, int, int], CallBytes] = {}
     for tenant, key, number, size in steps:
         one = held.setdefault((tenant, key, number), books.for_caller(principal(tenant, key)))
         before = one.size_bytes

@@ -19,7 +19,7 @@ from contextkeep.errors import Unavailable
 from service_runtime import moving
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.keys import NoSuchTenant
-from service_runtime.moving import CannotMove, Moved, TenantMove
+from service_runtime.moving import CannotMove, MoveProgress, TenantMove
 from service_runtime.postgres import HOME, Database
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
@@ -177,7 +177,7 @@ def test_killed_at_any_step_one_database_at_most_serves_and_a_second_run_ends_it
     place, other = "home", "east"
     for step in STEPS:
 
-        def kill(moved: Moved, at: str = step) -> None:
+        def kill(moved: MoveProgress, at: str = step) -> None:
             if moved.step == at:
                 raise Killed
 
@@ -200,7 +200,7 @@ def test_killed_at_any_step_one_database_at_most_serves_and_a_second_run_ends_it
 def test_a_tenant_whose_mover_is_killed_stays_when_its_time_is_over(two: Two, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(moving, "STOPPED_S", 0.05)
 
-    def kill(moved: Moved) -> None:
+    def kill(moved: MoveProgress) -> None:
         if moved.step == "drained":
             raise Killed
 
@@ -288,7 +288,7 @@ async def test_what_refers_to_a_row_that_a_page_leaves_out_comes_with_it(two: Tw
         await tenant.query(_EDGE, {"t": OURS, "id": uuid.uuid4(), "one": first, "other": last})
         is_renamed = False
 
-        def swap(moved: Moved) -> None:
+        def swap(moved: MoveProgress) -> None:
             nonlocal is_renamed
             if moved.step == "copying" and moved.rows >= 50 and not is_renamed:
                 is_renamed = True
@@ -319,7 +319,7 @@ async def test_rows_that_exchange_their_names_while_a_tenant_moves_are_put_with_
             await tenant.query(_NODE, {"t": OURS, "id": one, "name": name})
         await tenant.query(_EDGE, {"t": OURS, "id": uuid.uuid4(), "one": ids[0], "other": ids[1]})
 
-        def exchange(moved: Moved) -> None:
+        def exchange(moved: MoveProgress) -> None:
             if moved.step == "copied":
                 for names in ((None, None, None), "bca"):
                     asyncio.run_coroutine_threadsafe(write(*names), loop).result(20)
@@ -350,7 +350,7 @@ _REMOVE = "DELETE FROM entity.node WHERE tenant_id = %(t)s AND id = %(id)s"
 def test_a_mover_that_was_not_heard_of_cannot_let_go_of_a_tenant_that_leaves_for_another(two: Two):
     """It was let stay, wrote, and leaves anew: what the first one has copied is old."""
 
-    def leave_anew(moved: Moved) -> None:
+    def leave_anew(moved: MoveProgress) -> None:
         if moved.step == "whole":
             with psycopg.connect(two.home.admin) as connection:
                 connection.execute(
@@ -374,7 +374,7 @@ def test_one_mover_a_tenant_also_when_home_has_begun_anew(two: Two):
 
 
 def test_one_mover_a_tenant_and_no_third_database(two: Two):
-    def kill(moved: Moved) -> None:
+    def kill(moved: MoveProgress) -> None:
         with pytest.raises(CannotMove, match="somebody else"):
             TenantMove(two.databases).run("default", EAST)
         raise Killed

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from contextkeep.errors import Aborted
-from service_runtime.optimistic import Moved, until_written
+from service_runtime.optimistic import RowsChanged, until_written
 
 
 async def test_work_runs_again_until_nothing_moved():
-    tries = iter([Moved, Moved, None])
+    tries = iter([RowsChanged, RowsChanged, None])
 
     async def work() -> str:
         if moved := next(tries):
@@ -24,7 +24,7 @@ async def test_work_that_always_moves_is_aborted():
     """A caller must not wait for ever for others to stop."""
 
     async def work() -> None:
-        raise Moved
+        raise RowsChanged
 
     with pytest.raises(Aborted, match="keep writing to the window"):
         await until_written(work, what="the window")

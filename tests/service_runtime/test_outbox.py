@@ -12,7 +12,7 @@ from contextkeep.errors import LimitExceeded
 from service_runtime import outbox
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.ids import new_id
-from service_runtime.outbox import Outbox, Owed
+from service_runtime.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Database, Tenant, Transaction
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 
@@ -61,7 +61,7 @@ async def test_a_step_ends_after_an_item_that_takes_long(tenant: Tenant):
     """So another tenant waits for one file, and not for all that were claimed together with it."""
     done: list[UUID] = []
 
-    async def work(owed: Owed) -> None:
+    async def work(owed: QueuedItem) -> None:
         done.append(owed.id)
         await asyncio.sleep(0.05)
         await tenant.transaction(partial(WORK.done, owed=owed))

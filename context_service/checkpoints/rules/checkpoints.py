@@ -23,14 +23,14 @@ from context_service.usage.store.endings import EndingRows
 from context_service.windows.pure.pins import Pinned, pinned
 from context_service.windows.rules.heads import RENDERING
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import Standing, Window, WindowRows, no_window
+from context_service.windows.store.windows import Window, WindowRows, WindowSnapshot, no_window
 from contextkeep.errors import Aborted, CheckpointNotFound, InvalidArgument, LimitExceeded, LogMoved, WindowClosed
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.checks import check_text
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
-from service_runtime.optimistic import Moved, until_written
+from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
@@ -130,7 +130,7 @@ class Checkpoints:
                 transaction, window, reason=BY_CALLER, label=label, created_by=principal.subject
             )
             if made is None:
-                raise Moved
+                raise RowsChanged
             return made
 
         write = self._requests.once(request, work, about_id=window.context_id)
@@ -370,7 +370,7 @@ class Checkpoints:
         )
 
 
-def check_last_seq(standing: Standing, expected: int) -> None:
+def check_last_seq(standing: WindowSnapshot, expected: int) -> None:
     """Refuse who does not know all messages of a log.
 
     Raises:

@@ -18,7 +18,7 @@ from context_service.contexts.room import Log
 from context_service.kernel.parts import texts_of
 from context_service.packing.rules.pack import About, Pack, Packs
 from context_service.windows.pure.config import REREAD
-from context_service.windows.store.windows import Standing, Window, WindowRows, no_window
+from context_service.windows.store.windows import Window, WindowRows, WindowSnapshot, no_window
 from contextkeep.errors import InvalidArgument, WindowClosed
 from service_runtime.auth import Principal
 from service_runtime.postgres import Transaction
@@ -224,7 +224,7 @@ def parsed(text: str) -> PackId:
     return PackId(int(found[1]), int(found[2]))
 
 
-def check_had(standing: Standing, named: PackId) -> None:
+def check_had(standing: WindowSnapshot, named: PackId) -> None:
     """Refuse a pack that a window has not had.
 
     Raises:

@@ -7,8 +7,8 @@ from contextlib import aclosing
 
 from context_service.compiled_pages.model import Counts, FacetInput, KeptFacet, KeptPage, NamedSource
 from context_service.compiled_pages.pure.definition import NAME_CHARS_MAX, DefinitionRules, FacetKind
-from context_service.compiled_pages.rules.compile import NODES_MAX, Compiling, Wanted
-from context_service.compiled_pages.rules.page import Made, MadeFacet, Problem, Source
+from context_service.compiled_pages.rules.compile import NODES_MAX, CompileRequest, Compiling
+from context_service.compiled_pages.rules.page import CompiledNode, FacetNode, PageFacet, Problem
 from context_service.compiled_pages.rules.pages import CompiledPages
 from context_service.kernel.wire import times
 from context_service.kernel.wire.node_names import NodeNames
@@ -48,7 +48,7 @@ class CompiledPagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
         """Compile pages, and tell how far it is."""
         check_text("definition_name", request.definition_name, chars_max=NAME_CHARS_MAX)
         check_count("node_ids", len(request.node_ids), NODES_MAX)
-        wanted = Wanted(
+        wanted = CompileRequest(
             definition_name=request.definition_name,
             node_ids=tuple(str(parse_id(f"node_ids[{at}]", one)) for at, one in enumerate(request.node_ids)),
         )
@@ -102,7 +102,7 @@ class CompiledPagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
         return response(facet)
 
 
-def tried_page(rules: DefinitionRules, made: Made) -> pb.TestDefinitionResponse:
+def tried_page(rules: DefinitionRules, made: CompiledNode) -> pb.TestDefinitionResponse:
     """Return what came of rules that were tried.
 
     Raises:
@@ -146,7 +146,7 @@ def _problem(one: Problem) -> pb.RuleProblem:
     return copied(pb.RuleProblem, one)
 
 
-def _made_facet(facet: MadeFacet) -> pb.Facet:
+def _made_facet(facet: PageFacet) -> pb.Facet:
     return pb.Facet(
         slug=facet.slug,
         heading=facet.heading,
@@ -178,7 +178,7 @@ def _facet(one: KeptFacet) -> pb.Facet:
     )
 
 
-def _source(one: Source | NamedSource) -> pb.FacetSource:
+def _source(one: FacetNode | NamedSource) -> pb.FacetSource:
     if isinstance(one, NamedSource):
         return pb.FacetSource(label=one.label, uri=one.uri)
     return pb.FacetSource(

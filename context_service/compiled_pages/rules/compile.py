@@ -24,10 +24,18 @@ from uuid import UUID
 from context_service.compiled_pages.model import Audience, Compiled, Counts
 from context_service.compiled_pages.pure.definition import CompiledDefinition, Definition
 from context_service.compiled_pages.rules.definitions import Definitions, no_definition
-from context_service.compiled_pages.rules.page import EDGES_IN, EDGES_OUT, NODE, PROBLEMS_MAX, Made, PageMaking, Problem
+from context_service.compiled_pages.rules.page import (
+    EDGES_IN,
+    EDGES_OUT,
+    NODE,
+    PROBLEMS_MAX,
+    CompiledNode,
+    PageMaking,
+    Problem,
+)
 from context_service.compiled_pages.store.definitions import DefinitionRows
-from context_service.compiled_pages.store.pages import FIRST, CompiledRows, Tally, Unseen
-from context_service.compiled_pages.store.progress import CompileStates, Reached
+from context_service.compiled_pages.store.pages import FIRST, CompiledRows, PageCounts, Unseen
+from context_service.compiled_pages.store.progress import CompileProgress, CompileStates
 from context_service.kernel.graph import EntityGraph, GraphChange, WholeNode
 from contextkeep.errors import (
     ChangesExpired,
@@ -51,7 +59,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class CompileRequest:
     """What is to be compiled: one of the two; neither: what changed."""
 
     definition_name: str = ""
@@ -72,7 +80,7 @@ class _Batch:
 
     read_at: float  # when the first of their nodes was read, by the monotonic clock
     nodes: int  # that were read
-    compiled: Sequence[tuple[Compiled, Made]]
+    compiled: Sequence[tuple[Compiled, CompiledNode]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -124,7 +132,7 @@ class Compiling:
         self._graph = graph
         self._making = making
 
-    async def run(self, wanted: Wanted, *, principal: Principal) -> AsyncGenerator[Counts, None]:
+    async def run(self, wanted: CompileRequest, *, principal: Principal) -> AsyncGenerator[Counts, None]:
         """Compile pages, and yield how far it is; what is counted is stored.
 
         Raises:
@@ -170,7 +178,7 @@ class Compiling:
         counts.is_done = True
         yield run.told()
 
-    async def _steps(self, run: _Run, wanted: Wanted, reached: Reached) -> AsyncGenerator[None, None]:
+    async def _steps(self, run: _Run, wanted: CompileRequest, reached: CompileProgress) -> AsyncGenerator[None, None]:
         if wanted.node_ids:
             steps = self._nodes(run, wanted.node_ids)
         elif wanted.definition_name:
@@ -248,7 +256,7 @@ class Compiling:
             await self._drop(run, others)
         await self._batch(run, [(one, node) for _, node in own if _is_of(one, node)])
 
-    async def _changed(self, run: _Run, reached: Reached) -> AsyncGenerator[None, None]:
+    async def _changed(self, run: _Run, reached: CompileProgress) -> AsyncGenerator[None, None]:
         """Compile what changed since the last time, and all of what was not compiled yet."""
         place, whole = await self._place(reached)
         await self._save(run, place, whole)
@@ -274,7 +282,7 @@ class Compiling:
             if not changes.has_more:
                 break
 
-    async def _place(self, reached: Reached) -> tuple[str, dict[str, int]]:
+    async def _place(self, reached: CompileProgress) -> tuple[str, dict[str, int]]:
         """Return behind which place changes are to be read, and which definitions are compiled of all nodes before it.
 
         Without a place, as long as changes are not kept, all is to be read, each time.
@@ -291,7 +299,7 @@ class Compiling:
             return "", {}
 
     async def _save(self, run: _Run, place: str, whole: Mapping[str, int]) -> None:
-        reached = Reached(place=place, definitions=whole if place else {})
+        reached = CompileProgress(place=place, definitions=whole if place else {})
         await self._states.save(run.principal, run.audience, run.counts.compile_id, reached)
 
     async def _drop_others(self, run: _Run) -> AsyncGenerator[None, None]:
@@ -378,7 +386,7 @@ class Compiling:
     async def _write(self, run: _Run, compiled: Sequence[Compiled], read_at: float) -> None:
         counts = run.counts
 
-        async def work(transaction: Transaction) -> Tally:
+        async def work(transaction: Transaction) -> PageCounts:
             await self._states.keep(transaction, run.audience, counts.compile_id)
             ago_s = time.monotonic() - read_at  # what is stored is by the clock of Postgres
             return await self._rows.write(transaction, compiled, run.audience, counts.compile_id, read_ago_s=ago_s)
@@ -389,9 +397,9 @@ class Compiling:
         counts.removed += tally.removed
         counts.failed += tally.failed
 
-    async def _made(self, pairs: Sequence[tuple[_Ready, WholeNode]]) -> list[Made | None]:
+    async def _made(self, pairs: Sequence[tuple[_Ready, WholeNode]]) -> list[CompiledNode | None]:
         """Return what came of nodes; None of one that went meanwhile, of which the list of changes will tell."""
-        found: list[Made | None] = [None] * len(pairs)
+        found: list[CompiledNode | None] = [None] * len(pairs)
         numbers = iter(range(len(pairs)))
 
         async def make() -> None:
@@ -411,7 +419,7 @@ class Compiling:
         return found
 
 
-def _compiled(one: _Ready, node: WholeNode, made: Made) -> tuple[Compiled, Made]:
+def _compiled(one: _Ready, node: WholeNode, made: CompiledNode) -> tuple[Compiled, CompiledNode]:
     definition = one.definition
     trouble = ""
     if made.failed:

@@ -22,7 +22,7 @@ from context_service.compiled_pages.pure.definition import (
     check_rules,
     compile_definition,
 )
-from context_service.compiled_pages.rules.page import Made, PageMaking
+from context_service.compiled_pages.rules.page import CompiledNode, PageMaking
 from context_service.compiled_pages.store.definitions import DefinitionRows
 from context_service.history.pure.limits import HistoryLimits
 from context_service.history.rules.compile_pool import CompilePool
@@ -174,7 +174,7 @@ class Definitions:
         found = await self._rows.page(principal, states, after=after, count=count + 1)
         return pages.cut(query, found, count, key=lambda listed: (listed.name, listed.version))
 
-    async def tried(self, rules: DefinitionRules, node_id: UUID, *, principal: Principal) -> Made:
+    async def tried(self, rules: DefinitionRules, node_id: UUID, *, principal: Principal) -> CompiledNode:
         """Return the page that rules make of a node, which is kept nowhere.
 
         Raises:
@@ -189,7 +189,7 @@ class Definitions:
         (node,) = nodes
         types = node.entity["type"], node.entity["general_type"]
         if rules.node_type not in types or node.graph_name != rules.graph_name:
-            return Made()
+            return CompiledNode()
         return await self._making.page(definition, node)
 
     async def compiled(self, rules: DefinitionRules, *, principal: Principal) -> CompiledDefinition:

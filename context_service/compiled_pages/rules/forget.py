@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from context_service.compiled_pages.store.pages import CompiledRows, Saying
+from context_service.compiled_pages.store.pages import CompiledRows, MentioningPage
 from service_runtime.auth import Principal
 from service_runtime.long_work import Pause, unpaused
 from service_runtime.postgres import Database, Tenant, Transaction
@@ -44,7 +44,7 @@ class Forgetting:
         """
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="erasure"))
 
-        async def forget(those: Sequence[Saying], transaction: Transaction) -> None:
+        async def forget(those: Sequence[MentioningPage], transaction: Transaction) -> None:
             await count(transaction, await self._rows.forget(transaction, owner_id, those))
 
         async for pages in pages_of(tenant, "context.page_dependency", pause=pause):

@@ -44,7 +44,7 @@ NODE, EDGES_OUT, EDGES_IN = 1, 2, 4
 _EDGES = {"out": EDGES_OUT, "in": EDGES_IN, "both": EDGES_OUT | EDGES_IN}
 
 
-class Source(NamedTuple):
+class FacetNode(NamedTuple):
     """A node that has a line in a facet, and the edge by which the walk came to it."""
 
     node_id: str
@@ -62,7 +62,7 @@ class Problem(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MadeFacet:
+class PageFacet:
     """A part of a page, as it is now."""
 
     slug: str
@@ -73,7 +73,7 @@ class MadeFacet:
     confidence: float
     as_of: datetime
     fresh_until: datetime | None
-    sources: Sequence[Source]
+    sources: Sequence[FacetNode]
     bundles: Sequence[str]  # of all that was read, sorted
     is_declassified: bool
 
@@ -84,13 +84,13 @@ class MadeFacet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MadePage:
+class CompiledPage:
     """A page, as it is now."""
 
     node: WholeNode
     title: str
     aliases: Sequence[str]
-    facets: Sequence[MadeFacet]
+    facets: Sequence[PageFacet]
     depends_on: dict[str, int]  # nodes, and for what of them
     owners: dict[str, str]  # of those of them that are a user's
 
@@ -110,7 +110,7 @@ class MadePage:
 
 
 @dataclass(slots=True)
-class Made:
+class CompiledNode:
     """What came of a node.
 
     Attributes:
@@ -120,7 +120,7 @@ class Made:
         problems_left_out: How many more there are.
     """
 
-    page: MadePage | None = None
+    page: CompiledPage | None = None
     failed: bool = False
     problems: list[Problem] = field(default_factory=list)
     problems_left_out: int = 0
@@ -145,14 +145,14 @@ class PageMaking:
         self._graph = graph
         self._limits = limits
 
-    async def page(self, definition: CompiledDefinition, node: WholeNode) -> Made:
+    async def page(self, definition: CompiledDefinition, node: WholeNode) -> CompiledNode:
         """Return the page of a node.
 
         Raises:
             NodeNotFound: it went while it was read.
             Unavailable: the Entity Service does not answer.
         """
-        made = Made()
+        made = CompiledNode()
         budget = self._limits.call_budget()
         if node.is_archived:
             return made
@@ -170,7 +170,7 @@ class PageMaking:
             made.note("definition", node.node_id, error)
             made.failed = True
             return made
-        made.page = MadePage(
+        made.page = CompiledPage(
             node=node, title=title, aliases=aliases, facets=facets, depends_on=depends_on, owners=owners
         )
         return made
@@ -181,7 +181,7 @@ class PageMaking:
         readers: Sequence[_Reader],
         depends_on: dict[str, int],
         owners: dict[str, str],
-        made: Made,
+        made: CompiledNode,
     ) -> None:
         """Read all nodes of the facets of a page; those that walk the same way, but for how far, walk once."""
         walks: dict[tuple[tuple[str, ...], str], list[_Reader]] = {}
@@ -249,7 +249,7 @@ class PageMaking:
 class _Reader:
     """Reads one node after another for a facet."""
 
-    def __init__(self, facet: CompiledFacet, root: WholeNode, budget: CallBudget, made: Made) -> None:
+    def __init__(self, facet: CompiledFacet, root: WholeNode, budget: CallBudget, made: CompiledNode) -> None:
         self._facet = facet
         self._root = root
         self._made = made
@@ -273,7 +273,7 @@ class _Reader:
         self._lines: list[str] = []
         self._left_bytes = FACET_BYTES_MAX
         self._is_cut = False
-        self._sources: list[Source] = []
+        self._sources: list[FacetNode] = []
         self._bundles = {self._root.agent_bundle_id}
         self._sure = 1.0
         self._as_of_us: int | None = None
@@ -293,13 +293,13 @@ class _Reader:
             await give_way()
             self._pause_at = time.perf_counter() + SLICE_S
 
-    def facet(self) -> MadeFacet | None:
+    def facet(self) -> PageFacet | None:
         """Return what was read; None: nothing."""
         if self._as_of_us is None:
             return None
         rules = self._facet.rules
         return copied(
-            MadeFacet,
+            PageFacet,
             rules,
             text="\n".join(self._lines),
             is_cut=self._is_cut,
@@ -348,7 +348,9 @@ class _Reader:
             line = line.encode()[: self._left_bytes - 1].decode(errors="ignore")
         self._left_bytes -= line_bytes
         self._lines.append(line)
-        self._sources.append(Source(node.node_id, node.origin.version, node.reached.edge_id, node.origin.edge_version))
+        self._sources.append(
+            FacetNode(node.node_id, node.origin.version, node.reached.edge_id, node.origin.edge_version)
+        )
         self._sure = min(self._sure, sure)
         self._as_of_us = as_of_us if self._as_of_us is None else max(self._as_of_us, as_of_us)
         if until_us is not None and until_us <= _LATEST_US:
@@ -361,7 +363,7 @@ def stored(text: str) -> str:
 
 
 def _named(
-    definition: CompiledDefinition, node: WholeNode, budget: CallBudget, made: Made
+    definition: CompiledDefinition, node: WholeNode, budget: CallBudget, made: CompiledNode
 ) -> tuple[str, list[str]] | None:
     """Return the title and the aliases of a page; None: the node has none."""
     variables = {"entity": node.entity}

@@ -14,8 +14,8 @@ from uuid import UUID, uuid5
 
 from context_service.compiled_pages.model import Audience, Compiled, FacetInput, KeptFacet, KeptPage, NamedSource
 from context_service.compiled_pages.pure.definition import FacetKind
-from context_service.compiled_pages.rules.page import MadePage, Source
-from context_service.retrieval.pure.pieces import Piece
+from context_service.compiled_pages.rules.page import CompiledPage, FacetNode
+from context_service.retrieval.pure.pieces import TextPiece
 from context_service.retrieval.pure.sections import Section, cut
 from context_service.retrieval.pure.terms import masks
 from context_service.retrieval.store import passages as index
@@ -242,7 +242,7 @@ FIRST = UUID(int=0)  # before all ids of pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class PageCounts:
     """How many pages were written, were as they are, went, and could not be made."""
 
     written: int
@@ -259,7 +259,7 @@ class Unseen(NamedTuple):
     audience_id: UUID
 
 
-class Saying(NamedTuple):
+class MentioningPage(NamedTuple):
     """A page that says something of a user's nodes, or may."""
 
     page_id: UUID
@@ -277,14 +277,14 @@ class Walls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _FoundPage:
     """A facet, and what finds it."""
 
     seq: int
     page_id: UUID
     written_at: datetime
     walls: Walls
-    pieces: Sequence[tuple[Piece, Sequence[int]]]  # with the numbers of its terms
+    pieces: Sequence[tuple[TextPiece, Sequence[int]]]  # with the numbers of its terms
 
 
 def scope_of(tenant_id: UUID) -> Scope:
@@ -321,7 +321,7 @@ class CompiledRows:
         compile_id: UUID,
         *,
         read_ago_s: float,
-    ) -> Tally:
+    ) -> PageCounts:
         """Write what a compile found of some nodes, and return how many pages it is.
 
         Args:
@@ -360,10 +360,10 @@ class CompiledRows:
         if written:
             await self._put(transaction, written, named)
         removed = await self.drop(transaction, gone)
-        return Tally(written=len(written), unchanged=len(standing), removed=removed, failed=len(troubled))
+        return PageCounts(written=len(written), unchanged=len(standing), removed=removed, failed=len(troubled))
 
     async def _put(
-        self, transaction: Transaction, pages: Mapping[UUID, tuple[Compiled, MadePage]], named: Mapping[str, Any]
+        self, transaction: Transaction, pages: Mapping[UUID, tuple[Compiled, CompiledPage]], named: Mapping[str, Any]
     ) -> None:
         scope = scope_of(transaction.tenant_id)
         ids = {**named, "page_ids": list(pages)}
@@ -407,7 +407,7 @@ class CompiledRows:
             for facet in page.facets
         }
         found = [
-            copied(_Found, row, walls=walls[row.page_id, row.slug], pieces=pieces[row.page_id, row.slug])
+            copied(_FoundPage, row, walls=walls[row.page_id, row.slug], pieces=pieces[row.page_id, row.slug])
             for row in placed
         ]
         for row in await transaction.query(_MOVE_PUT, ids):
@@ -415,8 +415,8 @@ class CompiledRows:
         await self._find(transaction, scope, found)
 
     def _cut_all(
-        self, pages: Mapping[UUID, tuple[Compiled, MadePage]], scope: Scope
-    ) -> dict[tuple[UUID, str], list[tuple[Piece, Sequence[int]]]]:
+        self, pages: Mapping[UUID, tuple[Compiled, CompiledPage]], scope: Scope
+    ) -> dict[tuple[UUID, str], list[tuple[TextPiece, Sequence[int]]]]:
         return {
             (page_id, facet.slug): cut_of(
                 page.title, page.aliases, facet.heading, facet.text, count=self._count, scope_id=scope.id
@@ -425,24 +425,24 @@ class CompiledRows:
             for facet in page.facets
         }
 
-    async def _again(self, transaction: Transaction, row: Row) -> _Found:
+    async def _again(self, transaction: Transaction, row: Row) -> _FoundPage:
         """Return a facet that was put with what finds it now: its page may be called otherwise."""
         pieces = await self._pieces(transaction, row.title, row.aliases, row.heading, row.text)
         counts = json_rows([{"seq": row.seq, "passage_count": len(pieces)}])
         await transaction.query(_PASSAGES, {"counts": counts})
-        return copied(_Found, row, walls=walls_of(row), pieces=pieces)
+        return copied(_FoundPage, row, walls=walls_of(row), pieces=pieces)
 
     async def _pieces(
         self, transaction: Transaction, title: str, aliases: Sequence[str], heading: str, text: str
-    ) -> list[tuple[Piece, Sequence[int]]]:
+    ) -> list[tuple[TextPiece, Sequence[int]]]:
         scope_id = scope_of(transaction.tenant_id).id
 
-        def work() -> list[tuple[Piece, Sequence[int]]]:
+        def work() -> list[tuple[TextPiece, Sequence[int]]]:
             return cut_of(title, aliases, heading, text, count=self._count, scope_id=scope_id)
 
         return await beside_the_loop(_CUTTING * utf8_bytes(text), work)
 
-    async def _find(self, transaction: Transaction, scope: Scope, found: Iterable[_Found]) -> None:
+    async def _find(self, transaction: Transaction, scope: Scope, found: Iterable[_FoundPage]) -> None:
         """Write passages: those of one audience together."""
         together: dict[Walls, list[Passage]] = {}
         for one in found:
@@ -470,12 +470,12 @@ class CompiledRows:
         named = {"node_ids": list(node_ids)}
         return [row.page_id for row in await transaction.query(_OF_NODES, named)]
 
-    async def saying(self, tenant: Tenant, owner_id: str, pages: Mapping[str, str]) -> list[Saying]:
+    async def saying(self, tenant: Tenant, owner_id: str, pages: Mapping[str, str]) -> list[MentioningPage]:
         """Return the pages that say something of nodes that are a user's, of some pages of the table."""
         named = {"owner_id": owner_id, **pages}
-        return [Saying(*row) for row in await tenant.query(_SAYING, named)]
+        return [MentioningPage(*row) for row in await tenant.query(_SAYING, named)]
 
-    async def forget(self, transaction: Transaction, owner_id: str, those: Sequence[Saying]) -> int:
+    async def forget(self, transaction: Transaction, owner_id: str, those: Sequence[MentioningPage]) -> int:
         """Remove pages of a user's nodes, and empty others that say something of such; return how many there were.
 
         What was put on one that is emptied stays, and is found again when the page is compiled.
@@ -551,7 +551,7 @@ class CompiledRows:
             walls = copied(Walls, page)
             row_put = _put_row(page, said, walls, len(pieces), by)
             (row,) = await transaction.query(_PUT_FACETS, {**ids, "facets": json_rows([row_put])})
-            found = _Found(seq=row.seq, page_id=page.page_id, written_at=row.written_at, walls=walls, pieces=pieces)
+            found = _FoundPage(seq=row.seq, page_id=page.page_id, written_at=row.written_at, walls=walls, pieces=pieces)
             await self._find(transaction, scope, [found])
         (count,) = await transaction.query(_COUNT_PUT, ids)
         return int(count.facets)
@@ -589,14 +589,14 @@ class CompiledRows:
 
 def cut_of(
     title: str, aliases: Sequence[str], heading: str, text: str, *, count: Callable[[str], int], scope_id: UUID
-) -> list[tuple[Piece, Sequence[int]]]:
+) -> list[tuple[TextPiece, Sequence[int]]]:
     """Return what a facet is found by, with the numbers of its terms."""
     found = cut(title, aliases, [Section(heading, text)], count=count)
     return [(one.piece, masks(scope_id, one.piece.terms)) for one in found]
 
 
 def passage(
-    piece: Piece, page_id: UUID, *, ordinal: int, seq: int, said_at: datetime, numbers: Sequence[int] | None = None
+    piece: TextPiece, page_id: UUID, *, ordinal: int, seq: int, said_at: datetime, numbers: Sequence[int] | None = None
 ) -> Passage:
     """Return a passage of a facet where it stands."""
     return Passage(
@@ -639,12 +639,12 @@ def past(fresh_until: datetime) -> str:
     return f"it was good until {fresh_until:%Y-%m-%d %H:%M} UTC"
 
 
-def _page_walls(one: Compiled, page: MadePage) -> dict[str, str]:
+def _page_walls(one: Compiled, page: CompiledPage) -> dict[str, str]:
     node = page.node
     return {"graph_name": node.graph_name, "agent_bundle_id": node.agent_bundle_id, "app_id": one.app_id}
 
 
-def _facet_walls(one: Compiled, page: MadePage, bundles: Sequence[str], *, is_declassified: bool) -> dict[str, str]:
+def _facet_walls(one: Compiled, page: CompiledPage, bundles: Sequence[str], *, is_declassified: bool) -> dict[str, str]:
     """Return the walls within which all is that a facet read: a bound key has one bundle, and none sees two."""
     walls = _page_walls(one, page)
     if not is_declassified:
@@ -652,7 +652,7 @@ def _facet_walls(one: Compiled, page: MadePage, bundles: Sequence[str], *, is_de
     return walls
 
 
-def _page_row(page_id: UUID, both: tuple[Compiled, MadePage]) -> dict[str, object]:
+def _page_row(page_id: UUID, both: tuple[Compiled, CompiledPage]) -> dict[str, object]:
     one, page = both
     return {
         "page_id": page_id,
@@ -668,7 +668,7 @@ def _page_row(page_id: UUID, both: tuple[Compiled, MadePage]) -> dict[str, objec
 
 
 def _facet_row(
-    page_id: UUID, one: Compiled, page: MadePage, place: int, passage_count: int, compile_id: UUID
+    page_id: UUID, one: Compiled, page: CompiledPage, place: int, passage_count: int, compile_id: UUID
 ) -> dict[str, object]:
     facet = page.facets[place]
     return {
@@ -733,11 +733,11 @@ def facet_stale(row: Row, *, of_page: Sequence[str]) -> list[str]:
 
 
 def _facet(row: Row, page: Row) -> KeptFacet:
-    sources: Sequence[Source | NamedSource]
+    sources: Sequence[FacetNode | NamedSource]
     if row.is_put:
         sources = [NamedSource(label=label, uri=uri) for label, uri in row.sources]
     else:
-        sources = [Source(*one) for one in row.sources]
+        sources = [FacetNode(*one) for one in row.sources]
     return copied(
         KeptFacet, row, kind=FacetKind(row.kind), stale=facet_stale(row, of_page=page_stale(page)), sources=sources
     )

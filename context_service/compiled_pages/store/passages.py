@@ -8,7 +8,7 @@ from functools import partial
 
 from context_service.compiled_pages.store.pages import KIND, audience_of, cut_of, passage, take_turn, walls_of
 from context_service.retrieval.store.passages import BRAIN, Scope
-from context_service.retrieval.store.sources import Origin, Owners, Source
+from context_service.retrieval.store.sources import IndexedText, Owners, PassageFeed
 from service_runtime.postgres import Row
 
 _FACETS = 50  # of a page; each may say 64 KiB
@@ -37,14 +37,14 @@ LIMIT %(count)s
 """
 
 
-def facet_source(count_tokens: Callable[[str], int]) -> Source:
+def facet_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return what the facets of tenants say."""
 
-    async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+    async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         cut = partial(cut_of, row.title, row.aliases, row.heading, row.text, scope_id=scope.id)
         pieces = await asyncio.to_thread(cut, count=count_tokens)
-        return Origin(
+        return IndexedText(
             seq=row.seq,
             audience=audience_of(walls_of(row)),
             passages=[
@@ -53,7 +53,7 @@ def facet_source(count_tokens: Callable[[str], int]) -> Source:
             ],
         )
 
-    return Source(
+    return PassageFeed(
         scope_kind=BRAIN,
         kinds=frozenset({KIND}),
         owners=_TENANTS,

@@ -47,7 +47,7 @@ WHERE tenant_id = %(tenant_id)s AND audience_id = %(audience_id)s AND compile_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
+class CompileProgress:
     """How far compiling is.
 
     Attributes:
@@ -69,7 +69,7 @@ class CompileStates:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def take(self, principal: Principal, audience: Audience, compile_id: UUID) -> Reached:
+    async def take(self, principal: Principal, audience: Audience, compile_id: UUID) -> CompileProgress:
         """Begin a compile.
 
         Raises:
@@ -78,7 +78,7 @@ class CompileStates:
         rows = await self._database.of(principal).query(_TAKE, _named(principal.tenant_id, audience, compile_id))
         if not rows:
             raise _under_way()
-        return Reached(place=rows[0].place, definitions=rows[0].definitions)
+        return CompileProgress(place=rows[0].place, definitions=rows[0].definitions)
 
     async def keep(self, transaction: Transaction, audience: Audience, compile_id: UUID) -> None:
         """Go on with a compile, which no other one takes the place of until the transaction ends.
@@ -89,7 +89,7 @@ class CompileStates:
         if not await transaction.query(_KEEP, _named(transaction.tenant_id, audience, compile_id)):
             raise _under_way()
 
-    async def save(self, principal: Principal, audience: Audience, compile_id: UUID, reached: Reached) -> None:
+    async def save(self, principal: Principal, audience: Audience, compile_id: UUID, reached: CompileProgress) -> None:
         """Say how far a compile is.
 
         Raises:

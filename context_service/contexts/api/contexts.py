@@ -10,8 +10,8 @@ from context_service.contexts.api.tasks import TasksServicer
 from context_service.contexts.model import Context, ContextFilter, ContextInput, ExternalId, MessageInput
 from context_service.contexts.rules.artifacts import Artifacts
 from context_service.contexts.rules.index_state import IndexState, IndexStates
-from context_service.contexts.rules.messages import Messaging, Target, Written, written_before
-from context_service.contexts.rules.recall import ITEMS_DEFAULT, TOKENS_DEFAULT, Asked, Recalled, Recalling
+from context_service.contexts.rules.messages import Messaging, SendTarget, SentMessages, written_before
+from context_service.contexts.rules.recall import ITEMS_DEFAULT, TOKENS_DEFAULT, Recalled, Recalling, RecallQuery
 from context_service.contexts.rules.sync_history import Syncing, SyncQuestion
 from context_service.contexts.rules.tasks import Tasks
 from context_service.contexts.rules.watch import Watching
@@ -68,7 +68,7 @@ class ContextsServicer(TasksServicer):
             await self._messaging.check(said, path="message", principal=principal)
             return pb.SendMessageResponse(message=pb.SentMessage(redacted_parts=said.redacted))
 
-        async def response(written: Written) -> pb.SendMessageResponse:
+        async def response(written: SentMessages) -> pb.SendMessageResponse:
             (sent,) = _sent(written, [said])
             response = pb.SendMessageResponse(context_id=str(written.context_id), message=sent, created=written.created)
             if asked and (request.HasField("recall") or not written.created):
@@ -85,7 +85,7 @@ class ContextsServicer(TasksServicer):
         )
         return await response(written)
 
-    async def _recalled_behind(self, context_id: UUID, asked: Asked, principal: Principal) -> pb.Recalled:
+    async def _recalled_behind(self, context_id: UUID, asked: RecallQuery, principal: Principal) -> pb.Recalled:
         """Return what a message that is written recalls; if that fails, why: the message is written all the same."""
         await calls.take_turn()  # after the write: a message does not wait for the searches of others
         try:
@@ -99,7 +99,7 @@ class ContextsServicer(TasksServicer):
         sent = {f"messages[{place}]": one for place, one in enumerate(request.messages)}
         said = await messages_of(sent)
 
-        def response(written: Written) -> pb.AppendMessagesResponse:
+        def response(written: SentMessages) -> pb.AppendMessagesResponse:
             return pb.AppendMessagesResponse(
                 context_id=str(written.context_id), messages=_sent(written, said), created=written.created
             )
@@ -127,7 +127,7 @@ class ContextsServicer(TasksServicer):
 
     async def SearchContext(self, request: pb.SearchContextRequest, context: object) -> pb.SearchContextResponse:
         """Find passages by words."""
-        asked = Asked(
+        asked = RecallQuery(
             text=request.query,
             items_max=request.limit or ITEMS_DEFAULT,
             profile=request.profile,
@@ -318,7 +318,7 @@ def _scopes(names: Sequence[str]) -> list[str]:
     return sorted(set(names))
 
 
-def _asked_behind(request: pb.SendMessageRequest, said: MessageInput) -> Asked | None:
+def _asked_behind(request: pb.SendMessageRequest, said: MessageInput) -> RecallQuery | None:
     """Return what is to be recalled for a message once it is written, if anything is."""
     text = _text(said)
     if not text or request.recall.off or not (request.HasField("recall") or said.role == "user"):
@@ -326,7 +326,7 @@ def _asked_behind(request: pb.SendMessageRequest, said: MessageInput) -> Asked |
     return replace(_asked(text, request.recall, "recall"), reference_task_ids=said.reference_task_ids)
 
 
-def _until(asked: Asked, seq: int) -> Asked:
+def _until(asked: RecallQuery, seq: int) -> RecallQuery:
     """Return what is asked, of what stands up to a `seq`."""
     seq_to = seq if asked.which.seq_to is None else min(asked.which.seq_to, seq)
     return replace(asked, which=replace(asked.which, seq_to=seq_to))
@@ -336,8 +336,8 @@ def _text(said: MessageInput) -> str:
     return "\n".join([said.content, *(part.text for part in said.parts if part.text)]).strip()
 
 
-def _asked(text: str, options: pb.RecallOptions, path: str) -> Asked:
-    asked = Asked(
+def _asked(text: str, options: pb.RecallOptions, path: str) -> RecallQuery:
+    asked = RecallQuery(
         text=text,
         tokens_max=options.tokens_max or TOKENS_DEFAULT,
         items_max=options.items_max or ITEMS_DEFAULT,
@@ -358,8 +358,8 @@ def _recalled(recalled: Recalled) -> pb.Recalled:
     )
 
 
-def _target(request: pb.SendMessageRequest | pb.AppendMessagesRequest | pb.SyncHistoryRequest) -> Target:
-    return Target(
+def _target(request: pb.SendMessageRequest | pb.AppendMessagesRequest | pb.SyncHistoryRequest) -> SendTarget:
+    return SendTarget(
         context_id=parse_optional_id("context_id", request.context_id),
         only=_external_id(request.get_or_create) if request.HasField("get_or_create") else None,
         new=_input(request.context),
@@ -381,7 +381,7 @@ def _external_id(message: pb.ExternalId) -> ExternalId:
     return ExternalId(system=message.system, id=message.id)
 
 
-def _sent(written: Written, said: Sequence[MessageInput]) -> Iterator[pb.SentMessage]:
+def _sent(written: SentMessages, said: Sequence[MessageInput]) -> Iterator[pb.SentMessage]:
     """Yield what became of each message, with what was redacted of it: by its id, or in their order if it had none."""
     by_id = {one.message_id: one.redacted for one in said if one.message_id}
     unnamed = iter([one.redacted for one in said if not one.message_id])

@@ -50,7 +50,7 @@ from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import IssuedKey, make_context_key
 from service_runtime.ids import new_id
-from service_runtime.optimistic import Moved, until_written
+from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import AnsweredBefore, Request, Requests
 from service_runtime.turns import SLICE_S
@@ -63,7 +63,7 @@ CheckRecord = Callable[[UUID, Principal], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class SentMessages:
     """What a write answers: which context, and its messages in the order of their `seq`."""
 
     context_id: UUID
@@ -72,7 +72,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class SendTarget:
     """Which context is written to: the one with the id, the only one of an external id, or a new one."""
 
     context_id: UUID | None = None
@@ -122,13 +122,13 @@ class Messaging:
 
     async def send(
         self,
-        target: Target,
+        target: SendTarget,
         messages: Sequence[MessageInput],
         *,
         paths: Sequence[str],
         principal: Principal,
         request: Request | None,
-    ) -> Written:
+    ) -> SentMessages:
         """Write messages in their order, all or none; to a new context, if none is named.
 
         A message that is there already, by its id, is not written again.
@@ -165,7 +165,7 @@ class Messaging:
             return await self._append(target.context_id, new, principal=principal, request=request)
         return await self._begin(target, new, principal=principal, request=request)
 
-    async def taking(self, target: Target, *, principal: Principal) -> UUID | None:
+    async def taking(self, target: SendTarget, *, principal: Principal) -> UUID | None:
         """Return the context that would take messages; None: the first message begins it.
 
         Raises:
@@ -192,15 +192,15 @@ class Messaging:
         return await self._log.ids_beginning(context_id, prefixes, principal=principal)
 
     async def _begin(
-        self, target: Target, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
-    ) -> Written:
+        self, target: SendTarget, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
+    ) -> SentMessages:
         self._checks.check_context(target.new, path="context")
         _check_expiry(target.new)
         said = _within_bounds(target.new, principal)
         if target.only and target.only not in said.external_ids:
             said = replace(said, external_ids=(target.only, *said.external_ids))
 
-        async def begun() -> Written:
+        async def begun() -> SentMessages:
             if target.only and (found := await self._log.find_only(target.only, said, principal=principal)):
                 return await self._append(found, messages, principal=principal, request=request)
             for task_id in named_by([message.said for message in messages]):  # a new context has none
@@ -210,7 +210,7 @@ class Messaging:
                 sent = await self._log.begin(
                     context_id, said, messages, principal=principal, only=target.only, request=request
                 )
-                return Written(context_id=context_id, messages=sent, created=True)
+                return SentMessages(context_id=context_id, messages=sent, created=True)
             except AlreadyThere as error:
                 if error.taken is Taken.REQUEST and request:
                     await self._requests.answered(self._log.of(principal, context_id), request)
@@ -219,16 +219,16 @@ class Messaging:
                     raise
                 # Somebody was first; or the one that was is past its time, and gives the id away.
                 await self._log.release_expired(target.only, said, principal=principal)
-                raise Moved from error
+                raise RowsChanged from error
 
         return await until_written(begun, what="the external id")
 
     async def _append(
         self, context_id: UUID, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
-    ) -> Written:
+    ) -> SentMessages:
         known: dict[str, Known] = {}
 
-        async def appended() -> Written:
+        async def appended() -> SentMessages:
             nonlocal known
             missing = [message for message in messages if message.said.message_id not in known]
             sent: Sequence[Sent] = []
@@ -247,20 +247,20 @@ class Messaging:
                     known = await self._known(context_id, messages, principal)
                     if len(known) < len(messages):
                         raise await self._refused_by_task(context_id, principal, error) from None
-                    raise Moved from error
+                    raise RowsChanged from error
                 except AlreadyThere as error:
                     if error.taken is Taken.REQUEST and request:
                         await self._requests.answered(self._log.of(principal, context_id), request)
                         raise _answered_long_ago() from error
                     known = await self._known(context_id, messages, principal)
-                    raise Moved from error
+                    raise RowsChanged from error
                 if not sent:
                     # Refused; but what was written before it was closed, is.
                     known = await self._known(context_id, messages, principal)
                     if len(known) < len(messages):
                         raise await self._refusal(context_id, principal)
             before = sorted((one.sent for one in known.values()), key=lambda one: one.seq)
-            return Written(context_id=context_id, messages=[*before, *sent], created=False)
+            return SentMessages(context_id=context_id, messages=[*before, *sent], created=False)
 
         async with self._order.turn((principal.tenant_id, context_id)):
             return await until_written(appended, what="the same messages")
@@ -577,13 +577,13 @@ def _answered_long_ago() -> Aborted:
     return Aborted("the request was answered long ago")
 
 
-def written_before(answer: Mapping[str, Any]) -> Written:
+def written_before(answer: Mapping[str, Any]) -> SentMessages:
     """Return what was written when a request came first."""
     messages = [
         Sent(message_id=message_id, seq=seq, created_at=_utc(created_at), tokens=tokens)
         for message_id, seq, created_at, tokens in answer["messages"]
     ]
-    return Written(context_id=UUID(answer["context_id"]), messages=messages, created=answer["created"])
+    return SentMessages(context_id=UUID(answer["context_id"]), messages=messages, created=answer["created"])
 
 
 def _check_expiry(said: ContextInput) -> None:

@@ -75,7 +75,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RecallQuery:
     """What is asked of a context's past."""
 
     text: str
@@ -133,7 +133,7 @@ NOTHING_RECALLED = Recalled(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class RecallHits:
     """What was found, the best first."""
 
     items: Sequence[RecalledItem]
@@ -174,7 +174,7 @@ class Recalling:
         self._meaning = meaning
         self._timed = timed
 
-    async def recall(self, context_id: UUID, asked: Asked, *, principal: Principal) -> Recalled:
+    async def recall(self, context_id: UUID, asked: RecallQuery, *, principal: Principal) -> Recalled:
         """Return what matters to a text, within the budget.
 
         Raises:
@@ -185,14 +185,14 @@ class Recalling:
         with self._timed():
             return await self._recall(context_id, asked, principal=principal)
 
-    async def _recall(self, context_id: UUID, asked: Asked, *, principal: Principal) -> Recalled:
+    async def _recall(self, context_id: UUID, asked: RecallQuery, *, principal: Principal) -> Recalled:
         _check(asked, field="text")
         check_references("reference_task_ids", asked.reference_task_ids)
         found = await self._found(context_id, asked, limit=RANKED_MAX, principal=principal)
         size = _COUNTING * sum(len(one.text) for one in found.items)
         return await beside_the_loop(size, self._within_budget, found, asked)
 
-    def _within_budget(self, found: Found, asked: Asked) -> Recalled:
+    def _within_budget(self, found: RecallHits, asked: RecallQuery) -> Recalled:
         """Return as much of what was found as there are tokens for, the best first."""
         candidates = found.items
         quotations = [_quotation(one) for one in candidates]
@@ -219,8 +219,8 @@ class Recalling:
         )
 
     async def search(
-        self, context_id: UUID, asked: Asked, *, principal: Principal, context: Context | None = None
-    ) -> Found:
+        self, context_id: UUID, asked: RecallQuery, *, principal: Principal, context: Context | None = None
+    ) -> RecallHits:
         """Return what is found by a query, the best first, `items_max` at most; raises as `recall`.
 
         Args:
@@ -236,8 +236,8 @@ class Recalling:
         return replace(found, items=items)
 
     async def _found(
-        self, context_id: UUID, asked: Asked, *, limit: int, principal: Principal, context: Context | None = None
-    ) -> Found:
+        self, context_id: UUID, asked: RecallQuery, *, limit: int, principal: Principal, context: Context | None = None
+    ) -> RecallHits:
         principal = principal.without_admin()
         context = context or await self._log.read(context_id, principal=principal)
         if context is None:
@@ -278,7 +278,9 @@ class Recalling:
             if (one.row.seq, one.row.ordinal) in texts and one.row.seq in ids
         ]
         pending = await self._index.pending(principal, context_id)
-        return Found(items=items, meaning=ByMeaning(is_compared=found.by_meaning, error=found.error, pending=pending))
+        return RecallHits(
+            items=items, meaning=ByMeaning(is_compared=found.by_meaning, error=found.error, pending=pending)
+        )
 
     async def _about(self, context: Context, which: Filter, principal: Principal) -> Filter:
         """Return a filter that knows what is about its nodes: all of a context that hangs at one of them."""
@@ -287,7 +289,9 @@ class Recalling:
         door = self._log.of(principal, context.context_id)
         return replace(which, seqs=await seqs_about(door, context.context_id, which.entity_node_ids))
 
-    async def _referred(self, context_id: UUID, asked: Asked, *, principal: Principal) -> dict[tuple[int, int], Row]:
+    async def _referred(
+        self, context_id: UUID, asked: RecallQuery, *, principal: Principal
+    ) -> dict[tuple[int, int], Row]:
         """Return passages of the artifacts of tasks that are referred to, by `seq` and `ordinal`.
 
         Raises:
@@ -357,7 +361,7 @@ def _place(one: tuple[RecalledItem, str]) -> tuple[int, int]:
     return int(place), int(ordinal)
 
 
-def _check(asked: Asked, *, field: str) -> None:
+def _check(asked: RecallQuery, *, field: str) -> None:
     if not asked.text.strip():
         raise InvalidArgument(f"{field} is empty", field=field)
     for name, value in (("tokens_max", asked.tokens_max), ("items_max", asked.items_max)):

@@ -19,10 +19,10 @@ import orjson
 from context_service.contexts.model import MESSAGES_MAX, MessageInput
 from context_service.contexts.pure.entities import id_prefix
 from context_service.contexts.pure.secrets import without_secret
-from context_service.contexts.rules.messages import Messaging, Target, Written
+from context_service.contexts.rules.messages import Messaging, SendTarget, SentMessages
 from context_service.history.model import ChatMessage, size_bytes
 from context_service.history.pure.mappings import DEFAULT_NAME
-from context_service.history.pure.node_mapper import Given, SkipReason
+from context_service.history.pure.node_mapper import RuleMessage, SkipReason
 from context_service.history.rules.assemble_context import AssembledNode, AssemblyQuestion, ContextAssembly
 from context_service.kernel.parts import to_json
 from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded, RecordNotFound
@@ -85,7 +85,7 @@ class Syncing:
         self._assembly = assembly
         self._messaging = messaging
 
-    async def sync(self, target: Target, question: SyncQuestion, *, reader: Principal, writer: Principal) -> Synced:
+    async def sync(self, target: SendTarget, question: SyncQuestion, *, reader: Principal, writer: Principal) -> Synced:
         """Write what a context lacks of a history, in the mapping's order, and retract what changed there.
 
         Nodes that the history has no longer keep their messages: not to see a node does not say that it is gone. A
@@ -117,7 +117,7 @@ class Syncing:
                 return synced
 
     async def _write(
-        self, target: Target, nodes: Sequence[AssembledNode], synced: Synced, *, mapping: str, writer: Principal
+        self, target: SendTarget, nodes: Sequence[AssembledNode], synced: Synced, *, mapping: str, writer: Principal
     ) -> Synced:
         failed = [one for one in nodes if any(skip.reason is SkipReason.FAILED for skip in one.outcome.skips)]
         read = [one for one in nodes if one not in failed]
@@ -130,7 +130,7 @@ class Syncing:
         left_out: list[LeftOut] = []
         for start in range(0, len(new), MESSAGES_MAX):
             if synced.context_id:  # begun by the batch before
-                target = Target(context_id=synced.context_id)
+                target = SendTarget(context_id=synced.context_id)
             written, without = await self._send(target, new[start : start + MESSAGES_MAX], writer=writer)
             left_out += without
             if written:
@@ -163,8 +163,8 @@ class Syncing:
         )
 
     async def _send(
-        self, target: Target, messages: Sequence[MessageInput], *, writer: Principal
-    ) -> tuple[Written | None, list[LeftOut]]:
+        self, target: SendTarget, messages: Sequence[MessageInput], *, writer: Principal
+    ) -> tuple[SentMessages | None, list[LeftOut]]:
         """Write those messages that can be written, and return the others; None: there was none to write."""
         left_out: list[LeftOut] = []
         while messages:
@@ -235,7 +235,7 @@ def _origin(message_id: str) -> tuple[str, str]:
     return message_id.split(":")[1], message_id.rpartition("-")[2]
 
 
-def _source(given: Given) -> str:
+def _source(given: RuleMessage) -> str:
     """Return what tells what was said and by which rule: of a node's input and output its version does not tell."""
     message = given.message
     content = [message.role, message.content, to_json(message.parts), message.name, message.metadata_json]

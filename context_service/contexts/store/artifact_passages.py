@@ -8,7 +8,7 @@ from context_service.contexts.pure.passages import passages_of_artifact
 from context_service.contexts.store.artifacts import KIND, artifact_of, placed
 from context_service.contexts.store.log_passages import CONTEXTS, audience_of
 from context_service.retrieval.store.passages import CONTEXT, Scope
-from context_service.retrieval.store.sources import Origin, Source
+from context_service.retrieval.store.sources import IndexedText, PassageFeed
 from service_runtime.postgres import Row
 
 _ARTIFACTS = 20  # of a page
@@ -34,17 +34,17 @@ ORDER BY a.place
 """
 
 
-def artifact_source(count_tokens: Callable[[str], int]) -> Source:
+def artifact_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return what tasks of contexts made."""
 
-    async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+    async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         artifact = artifact_of(row)
         texts = passages_of_artifact(artifact.name, artifact.description, artifact.parts, count=count_tokens)
         passages = [placed(text, artifact, ordinal=ordinal) for ordinal, text in enumerate(texts)]
-        return Origin(seq=row.seq, audience=audience_of(row), passages=passages, is_gone=not row.is_newest)
+        return IndexedText(seq=row.seq, audience=audience_of(row), passages=passages, is_gone=not row.is_newest)
 
-    return Source(
+    return PassageFeed(
         scope_kind=CONTEXT,
         kinds=frozenset({KIND}),
         owners=CONTEXTS,

@@ -38,7 +38,7 @@ _OLDEST = Across(
 )
 
 
-class Standing:
+class IndexGauges:
     """Reads it once a minute; every replica tells the same of its database.
 
     Args:

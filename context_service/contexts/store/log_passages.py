@@ -9,7 +9,7 @@ from context_service.contexts.pure.passages import passages_of, placed
 from context_service.kernel.parts import of_json
 from context_service.retrieval.pure.part_texts import KINDS, RECORD
 from context_service.retrieval.store.passages import CONTEXT, Audience, Scope
-from context_service.retrieval.store.sources import Origin, Owners, Source
+from context_service.retrieval.store.sources import IndexedText, Owners, PassageFeed
 from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Across, Row, Transaction
 
@@ -70,10 +70,10 @@ ORDER BY seq
 """
 
 
-def log_source(count_tokens: Callable[[str], int]) -> Source:
+def log_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return what the messages of contexts are found by; their tokens are counted as where messages are written."""
 
-    async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+    async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         message = MessageInput(
             message_id=row.message_id,
@@ -87,9 +87,9 @@ def log_source(count_tokens: Callable[[str], int]) -> Source:
             placed(text, message, seq=row.seq, ordinal=ordinal, session=row.session, said_at=row.said_at)
             for ordinal, text in enumerate(passages_of(message, count=count_tokens))
         ]
-        return Origin(seq=row.seq, audience=audience_of(row), passages=passages, is_gone=row.is_gone)
+        return IndexedText(seq=row.seq, audience=audience_of(row), passages=passages, is_gone=row.is_gone)
 
-    return Source(
+    return PassageFeed(
         scope_kind=CONTEXT,
         kinds=frozenset(KINDS) - {RECORD},
         owners=CONTEXTS,

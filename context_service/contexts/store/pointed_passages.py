@@ -15,7 +15,7 @@ from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.part_texts import RECORD
 from context_service.retrieval.pure.terms import terms_of
 from context_service.retrieval.store.passages import CONTEXT, Passage, Scope
-from context_service.retrieval.store.sources import Origin, Source
+from context_service.retrieval.store.sources import IndexedText, PassageFeed
 from service_runtime.copying import copied
 from service_runtime.postgres import Row
 
@@ -52,9 +52,9 @@ ORDER BY r.seq, p.ordinal
 """  # noqa: S608
 
 
-async def _origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+async def _origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
     passages = [_passage(row) for row in rows if row.ordinal is not None]
-    return Origin(seq=rows[0].seq, audience=audience_of(rows[0]), passages=passages)
+    return IndexedText(seq=rows[0].seq, audience=audience_of(rows[0]), passages=passages)
 
 
 def _passage(row: Row) -> Passage:
@@ -71,7 +71,7 @@ def _passage(row: Row) -> Passage:
     )
 
 
-POINTED = Source(
+POINTED = PassageFeed(
     scope_kind=CONTEXT,
     kinds=frozenset({RECORD}),
     owners=CONTEXTS,

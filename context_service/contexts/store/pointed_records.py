@@ -25,7 +25,7 @@ from context_service.kernel.parts import Part
 from context_service.retrieval.documents.kinds import BY_CHANCE, Reason, Unread
 from context_service.retrieval.documents.reading import RecordText
 from context_service.retrieval.pure.part_texts import RECORD, is_indexed
-from context_service.retrieval.pure.pieces import NumberedPiece, numbered
+from context_service.retrieval.pure.pieces import NumberedTextPiece, numbered
 from context_service.retrieval.store.passages import Audience, Passage, Passages, Scope
 from contextkeep.errors import Unavailable
 from service_runtime import background
@@ -259,7 +259,7 @@ class PointedRecords:
             why = Unread(reason=Reason.BROKEN, detail="it could not be read; the service's log says more")
             await (one.postpone(why) if one.attempts < ATTEMPTS_MAX else one.finish(why))
 
-    async def _write(self, one: _Owed, passages: Sequence[NumberedPiece], *, done: int) -> bool:
+    async def _write(self, one: _Owed, passages: Sequence[NumberedTextPiece], *, done: int) -> bool:
         """Write passages step by step, from the first that is not; False if somebody was first, or it is gone."""
         while True:
             step = range(done, max(done, min(done + PASSAGES_OF_STEP, len(passages))))
@@ -313,7 +313,7 @@ class _Owed:
         """The places of its passages among those of what points at it."""
         return range(ORDINALS_OF_PART * self.part, ORDINALS_OF_PART * (self.part + 1))
 
-    def placed(self, place: int, one: NumberedPiece, pointing: Row) -> Passage:
+    def placed(self, place: int, one: NumberedTextPiece, pointing: Row) -> Passage:
         """Return a passage where it stands."""
         return copied(
             Passage,

@@ -89,7 +89,7 @@ class Registering(Protocol):
         ...
 
 
-class Saying(Protocol):
+class MentioningPages(Protocol):
     """Pages that were compiled from nodes of subjects, among others."""
 
     async def forget(
@@ -220,7 +220,7 @@ class SubjectEraser:
         purges: Purges,
         *,
         register: Registering,
-        compiled: Saying,
+        compiled: MentioningPages,
         remove_bytes: Callable[[Tenant, Pause], Awaitable[object]],
         step_s: float = STEP_S,
     ) -> None:
@@ -325,7 +325,7 @@ class _Erasing:
         due: Row,
         contexts: Eraser,
         purges: Purges,
-        compiled: Saying,
+        compiled: MentioningPages,
         remove_bytes: Callable[[Tenant, Pause], Awaitable[object]],
         *,
         pause: Pause,

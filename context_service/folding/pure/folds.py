@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
 
-from context_service.folding.pure.importance import Seen, Weights, shares_of
+from context_service.folding.pure.importance import ImportanceInputs, Weights, shares_of
 from context_service.folding.pure.summaries import (
     DIGEST_TOKENS_MAX,
     SEGMENT,
@@ -81,7 +81,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class FoldableBlock:
     """A block of a view, as far as folds need it.
 
     Attributes:
@@ -119,7 +119,7 @@ class View:
     head: int
     summaries: tuple[Summary, ...] = ()
     state: int = 0
-    blocks: tuple[Standing, ...] = ()
+    blocks: tuple[FoldableBlock, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -245,7 +245,7 @@ class _Folding:
         units = [unit for one in view.blocks for unit in one.units]
         units += [one.unit for summary in view.summaries for one in summary.kept]
         forms = Counter(form_of(unit.text) for unit in units)
-        self._seen = Seen(
+        self._seen = ImportanceInputs(
             step=last, goal_terms=shares_of(goal, units), mentions=mentions, forms=forms, endings=endings, own=own
         )
 
@@ -323,7 +323,7 @@ class _Folding:
             pass
         return True
 
-    def _kept(self) -> list[Standing]:
+    def _kept(self) -> list[FoldableBlock]:
         """Return the last steps that stay as they are: the very last, and those before it that fit."""
         newest_first = (self._blocks[at] for at in range(len(self._blocks) - 1, self._first - 1, -1))
         steps = list(islice((one for one in newest_first if not one.is_appended), self._limits.keep_last))[::-1]
@@ -384,7 +384,7 @@ class _Folding:
         )
         return replace(made, tokens=self._cost(made.text))
 
-    def _mask(self, blocks: Sequence[Standing]) -> None:
+    def _mask(self, blocks: Sequence[FoldableBlock]) -> None:
         able = {one.number for one in blocks if not one.is_masked and one.masked_tokens < one.tokens}
         self._masked |= able
         self._put(
@@ -394,16 +394,16 @@ class _Folding:
             ]
         )
 
-    def _drop(self, blocks: Sequence[Standing]) -> None:
+    def _drop(self, blocks: Sequence[FoldableBlock]) -> None:
         numbers = {one.number for one in blocks}
         self._dropped |= numbers
         self._put([one for one in self._left() if one.number not in numbers])
 
-    def _left(self) -> Iterator[Standing]:
+    def _left(self) -> Iterator[FoldableBlock]:
         """Yield the blocks that are not in summaries, the oldest first."""
         return (self._blocks[at] for at in range(self._first, len(self._blocks)))
 
-    def _put(self, blocks: list[Standing]) -> None:
+    def _put(self, blocks: list[FoldableBlock]) -> None:
         """Show these blocks, in the place of those that are left."""
         self._blocks, self._first = blocks, 0
         self._blocks_tokens = _tokens(blocks)
@@ -412,5 +412,5 @@ class _Folding:
 _HEAD_TOKENS = 40  # of a summary that shows nothing but what it covers
 
 
-def _tokens(shown: Sequence[Summary] | Sequence[Standing]) -> int:
+def _tokens(shown: Sequence[Summary] | Sequence[FoldableBlock]) -> int:
     return sum(one.tokens for one in shown)

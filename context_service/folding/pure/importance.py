@@ -36,7 +36,7 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ImportanceInputs:
     """What is known when units are chosen.
 
     Attributes:
@@ -65,7 +65,7 @@ def shares_of(goal: str, units: Iterable[Unit]) -> dict[str, float]:
     return {term: one / sum(rare.values()) for term, one in rare.items()}
 
 
-def importance(unit: Unit, *, step: int, is_error: bool, seen: Seen, weights: Weights) -> float:
+def importance(unit: Unit, *, step: int, is_error: bool, seen: ImportanceInputs, weights: Weights) -> float:
     """Return how much a unit of a step is worth: more is better, and 1 is most with the weights by default."""
     if (own := seen.own.get(unit)) is not None:
         return own

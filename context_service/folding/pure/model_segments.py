@@ -77,7 +77,7 @@ class NotUsed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StepText:
     """What a model is shown of a text of the steps that a segment stands for."""
 
     ref: str
@@ -86,7 +86,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
+class SegmentSteps:
     """What a segment stands for, as far as a model that writes it is asked and checked.
 
     Attributes:
@@ -99,7 +99,7 @@ class Steps:
     """
 
     summary: Summary
-    sources: Sequence[Source]
+    sources: Sequence[StepText]
     superseded: Sequence[tuple[Entry, Entry | None]]
     tokens: int
     tokens_max: int
@@ -121,7 +121,7 @@ class _Line:
         return f"- {self.text} ({', '.join(self.refs)})"
 
 
-def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[Source]:
+def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[StepText]:
     """Return what a model is shown of messages: of what each says, calls and answers the beginning, and its best lines.
 
     Args:
@@ -139,11 +139,11 @@ def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[Sour
         shown = "\n".join([head, *(line for line in best.get(ref, ()) if line not in head)])
         room -= len(shown)
         if room >= 0:
-            found.append(Source(ref, role, shown))
+            found.append(StepText(ref, role, shown))
     return found
 
 
-def asked(steps: Steps) -> str:
+def asked(steps: SegmentSteps) -> str:
     """Return what a model is asked."""
     of = steps.summary
     must = [f"- {one.text} ({one.ref})" for one in steps.mandatory] or ["- nothing"]
@@ -162,12 +162,12 @@ def instructions(prompt: str, style: str) -> str:
     return f"{prompt or _WANTED} {_STYLES[style]} {_FORM}"
 
 
-def state_in(answer: str, steps: Steps) -> tuple[list[Entry], int]:
+def state_in(answer: str, steps: SegmentSteps) -> tuple[list[Entry], int]:
     """Return what a model found of the state in steps, and how much of that is not kept; its lines were checked."""
     return extracted(_object(answer).get("state"), steps.sources)
 
 
-def checked(answer: str, steps: Steps, *, count: Callable[[str], int], cost: Callable[[str], int]) -> Summary:
+def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], cost: Callable[[str], int]) -> Summary:
     """Return the segment that a model wrote.
 
     Args:
@@ -235,7 +235,7 @@ def _line(said: object) -> _Line:
     return _Line(text.strip(), tuple(dict.fromkeys(refs)))
 
 
-def _in_range(lines: Sequence[_Line], steps: Steps) -> str:
+def _in_range(lines: Sequence[_Line], steps: SegmentSteps) -> str:
     known = {source.ref for source in steps.sources}
     for line in lines:
         for ref in line.refs:
@@ -244,7 +244,7 @@ def _in_range(lines: Sequence[_Line], steps: Steps) -> str:
     return ""
 
 
-def _grounded(lines: Sequence[_Line], steps: Steps) -> str:
+def _grounded(lines: Sequence[_Line], steps: SegmentSteps) -> str:
     """Whatever names, counts or quotes something stands in a source of its line."""
     texts = {source.ref: source.text for source in steps.sources}
     for line in lines:
@@ -261,7 +261,7 @@ def _grounded(lines: Sequence[_Line], steps: Steps) -> str:
     return ""
 
 
-def _covers(lines: Sequence[_Line], steps: Steps) -> str:
+def _covers(lines: Sequence[_Line], steps: SegmentSteps) -> str:
     for unit in steps.mandatory:
         citing = " ".join(line.text for line in lines if unit.ref in line.refs)
         if not citing:
@@ -271,7 +271,7 @@ def _covers(lines: Sequence[_Line], steps: Steps) -> str:
     return ""
 
 
-def _current(lines: Sequence[_Line], steps: Steps) -> str:
+def _current(lines: Sequence[_Line], steps: SegmentSteps) -> str:
     """Nothing that holds no longer is said as if it did."""
     for old, new in steps.superseded:
         said = f"{old.key} {old.value}" if old.section == "value" else old.text
@@ -283,7 +283,7 @@ def _current(lines: Sequence[_Line], steps: Steps) -> str:
     return ""
 
 
-def _tells_nothing(lines: Sequence[_Line], steps: Steps) -> str:
+def _tells_nothing(lines: Sequence[_Line], steps: SegmentSteps) -> str:
     """What a tool's text, or an agent's, would have its reader do is not passed on."""
     by_people = {source.ref for source in steps.sources if source.role in ("user", "system")}
     for line in lines:
@@ -292,12 +292,12 @@ def _tells_nothing(lines: Sequence[_Line], steps: Steps) -> str:
     return ""
 
 
-def _is_willing(lines: Sequence[_Line], steps: Steps) -> str:
+def _is_willing(lines: Sequence[_Line], steps: SegmentSteps) -> str:
     return "a line is one" if any(_REFUSED.search(line.text) for line in lines) else ""
 
 
 # In the order in which they are made, behind schema, cap and ratio.
-CHECKS: Sequence[tuple[str, Callable[[Sequence[_Line], Steps], str]]] = (
+CHECKS: Sequence[tuple[str, Callable[[Sequence[_Line], SegmentSteps], str]]] = (
     ("sources", _in_range),
     ("grounding", _grounded),
     ("coverage", _covers),

@@ -14,7 +14,7 @@ from context_service.packing.pure.task_state import Entry, key_of, per_cent_in, 
 from context_service.windows.pure.refs import parsed
 
 if TYPE_CHECKING:
-    from context_service.folding.pure.model_segments import Source
+    from context_service.folding.pure.model_segments import StepText
 
 FOUND_MAX = 12  # in the steps of a segment
 _CHARS_MIN = 8
@@ -31,7 +31,7 @@ _THING = re.compile(r"\w+(?:[./:@-]\w+)*")
 _DIGITS = re.compile(r"\d")
 
 
-def extracted(said: object, sources: Sequence[Source]) -> tuple[list[Entry], int]:
+def extracted(said: object, sources: Sequence[StepText]) -> tuple[list[Entry], int]:
     """Return the statements that are kept, and how many are not.
 
     Args:
@@ -51,7 +51,7 @@ def not_known(found: Sequence[Entry], known: Sequence[Entry]) -> list[Entry]:
     return [one for one in found if not {(one.section, one.ref), (one.section, one.text)} & places]
 
 
-def _entry(said: Any, sources: dict[str, Source]) -> Entry | None:
+def _entry(said: Any, sources: dict[str, StepText]) -> Entry | None:
     names = ("section", "text", "ref")
     if not isinstance(said, dict) or not all(isinstance(said.get(name), str) for name in names):
         return None

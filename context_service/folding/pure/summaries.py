@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from context_service.folding.pure.importance import Seen, Weights, importance
+from context_service.folding.pure.importance import ImportanceInputs, Weights, importance
 from context_service.packing.pure.units import UNIT_CHARS_MAX, Unit, form_of
 from context_service.windows.pure.refs import refs_between
 
@@ -62,7 +62,7 @@ def summary(
     seqs: tuple[int, int],
     units: Sequence[Scored],
     tokens_max: int,
-    seen: Seen,
+    seen: ImportanceInputs,
     weights: Weights,
     count: Callable[[str], int],
     chose: Callable[[float, bool], None] | None = None,
@@ -124,7 +124,7 @@ def digest(
     several: Sequence[Summary],
     *,
     tokens_max: int,
-    seen: Seen,
+    seen: ImportanceInputs,
     weights: Weights,
     count: Callable[[str], int],
     whole_max: int = 0,
@@ -174,7 +174,7 @@ def _shortened(unit: Unit, chars: int) -> Unit:
     return replace(unit, text=f"{head} … {unit.text[len(unit.text) - tail :].partition(' ')[2]}")
 
 
-def _different(worth: Sequence[float], units: Sequence[Scored], seen: Seen) -> list[int]:
+def _different(worth: Sequence[float], units: Sequence[Scored], seen: ImportanceInputs) -> list[int]:
     """Return which units come first, each text once.
 
     What is said in the form of others, such as the same warning of another host, says less than the first of them: the

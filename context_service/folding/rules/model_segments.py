@@ -17,7 +17,7 @@ from context_service.folding.pure.model_segments import (
     ANSWER_TOKENS_MAX,
     VERDICT_CHARS_MAX,
     NotUsed,
-    Steps,
+    SegmentSteps,
     asked,
     checked,
     instructions,
@@ -158,7 +158,7 @@ class Writing:
         profile = await self._profiles.of(window.profile, principal=principal)
         size = sum(len(text) for message in messages for text in texts_of(message.content, message.parts))
         sources = await beside_the_loop(size, sources_of, messages, of.kept)
-        what = Steps(
+        what = SegmentSteps(
             summary=of,
             sources=sources,
             superseded=await self._views.superseded(window, {message.seq for message in messages}, principal=principal),

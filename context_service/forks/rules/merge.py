@@ -15,7 +15,7 @@ import orjson
 from context_service.contexts.model import Message, MessageInput, Sent
 from context_service.contexts.room import Log
 from context_service.contexts.rules.messages import Messaging
-from context_service.forks.pure import FOUND, Answer, Result, result_of
+from context_service.forks.pure import FOUND, ForkResult, LastReply, result_of
 from context_service.forks.store import Fork, ForkRows
 from context_service.kernel.order import Order
 from context_service.kernel.parts import Part, ToolResult
@@ -31,7 +31,7 @@ from contextkeep.errors import ContextClosed, InvalidArgument, PermissionDenied,
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import end_context_keys
-from service_runtime.optimistic import Moved, until_written
+from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
@@ -42,7 +42,7 @@ _LAST_MESSAGES = 100  # among which is what the assistant said last
 class _Worked(NamedTuple):
     """What comes back of a fork whose log ends with a message."""
 
-    result: Result
+    result: ForkResult
     last_seq: int
     agent_id: str
 
@@ -176,7 +176,7 @@ class Merges:
             try:
                 return await self._packs.read(fork.fork_window_id, principal=principal)
             except WindowClosed:  # by a twin, meanwhile
-                raise Moved from None
+                raise RowsChanged from None
 
         async with self._order.turn((principal.tenant_id, fork.fork_window_id)):
             return await until_written(current, what="the fork")
@@ -218,7 +218,7 @@ class Merges:
             if context is None or now is None or locked is None:
                 raise no_window(fork.fork_window_id)
             if now.merged_seq:
-                raise Moved
+                raise RowsChanged
             if context.closed_at:
                 raise ContextClosed("what it was forked from is closed", context_id=fork.context_id)
             if locked.closed_at:
@@ -228,7 +228,7 @@ class Merges:
             if below is None:
                 raise no_window(fork.fork_window_id)
             if below.last_seq != worked.last_seq:
-                raise Moved
+                raise RowsChanged
             await transaction.turn_to(fork.context_id)
 
         async def then(transaction: Transaction, sent: Sequence[Sent]) -> None:
@@ -261,10 +261,10 @@ def _said(message: Message) -> str:
 
 def _result(
     fork: Fork, window: Window, parent: Window, last: Message | None, found: Sequence[Entry], last_seq: int, room: int
-) -> Result:
+) -> ForkResult:
     return result_of(
         fork_ref(fork.number),
-        Answer(_said(last), refs_between(last.seq, last.seq)) if last else None,
+        LastReply(_said(last), refs_between(last.seq, last.seq)) if last else None,
         [one for one in found if one.seq],  # what was inherited is known where it came from
         step_count=window.step_count,
         last_seq=last_seq,

@@ -61,17 +61,17 @@ _Elements = Callable[[Variables], Iterator[Variables]]
 _new_message: Callable[..., ChatMessage] = tuple.__new__  # what `ChatMessage` does, in half the time
 
 
-class Given(NamedTuple):
+class RuleMessage(NamedTuple):
     """A message and the rule that gave it."""
 
     rule: str  # "rules.messages[0]"
     message: ChatMessage
 
 
-class Outcome(NamedTuple):
+class MappedNode(NamedTuple):
     """All that came of a node."""
 
-    given: list[Given]
+    given: list[RuleMessage]
     skips: list[Skip]
 
 
@@ -153,25 +153,25 @@ class NodeMapper:
                 await self._look()
         return messages
 
-    async def outcome(self, node: GraphNode) -> Outcome:
+    async def outcome(self, node: GraphNode) -> MappedNode:
         """Return the messages of a node and why each of the other rules gave none.
 
         Raises:
             CallBudgetExceeded: the call has spent what it may.
         """
-        given: list[Given] = []
+        given: list[RuleMessage] = []
         skips: dict[tuple[SkipReason, str], Skip] = {}
         try:
             for rule, result in self._results(node):
                 if isinstance(result, ChatMessage):
-                    given.append(Given(rule, result))
+                    given.append(RuleMessage(rule, result))
                 else:
                     first = skips.get((result.reason, result.rule))
                     skips[result.reason, result.rule] = first._replace(elements=first.elements + 1) if first else result
                 await self._look()
         except EvaluationError as error:
-            return Outcome([], [*skips.values(), Skip(SkipReason.FAILED, self._progress.place, str(error))])
-        return Outcome(given, list(skips.values()))
+            return MappedNode([], [*skips.values(), Skip(SkipReason.FAILED, self._progress.place, str(error))])
+        return MappedNode(given, list(skips.values()))
 
     async def ordered(self, nodes: Sequence[GraphNode]) -> list[GraphNode]:
         """Return nodes in the order of the mapping's `order_by`; those that come in the order of the walk.

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from context_service.history.model import size_bytes
 from context_service.history.pure.limits import DEFAULTS, HistoryLimits
 from context_service.history.pure.mapping_rules import path_steps
-from context_service.history.pure.node_mapper import Outcome
+from context_service.history.pure.node_mapper import MappedNode
 from context_service.history.rules.newest import read_back
 from context_service.history.rules.registry import MappingRegistry
-from context_service.history.rules.walk import Reading, begin, within_budget
+from context_service.history.rules.walk import HistoryRead, begin, within_budget
 from context_service.kernel.cel import EvaluationError
 from context_service.kernel.graph import EntityGraph, GraphNode
 from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken
@@ -47,7 +47,7 @@ class AssembledNode(NamedTuple):
     """A node that was read."""
 
     node: GraphNode
-    outcome: Outcome
+    outcome: MappedNode
     values_json: str  # what is at the paths that were asked for; empty: none were
 
 
@@ -176,7 +176,7 @@ class ContextAssembly:
 class _Page:
     """A page that is being filled."""
 
-    def __init__(self, reading: Reading, paths: dict[str, list[str]], size: int) -> None:
+    def __init__(self, reading: HistoryRead, paths: dict[str, list[str]], size: int) -> None:
         self.reading = reading
         self.size = size
         self.rows: list[AssembledNode] = []
@@ -197,7 +197,7 @@ class _Page:
                 self.complete = True
                 return False
             given = given[: self.left]
-        row = AssembledNode(node, Outcome(given, outcome.skips), await self._values(node))
+        row = AssembledNode(node, MappedNode(given, outcome.skips), await self._values(node))
         row_bytes = _NODE_BYTES + utf8_bytes(row.values_json) + sum(size_bytes(one.message) for one in given)
         row_bytes += sum(utf8_bytes(skip.error) + len(skip.rule) for skip in outcome.skips)
         if self.rows and self._bytes + row_bytes > PAGE_BYTES_MAX:

@@ -16,7 +16,7 @@ from context_service.history.pure.limits import DEFAULTS, HistoryLimits
 from context_service.history.pure.node_mapper import OrderKey, Skipped, sorted_by_key
 from context_service.history.rules.newest import Newest, read_back
 from context_service.history.rules.registry import MappingRegistry
-from context_service.history.rules.walk import Reading, begin, within_budget
+from context_service.history.rules.walk import HistoryRead, begin, within_budget
 from context_service.kernel.graph import EntityGraph, GraphNode
 from context_service.kernel.tokens import TokenCounter
 from contextkeep.errors import InvalidArgument
@@ -105,7 +105,7 @@ class ChatHistories:
                     async for page in pages:
                         yield await reading.mapper.messages(page.nodes)
 
-    async def _newest(self, reading: Reading, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
+    async def _newest(self, reading: HistoryRead, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
         """Read from the end of the mapping's order until there are enough messages."""
         newest = _newest(question)
 
@@ -116,7 +116,7 @@ class ChatHistories:
         await read_back(self._graph, reading, min(filter(None, expected)), read)
         return _fitting(newest, left)
 
-    async def _ordered(self, reading: Reading, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
+    async def _ordered(self, reading: HistoryRead, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
         """Read all, then sort by the mapping's own order."""
         of_nodes: list[tuple[OrderKey | None, list[ChatMessage]]] = []
         async with aclosing(self._graph.walk(reading.walk)) as pages:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 
 from context_service.history.model import ChatMessage
-from context_service.history.rules.walk import Reading
+from context_service.history.rules.walk import HistoryRead
 from context_service.kernel.graph import EntityGraph, GraphNode
 from context_service.kernel.parts import texts_of, tokens_of
 from service_runtime.documents import beside_the_loop
@@ -77,7 +77,7 @@ def _whole(taken: Sequence[tuple[ChatMessage, int]]) -> Iterator[tuple[ChatMessa
 
 
 async def read_back(
-    graph: EntityGraph, reading: Reading, expected: int, read: Callable[[GraphNode], Awaitable[bool]]
+    graph: EntityGraph, reading: HistoryRead, expected: int, read: Callable[[GraphNode], Awaitable[bool]]
 ) -> None:
     """Read nodes from the end of the mapping's order until there are enough messages, or no more nodes.
 

@@ -62,7 +62,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _FoundMapping:
     listed: Listed
     mapping: Mapping | None  # None: it no longer compiles
 
@@ -78,9 +78,9 @@ class MappingRegistry:
         self._files = files or {}
         self._revision = -1
         # Names as they were looked up: until any mapping changes, so that a change is seen.
-        self._found: OrderedDict[tuple[UUID, tuple[str, ...], str], _Found | None] = OrderedDict()
+        self._found: OrderedDict[tuple[UUID, tuple[str, ...], str], _FoundMapping | None] = OrderedDict()
         # What was compiled, by tenant, app and name: used again for the same rules, as long as there is room.
-        self._compiled: OrderedDict[tuple[UUID, str, str], _Found] = OrderedDict()
+        self._compiled: OrderedDict[tuple[UUID, str, str], _FoundMapping] = OrderedDict()
         self._compiled_bytes = 0
         self._pool = CompilePool(limits)
 
@@ -224,7 +224,7 @@ class MappingRegistry:
                 _log.debug("revision not read", extra={"error": str(error)})
             await asyncio.sleep(POLL_S)
 
-    async def _look_up(self, principal: Principal, app_id: str, name: str) -> _Found:
+    async def _look_up(self, principal: Principal, app_id: str, name: str) -> _FoundMapping:
         check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
         name = check_text("mapping_name", name, chars_max=self._limits.name_chars_max) or DEFAULT_NAME
         scopes = _scopes(principal, app_id)
@@ -243,7 +243,7 @@ class MappingRegistry:
             raise await self._not_found(principal, name)
         return found
 
-    async def _read(self, principal: Principal, scopes: Sequence[str], name: str) -> _Found | None:
+    async def _read(self, principal: Principal, scopes: Sequence[str], name: str) -> _FoundMapping | None:
         if built_in(name) is not None:  # nobody can register the name, so there is nothing to look for
             return _built_in(name)
         rows = await self._store.find(principal, name, scopes)
@@ -265,7 +265,7 @@ class MappingRegistry:
             found += [_built_in(name).listed for name in built_in_names()]
         return sorted(found, key=lambda one: (one.app_id, one.name))
 
-    async def _compile(self, principal: Principal, stored: StoredMapping) -> _Found:
+    async def _compile(self, principal: Principal, stored: StoredMapping) -> _FoundMapping:
         known = self._known(principal, stored)
         if known is None:
             async with self._pool.turn(principal):
@@ -274,11 +274,11 @@ class MappingRegistry:
                     return await self._compile_stored(principal, stored)
         return self._keep(principal, stored, known.mapping, known.listed.error)
 
-    def _known(self, principal: Principal, stored: StoredMapping) -> _Found | None:
+    def _known(self, principal: Principal, stored: StoredMapping) -> _FoundMapping | None:
         known = self._compiled.get((principal.tenant_id, stored.app_id, stored.name))
         return known if known is not None and known.listed.rules == stored.rules else None
 
-    async def _compile_stored(self, principal: Principal, stored: StoredMapping) -> _Found:
+    async def _compile_stored(self, principal: Principal, stored: StoredMapping) -> _FoundMapping:
         mapping, problem = None, ""
         try:
             mapping = await self._pool.run(partial(compile_mapping, stored.rules, self._limits))
@@ -286,10 +286,12 @@ class MappingRegistry:
             problem = error.message
         return self._keep(principal, stored, mapping, problem)
 
-    def _keep(self, principal: Principal, stored: StoredMapping, mapping: Mapping | None, problem: str = "") -> _Found:
+    def _keep(
+        self, principal: Principal, stored: StoredMapping, mapping: Mapping | None, problem: str = ""
+    ) -> _FoundMapping:
         """Keep what was compiled, behind all others; the first of them make room for it."""
         listed = copied(Listed, stored, error=problem)
-        found = _Found(listed=listed, mapping=mapping)
+        found = _FoundMapping(listed=listed, mapping=mapping)
         key = (principal.tenant_id, stored.app_id, stored.name)
         if before := self._compiled.pop(key, None):
             self._compiled_bytes -= rules_bytes(before.listed.rules)
@@ -360,12 +362,12 @@ def _scopes(principal: Principal, app_id: str) -> list[str]:
     return [app_id, ""] if app_id else [""]
 
 
-def _built_in(name: str) -> _Found:
+def _built_in(name: str) -> _FoundMapping:
     mapping = built_in(name)
     assert mapping is not None
     return _fixed("", name, mapping)
 
 
-def _fixed(app_id: str, name: str, mapping: Mapping) -> _Found:
+def _fixed(app_id: str, name: str, mapping: Mapping) -> _FoundMapping:
     """Return a mapping that is not registered as what a look-up finds."""
-    return _Found(listed=Listed(app_id=app_id, name=name, rules=mapping.rules), mapping=mapping)
+    return _FoundMapping(listed=Listed(app_id=app_id, name=name, rules=mapping.rules), mapping=mapping)

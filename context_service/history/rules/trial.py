@@ -19,7 +19,7 @@ from context_service.history.model import size_bytes
 from context_service.history.pure.limits import DEFAULTS, HistoryLimits
 from context_service.history.pure.mapping_rules import Rules
 from context_service.history.pure.mappings import Mapping, Rule
-from context_service.history.pure.node_mapper import NodeMapper, Outcome, Skip, Skipped, SkipReason, Variables
+from context_service.history.pure.node_mapper import MappedNode, NodeMapper, Skip, Skipped, SkipReason, Variables
 from context_service.history.rules.registry import MappingRegistry
 from context_service.history.rules.walk import begin, within_budget
 from context_service.kernel.cel import EvaluationError, JsonWriter
@@ -95,7 +95,7 @@ class TriedNode(NamedTuple):
     """A node and what the rules did on it."""
 
     node_id: str
-    outcome: Outcome
+    outcome: MappedNode
     evaluations: list[Evaluation]
     left_out: int  # more evaluations, which are too many to tell
     duration_us: int  # of all of them
@@ -242,7 +242,7 @@ class _WatchedMapper(NodeMapper):
         walk = self._mapping.walk
         types = {node.entity["type"], node.entity["general_type"]}
         if walk.entity_types and not types & set(walk.entity_types):  # a sample: no walk would give it
-            return TriedNode(node.node_id, Outcome([], [Skip(SkipReason.FILTERED, "rules.entity_types")]), [], 0, 0)
+            return TriedNode(node.node_id, MappedNode([], [Skip(SkipReason.FILTERED, "rules.entity_types")]), [], 0, 0)
         outcome = await self.outcome(node)
         if self._mapping.order_by is not None:
             self.order_key(node)

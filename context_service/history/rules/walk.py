@@ -16,7 +16,7 @@ from service_runtime.copying import copied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class HistoryRead:
     """A mapping, about to read the nodes below one."""
 
     mapping: Mapping
@@ -35,7 +35,7 @@ async def begin(
     whole: bool = False,
     with_io: bool = False,
     mapper_class: type[NodeMapper] = NodeMapper,
-) -> Reading:
+) -> HistoryRead:
     """Return the reading of what is below a node.
 
     Args:
@@ -61,7 +61,7 @@ async def begin(
         walk = replace(walk, fields=walk.fields | (ENTITY_FIELDS - {"io"}), with_reached=True)
     if with_io:
         walk = replace(walk, fields=walk.fields | {"io"})
-    return Reading(mapping=mapping, walk=walk, mapper=mapper)
+    return HistoryRead(mapping=mapping, walk=walk, mapper=mapper)
 
 
 @contextmanager

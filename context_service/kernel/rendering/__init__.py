@@ -14,7 +14,7 @@ from types import ModuleType
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import anthropic, gemini, openai_chat, openai_responses
 from context_service.kernel.rendering.bodies import Body, Rendered
-from context_service.kernel.rendering.turns import Call, Piece, Result, Turn
+from context_service.kernel.rendering.turns import Call, RequestPart, Result, Turn
 
 __all__ = [
     "BEGINNING",
@@ -22,8 +22,8 @@ __all__ = [
     "Body",
     "Call",
     "Format",
-    "Piece",
     "Rendered",
+    "RequestPart",
     "Result",
     "Turn",
     "beginning",
@@ -64,9 +64,9 @@ _MODULES: dict[Format, ModuleType] = {
 _USER_FIRST = frozenset({Format.ANTHROPIC, Format.GEMINI})
 
 
-def pieces(turn: Turn, to: Format) -> list[Piece]:
+def pieces(turn: Turn, to: Format) -> list[RequestPart]:
     """Return what a turn becomes; nothing, if there is nothing in it that the vendor takes."""
-    made: list[Piece] = _MODULES[to].pieces(turn)
+    made: list[RequestPart] = _MODULES[to].pieces(turn)
     return made
 
 

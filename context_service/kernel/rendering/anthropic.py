@@ -15,7 +15,7 @@ from context_service.kernel.parts import Part
 from context_service.kernel.rendering.bodies import Shape
 from context_service.kernel.rendering.turns import (
     Call,
-    Piece,
+    RequestPart,
     Result,
     Turn,
     arguments,
@@ -30,22 +30,22 @@ SHAPE = Shape(messages="messages", pieces="content", system=('"system":', ""), s
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # within a request
 
 
-def pieces(turn: Turn) -> list[Piece]:
+def pieces(turn: Turn) -> list[RequestPart]:
     """Return the blocks of a turn: thinking and what is said, then calls, then their results, which are the user's."""
     made = []
     lasting = 0  # pieces up to the last one that is no thinking
     for part in turn.parts:
         if block := _block(part, turn.role):
-            made.append(Piece(turn.role, block))
+            made.append(RequestPart(turn.role, block))
             lasting = lasting if part.reasoning is not None else len(made)
     if turn.role == "system":
         return made
     if not turn.calls:  # "The final block in an assistant message cannot be `thinking`."
         del made[lasting:]
-    made += [Piece("assistant", _tool_use(call)) for call in turn.calls]
+    made += [RequestPart("assistant", _tool_use(call)) for call in turn.calls]
     for call in turn.calls:
         if call.result is not None:
-            made.append(Piece("user", _tool_result(call, call.result), is_result=True))
+            made.append(RequestPart("user", _tool_result(call, call.result), is_result=True))
     return made
 
 

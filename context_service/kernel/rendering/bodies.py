@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
-from context_service.kernel.rendering.turns import Piece
+from context_service.kernel.rendering.turns import RequestPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Rendered(NamedTuple):
     is_result: bool
 
     @classmethod
-    def of(cls, piece: Piece) -> Rendered:
+    def of(cls, piece: RequestPart) -> Rendered:
         """Return a piece, rendered."""
         return cls(piece.role, orjson.dumps(piece.value).decode(), piece.is_result)
 

@@ -14,7 +14,7 @@ from context_service.kernel.parts import Part, ToolCall
 from context_service.kernel.rendering.bodies import Shape
 from context_service.kernel.rendering.turns import (
     Call,
-    Piece,
+    RequestPart,
     Result,
     Turn,
     arguments,
@@ -34,23 +34,23 @@ SHAPE = Shape(
 _MEDIA = re.compile(r"(?:image|audio|video)/.+|application/pdf")
 
 
-def pieces(turn: Turn) -> list[Piece]:
+def pieces(turn: Turn) -> list[RequestPart]:
     """Return the parts of a turn: what is said, then calls, then their results, which are the user's."""
     role = {"assistant": "model"}.get(turn.role, turn.role)
     parts = [part for said in turn.said() if (part := _part(said, turn.role))]
     if turn.role == "system":
-        return [Piece("system", part) for part in parts]
+        return [RequestPart("system", part) for part in parts]
     # Without ids, which not all of its APIs take.
     calls: list[dict[str, Any]] = [
         {"functionCall": {"name": _function_name(call.call), "args": arguments(call.call)}} for call in turn.calls
     ]
     if (signature := _signature(turn)) and (calls or parts):
         (calls[0] if calls else parts[-1])["thoughtSignature"] = signature
-    made = [Piece(role, part) for part in parts]
-    made += [Piece("model", call) for call in calls]
+    made = [RequestPart(role, part) for part in parts]
+    made += [RequestPart("model", call) for call in calls]
     for call in turn.calls:
         if call.result is not None:
-            made.append(Piece("user", {"functionResponse": _response(call, call.result)}, is_result=True))
+            made.append(RequestPart("user", {"functionResponse": _response(call, call.result)}, is_result=True))
     return made
 
 

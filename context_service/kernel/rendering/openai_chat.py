@@ -8,13 +8,21 @@ import orjson
 
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering.bodies import Shape
-from context_service.kernel.rendering.turns import Piece, Turn, arguments, media_type_of, part_text, plain_name, text_of
+from context_service.kernel.rendering.turns import (
+    RequestPart,
+    Turn,
+    arguments,
+    media_type_of,
+    part_text,
+    plain_name,
+    text_of,
+)
 
 SHAPE = Shape(messages="messages")
 _NOT_OF_NAMES = r"[\s<|\\/>]"
 
 
-def pieces(turn: Turn) -> list[Piece]:
+def pieces(turn: Turn) -> list[RequestPart]:
     """Return the messages of a turn: what is said with its calls, then a message for each result."""
     message: dict[str, Any] = {"role": turn.role}
     if turn.name:
@@ -39,11 +47,11 @@ def pieces(turn: Turn) -> list[Piece]:
         ]
     if message["content"] is None and not turn.calls:
         return []
-    made = [Piece(turn.role, message)]
+    made = [RequestPart(turn.role, message)]
     for call in turn.calls:
         if call.result is not None:
             result = {"role": "tool", "tool_call_id": call.id, "content": call.result.text}
-            made.append(Piece("tool", result, is_result=True))
+            made.append(RequestPart("tool", result, is_result=True))
     return made
 
 

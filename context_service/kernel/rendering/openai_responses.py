@@ -15,7 +15,7 @@ import orjson
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering.bodies import Shape
 from context_service.kernel.rendering.turns import (
-    Piece,
+    RequestPart,
     Turn,
     arguments,
     inline_file,
@@ -29,17 +29,17 @@ from context_service.kernel.rendering.turns import (
 SHAPE = Shape(messages="input")
 
 
-def pieces(turn: Turn) -> list[Piece]:
+def pieces(turn: Turn) -> list[RequestPart]:
     """Return the items of a turn: reasoning and messages in their order, calls, and their results."""
-    made: list[Piece] = []
+    made: list[RequestPart] = []
     lasting = 0  # items up to the last one that is no reasoning
     for is_reasoning, group in groupby(turn.parts, key=lambda part: part.reasoning is not None):
         parts = list(group)
         if is_reasoning and turn.role == "assistant":
             blocks = [block for part in parts if (block := reasoning_of(part, "openai")) and block.data_json]
-            made += [Piece(turn.role, orjson.Fragment(block.data_json)) for block in blocks]
+            made += [RequestPart(turn.role, orjson.Fragment(block.data_json)) for block in blocks]
         elif not is_reasoning and (message := _message(turn.role, parts)):
-            made.append(Piece(turn.role, message))
+            made.append(RequestPart(turn.role, message))
             lasting = len(made)
     if not turn.calls:  # "Item 'rs_…' of type 'reasoning' was provided without its required following item."
         del made[lasting:]
@@ -50,11 +50,11 @@ def pieces(turn: Turn) -> list[Piece]:
             "name": plain_name(call.call.name),
             "arguments": orjson.dumps(arguments(call.call)).decode(),
         }
-        made.append(Piece(turn.role, item))
+        made.append(RequestPart(turn.role, item))
     for call in turn.calls:
         if call.result is not None:
             item = {"type": "function_call_output", "call_id": call.id, "output": call.result.text}
-            made.append(Piece("tool", item, is_result=True))
+            made.append(RequestPart("tool", item, is_result=True))
     return made
 
 

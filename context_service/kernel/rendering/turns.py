@@ -51,7 +51,7 @@ class Turn:
         return [part for part in self.parts if part.reasoning is None]
 
 
-class Piece(NamedTuple):
+class RequestPart(NamedTuple):
     """What a request is made of: a message, or a block of one."""
 
     role: str

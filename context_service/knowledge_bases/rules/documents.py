@@ -32,7 +32,7 @@ from context_service.working_memory.rules.record_texts import RecordTexts
 from contextkeep.errors import Unavailable
 from service_runtime import background
 from service_runtime.auth import Principal
-from service_runtime.outbox import Owed
+from service_runtime.outbox import QueuedItem
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.tenants import Rounds
 
@@ -108,7 +108,7 @@ class DocumentTexts:
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
         return await self._rows.outbox.each_due(tenant, partial(self._read, door), for_s=STEP_S)
 
-    async def _read(self, door: Tenant, owed: Owed) -> None:
+    async def _read(self, door: Tenant, owed: QueuedItem) -> None:
         """Read one document, and store what finds it or why nothing does."""
         document = await door.transaction(partial(self._begin, owed=owed))
         if document is None:
@@ -137,7 +137,7 @@ class DocumentTexts:
             is_final = read.reason not in BY_CHANCE or owed.attempts >= ATTEMPTS_MAX
             await self._tell(door, owed, f"{read.reason.value}: {read.detail}", document, is_final=is_final)
 
-    async def _begin(self, transaction: Transaction, *, owed: Owed) -> Row | None:
+    async def _begin(self, transaction: Transaction, *, owed: QueuedItem) -> Row | None:
         """Say that somebody is at a document, and return what is to be read; None: there is nothing to do."""
         if not await self._rows.lock(transaction, owed.subject_id):
             await self._rows.outbox.done(transaction, owed)
@@ -170,7 +170,7 @@ class DocumentTexts:
         )
         return await asyncio.to_thread(cut)
 
-    async def _put(self, door: Tenant, owed: Owed, document: Row, read: FileText, found_by: CutDocument) -> None:
+    async def _put(self, door: Tenant, owed: QueuedItem, document: Row, read: FileText, found_by: CutDocument) -> None:
         """Write what finds a document step by step; nothing more if somebody else is at it."""
         for first in range(0, len(found_by.pieces), PASSAGES_OF_STEP):
             is_last = first + PASSAGES_OF_STEP >= len(found_by.pieces)
@@ -192,7 +192,7 @@ class DocumentTexts:
             if not await door.transaction(work):
                 return
 
-    async def _tell(self, door: Tenant, owed: Owed, error: str, document: Row, *, is_final: bool) -> None:
+    async def _tell(self, door: Tenant, owed: QueuedItem, error: str, document: Row, *, is_final: bool) -> None:
         """Let a document say why nothing finds it, and try again unless it stays so."""
 
         async def work(transaction: Transaction) -> None:

@@ -10,7 +10,7 @@ from context_service.knowledge_bases.pure import cut_document
 from context_service.knowledge_bases.store.bases import DROP_TOPIC
 from context_service.knowledge_bases.store.documents import KIND, audience_of, passage, scope_of, take_turn
 from context_service.retrieval.store.passages import KNOWLEDGE_BASE, Scope
-from context_service.retrieval.store.sources import Origin, Owners, Source
+from context_service.retrieval.store.sources import IndexedText, Owners, PassageFeed
 from service_runtime.postgres import Row
 
 _DOCUMENTS = 2  # of a page; each may say two million characters
@@ -50,14 +50,14 @@ ORDER BY seq
 """
 
 
-def document_source(count_tokens: Callable[[str], int]) -> Source:
+def document_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return what the documents of bases say; of one that is being read, as much as is written."""
 
-    async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+    async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         cut = partial(cut_document, row.name, row.content_type, row.text, row.page_starts, scope_id=scope.id)
         found = await asyncio.to_thread(cut, count=count_tokens)
-        return Origin(
+        return IndexedText(
             seq=row.seq,
             audience=audience_of(row),
             passages=[
@@ -66,7 +66,7 @@ def document_source(count_tokens: Callable[[str], int]) -> Source:
             ],
         )
 
-    return Source(
+    return PassageFeed(
         scope_kind=KNOWLEDGE_BASE,
         kinds=frozenset({KIND}),
         owners=_BASES,

@@ -9,14 +9,14 @@ from datetime import datetime
 
 from context_service.memories.model import Experience, Memory, MemoryKind
 from context_service.retrieval.pure.facts import fact_of
-from context_service.retrieval.pure.pieces import Piece, pieces
+from context_service.retrieval.pure.pieces import TextPiece, pieces
 from context_service.retrieval.store.passages import Passage
 
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 _BETWEEN = "\x1f"  # no word has it
 
 
-def pieces_of(text: str, key: str, experience: Experience | None, *, count: Callable[[str], int]) -> list[Piece]:
+def pieces_of(text: str, key: str, experience: Experience | None, *, count: Callable[[str], int]) -> list[TextPiece]:
     """Return what a memory is found by: what it says, with the words of its key."""
     said = [text, *((experience.goal, experience.outcome) if experience else ())]
     return list(pieces("\n\n".join(filter(None, said)), count=count, name=_BETWEEN_WORDS.sub(" ", key).strip()))
@@ -28,7 +28,7 @@ def said_by(memory: Memory) -> str:
     return "\n".join(filter(None, (_BETWEEN_WORDS.sub(" ", memory.key), memory.text, *experience)))
 
 
-def placed(found: Sequence[Piece], *, seq: int, kind: MemoryKind, happened_at: datetime) -> list[Passage]:
+def placed(found: Sequence[TextPiece], *, seq: int, kind: MemoryKind, happened_at: datetime) -> list[Passage]:
     """Return the passages of a memory where they stand: it is a document of its own."""
     return [
         Passage(

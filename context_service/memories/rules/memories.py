@@ -14,8 +14,8 @@ from uuid import UUID
 from context_service.memories.model import Memory, MemoryFilter, MemoryInput, MemoryKind
 from context_service.memories.pure.checks import check_filter, check_memory
 from context_service.memories.pure.texts import pieces_of, placed, statement_of
-from context_service.memories.store.memories import Kept, MemoryRows, scope_of
-from context_service.retrieval.pure.pieces import Piece
+from context_service.memories.store.memories import MemoryRows, NewMemory, scope_of
+from context_service.retrieval.pure.pieces import TextPiece
 from context_service.retrieval.store.passages import Audience, Passages
 from contextkeep.errors import InvalidArgument, MemoryNotFound, VersionConflict
 from service_runtime import pages
@@ -159,14 +159,14 @@ class Memories:
         found, last = await self._rows.page(door, principal.user_id, which, before=before, count=count)
         return found, "" if last is None else pages.encode_token(query, (last,))
 
-    async def made(self, said: MemoryInput, *, principal: Principal) -> tuple[Kept, Sequence[Piece]]:
+    async def made(self, said: MemoryInput, *, principal: Principal) -> tuple[NewMemory, Sequence[TextPiece]]:
         """Return a new memory of a principal's user as it is written, and what it is found by."""
         size = len(said.text) + (len(said.experience.goal) + len(said.experience.outcome) if said.experience else 0)
         found = await beside_the_loop(
             _CUTTING * size, pieces_of, said.text, said.key, said.experience, count=self._count
         )
         kept = copied(
-            Kept,
+            NewMemory,
             said,
             memory_id=new_id(),
             sources=[said.source] if said.source else [],
@@ -177,7 +177,7 @@ class Memories:
         )
         return kept, found
 
-    async def insert(self, transaction: Transaction, kept: Kept, found: Sequence[Piece]) -> None:
+    async def insert(self, transaction: Transaction, kept: NewMemory, found: Sequence[TextPiece]) -> None:
         """Write a memory with its passages.
 
         Raises:
@@ -197,7 +197,7 @@ class Memories:
         await self._passages.remove_documents(transaction, scope, [memory.seq])
 
     async def _put_passages(
-        self, transaction: Transaction, kept: Kept, found: Sequence[Piece], *, seq: int, happened_at: datetime
+        self, transaction: Transaction, kept: NewMemory, found: Sequence[TextPiece], *, seq: int, happened_at: datetime
     ) -> None:
         await self._passages.put(
             transaction,

@@ -28,7 +28,7 @@ _SEARCHED = 4  # times as long as parsing: sentences are looked for words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class MemoryQuery:
     """What is asked of a user's memories."""
 
     query: str
@@ -78,7 +78,7 @@ class MemoryRecalling:
         self._passages = passages
         self._meaning = meaning
 
-    async def recall(self, asked: Asked, *, principal: Principal) -> RecalledMemories:
+    async def recall(self, asked: MemoryQuery, *, principal: Principal) -> RecalledMemories:
         """Return the memories that matter to a question.
 
         Raises:
@@ -89,7 +89,7 @@ class MemoryRecalling:
         return await self._found(asked, limit=asked.limit, principal=principal)
 
     async def reflect(
-        self, asked: Asked, *, principal: Principal, chars_max: int = STATEMENT_CHARS_MAX
+        self, asked: MemoryQuery, *, principal: Principal, chars_max: int = STATEMENT_CHARS_MAX
     ) -> ReflectedMemories:
         """Return what is remembered of a question, in one statement of up to `limit` sentences; raises as `recall`."""
         check_question(asked.query, limit=asked.limit, limit_max=SENTENCES_MAX)
@@ -116,7 +116,7 @@ class MemoryRecalling:
         principal = principal.without_admin()
         return await self._rows.read(self._database.of(principal), principal.user_id, memory_ids)
 
-    async def _found(self, asked: Asked, *, limit: int, principal: Principal) -> RecalledMemories:
+    async def _found(self, asked: MemoryQuery, *, limit: int, principal: Principal) -> RecalledMemories:
         principal = principal.without_admin()
         scope = scope_of(principal.tenant_id, principal.user_id)
         kinds = frozenset(kind.value for kind in asked.which.kinds)

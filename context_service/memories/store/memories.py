@@ -211,7 +211,7 @@ WHERE tenant_id = %s AND about_id = %s AND rpc = 'UpdateMemory' AND answer ->> '
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class NewMemory:
     """A memory as it is written."""
 
     memory_id: UUID
@@ -261,7 +261,7 @@ class MemoryRows:
         (row,) = await transaction.query(_TURN, named)
         return int(row.memory_count)
 
-    async def insert(self, transaction: Transaction, kept: Kept) -> tuple[int, datetime]:
+    async def insert(self, transaction: Transaction, kept: NewMemory) -> tuple[int, datetime]:
         """Write a memory, in its turn, and return its `seq` and when it happened."""
         named = _named(transaction, kept)
         (row,) = await transaction.query(_INSERT, named)
@@ -269,7 +269,7 @@ class MemoryRows:
             await transaction.query(_LINK, {**named, "happened_at": row.happened_at, "seq": row.seq})
         return row.seq, row.happened_at
 
-    async def update(self, transaction: Transaction, seq: int, kept: Kept) -> None:
+    async def update(self, transaction: Transaction, seq: int, kept: NewMemory) -> None:
         """Write a memory anew, in its turn."""
         named = {**_named(transaction, kept), "seq": seq}
         await transaction.query(_UNLINK, named)
@@ -383,7 +383,7 @@ class MemoryRows:
         return MemoryState.FAILED if row.failed else MemoryState.INDEXED
 
 
-def _named(transaction: Transaction, kept: Kept) -> dict[str, object]:
+def _named(transaction: Transaction, kept: NewMemory) -> dict[str, object]:
     return {
         **fields_of(kept),
         **kept.whose,

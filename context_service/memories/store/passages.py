@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from context_service.memories.model import Experience, MemoryKind
 from context_service.memories.pure.texts import pieces_of, placed
 from context_service.retrieval.store.passages import MEMORY, Audience, Scope
-from context_service.retrieval.store.sources import Origin, Source
+from context_service.retrieval.store.sources import IndexedText, PassageFeed
 from context_service.retrieval.store.user_scopes import users_of
 from service_runtime.copying import copied
 from service_runtime.postgres import Row, Transaction
@@ -37,20 +37,20 @@ async def _lock(transaction: Transaction, scope: Scope) -> None:
     await transaction.query(_LOCK, (transaction.tenant_id, scope.id))
 
 
-def memory_source(count_tokens: Callable[[str], int]) -> Source:
+def memory_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return what the memories of users are found by; a user without memories has no origins."""
 
-    async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+    async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         experience = copied(Experience, row)
         found = pieces_of(row.text, row.key, experience, count=count_tokens)
-        return Origin(
+        return IndexedText(
             seq=row.seq,
             audience=Audience(owner_user_id=row.owner_user_id, app_id=row.app_id, agent_bundle_id=row.agent_bundle_id),
             passages=placed(found, seq=row.seq, kind=MemoryKind(row.kind), happened_at=row.happened_at),
         )
 
-    return Source(
+    return PassageFeed(
         scope_kind=MEMORY,
         kinds=frozenset(kind.value for kind in MemoryKind),
         owners=users_of("context.memory_user", scope_kind=MEMORY, things="memories", lock=_lock),

@@ -30,7 +30,7 @@ class OwedWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owed:
+class QueuedWork:
     """What is owed, by kind and database."""
 
     work: Sequence[OwedWork]
@@ -51,7 +51,7 @@ class Work:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def owed(self, *, principal: Principal) -> Owed:
+    async def owed(self, *, principal: Principal) -> QueuedWork:
         """Return what is owed.
 
         Raises:
@@ -60,7 +60,7 @@ class Work:
         answers = await everywhere(self._database, principal, _OWED)
         work = [OwedWork(database=name, **row._asdict()) for name, rows in answers.items() for row in rows or ()]
         work.sort(key=lambda one: (one.kind, one.database))
-        return Owed(work=work, databases_away=_away(answers))
+        return QueuedWork(work=work, databases_away=_away(answers))
 
     async def retry(self, kind: str, *, principal: Principal) -> Retried:
         """Let what has failed of a kind be tried again now, 10,000 of each database at most.

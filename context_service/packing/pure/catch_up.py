@@ -26,7 +26,7 @@ _AROUND_RESULT = 60  # tokens that a result takes beside its text, at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class PreparedStep:
     """A step of a window, with all that is worked out of it once.
 
     Attributes:
@@ -60,7 +60,7 @@ class CaughtUp:
         reached_seq: Up to which message all are in `steps`.
     """
 
-    steps: Sequence[Made]
+    steps: Sequence[PreparedStep]
     waiting: Block | None
     reached_seq: int
 
@@ -137,7 +137,7 @@ def _made(
     profile: Profile,
     count: Callable[[str], int],
     said: Mapping[int, Sequence[Entry]] | None,
-) -> Made:
+) -> PreparedStep:
     units = [unit for message in messages for unit in units_of(message, profile)]
     entries = [
         entry
@@ -147,7 +147,7 @@ def _made(
     block = block_of(step, to, count)
     turn = masked(step, units, profile, count)
     as_masked = block_of(replace(step, turn=turn), to, count) if turn else None
-    return Made(
+    return PreparedStep(
         block=block,
         masked=as_masked if as_masked and as_masked.tokens < block.tokens else None,
         units=tuple(_summarized(units, entries, messages)),

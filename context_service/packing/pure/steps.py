@@ -51,7 +51,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class StepSplit:
     """A row of messages as steps.
 
     Attributes:
@@ -65,7 +65,7 @@ class Cut:
     next_seq: int | None
 
 
-def cut(messages: Iterable[Message], *, is_end: bool) -> Cut:
+def cut(messages: Iterable[Message], *, is_end: bool) -> StepSplit:
     """Return messages as steps.
 
     Args:
@@ -78,8 +78,8 @@ def cut(messages: Iterable[Message], *, is_end: bool) -> Cut:
     if is_end and cutting.behind:
         cutting.close()
     if cutting.open is None:
-        return Cut(cutting.closed, None, None)
-    return Cut(cutting.closed, None if cutting.thinks else cutting.open, cutting.open.seqs[0])
+        return StepSplit(cutting.closed, None, None)
+    return StepSplit(cutting.closed, None if cutting.thinks else cutting.open, cutting.open.seqs[0])
 
 
 @dataclass(slots=True)

@@ -113,7 +113,7 @@ class Sentence(NamedTuple):
     under: str = ""
 
 
-class Shown(NamedTuple):
+class RenderedState(NamedTuple):
     """The state as a model reads it, and how much of it there was no room for."""
 
     text: str
@@ -121,7 +121,7 @@ class Shown(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StateChange:
     """An entry that came into the state as a model reads it, or left it: where, and of what. What it says is there."""
 
     section: str
@@ -213,7 +213,7 @@ def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry],
     return list(now.values()), superseded
 
 
-def shown(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], int]) -> Shown:
+def shown(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], int]) -> RenderedState:
     """Return the state as text: what holds all of it, of the rest the newest that have room.
 
     Args:
@@ -238,10 +238,10 @@ def shown(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], i
         left_out += len(of_section) - len(lines)
         if lines:
             blocks.append("\n".join([f"{title}:", *reversed(lines)]))
-    return Shown("\n".join(blocks), left_out)
+    return RenderedState("\n".join(blocks), left_out)
 
 
-def changes(before: str, now: str) -> tuple[list[Change], list[Change]]:
+def changes(before: str, now: str) -> tuple[list[StateChange], list[StateChange]]:
     """Return which entries a state as text has that an earlier one had not, and those that only the earlier one has."""
     old, new = _entries_in(before), _entries_in(now)
     return [one for line, one in new.items() if line not in old], [one for line, one in old.items() if line not in new]
@@ -397,7 +397,7 @@ def _said(entry: Entry) -> str:
     return f"{entry.text} ({entry.ref})" if entry.ref else entry.text
 
 
-def _entries_in(text: str) -> dict[tuple[str, str], Change]:
+def _entries_in(text: str) -> dict[tuple[str, str], StateChange]:
     """Return the entries of a state as text, by section and line."""
     sections = {f"{title}:": name for name, title in [*WHOLE.items(), *((one, SHARES[one][0]) for one in SHARES)]}
     found, section = {}, ""
@@ -405,7 +405,7 @@ def _entries_in(text: str) -> dict[tuple[str, str], Change]:
         section = sections.get(line, section)
         if section and line.startswith("- "):
             ref = _REF_OF_LINE.search(line)
-            found[section, line] = Change(section, ref[1] if ref else "")
+            found[section, line] = StateChange(section, ref[1] if ref else "")
     return found
 
 

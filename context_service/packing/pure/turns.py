@@ -9,12 +9,12 @@ import orjson
 
 from context_service.kernel import rendering
 from context_service.kernel.extensions import Guarded, Unusable, installed
-from context_service.kernel.rendering import Format, Piece, Rendered, Turn
+from context_service.kernel.rendering import Format, Rendered, RequestPart, Turn
 
 _OWN_CALL_S = 0.05  # of a renderer that an operator installed, for a turn
 
 
-def pieces(turn: Turn, to: Format) -> list[Piece]:
+def pieces(turn: Turn, to: Format) -> list[RequestPart]:
     """Return what a turn becomes; nothing, if there is nothing in it that the vendor takes."""
     if own := _own_renderer(to):
         with suppress(Unusable):
@@ -29,9 +29,9 @@ def _own_renderer(to: Format) -> Guarded | None:
     return Guarded(f"message_renderer.{to.value}", own, call_s=_OWN_CALL_S) if own else None
 
 
-def _pieces_of(answer: object) -> list[Piece]:
+def _pieces_of(answer: object) -> list[RequestPart]:
     """Return an answer as the pieces of a turn, if it is some."""
-    if not isinstance(answer, list) or not all(isinstance(one, Piece) for one in answer):
+    if not isinstance(answer, list) or not all(isinstance(one, RequestPart) for one in answer):
         raise TypeError("it is no list of pieces")
     if not all(isinstance(orjson.loads(Rendered.of(one).json), dict) for one in answer):
         raise TypeError("a piece is no JSON object")

@@ -57,7 +57,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SpokenText:
     """A text of a message, with who says it and where; data is sent by somebody, and not said."""
 
     role: str
@@ -67,17 +67,17 @@ class Said:
     is_data: bool = False
 
 
-def said_in(message: Message) -> Iterator[Said]:
+def said_in(message: Message) -> Iterator[SpokenText]:
     """Yield the texts of a message; of calls only what they are called with."""
     if message.content:
-        yield Said(message.role, message.content, 0)
+        yield SpokenText(message.role, message.content, 0)
     for number, part in enumerate(message.parts, 1):
         if part.tool_result:
-            yield Said("tool", result_text(part.tool_result.content_json), number, part.tool_result.is_error)
+            yield SpokenText("tool", result_text(part.tool_result.content_json), number, part.tool_result.is_error)
         elif part.text:
-            yield Said(message.role, part.text, number)
+            yield SpokenText(message.role, part.text, number)
         elif part.data_json:
-            yield Said(message.role, part.data_json, number, is_data=True)
+            yield SpokenText(message.role, part.data_json, number, is_data=True)
 
 
 def units_of(message: Message, profile: Profile) -> list[Unit]:
@@ -110,7 +110,7 @@ def units_of(message: Message, profile: Profile) -> list[Unit]:
     return [unit for _, unit in sorted(best, key=lambda one: one[0])]
 
 
-def kinds_in(texts: Iterable[Said], profile: Profile) -> set[str]:
+def kinds_in(texts: Iterable[SpokenText], profile: Profile) -> set[str]:
     """Return of which kinds there are units in texts."""
     kinds: set[str] = set()
     for said in texts:

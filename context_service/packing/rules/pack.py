@@ -18,7 +18,14 @@ from uuid import UUID
 from context_service.checkpoints.store import BY_FOLD, BY_STEPS, CheckpointRows
 from context_service.contexts.model import Message
 from context_service.contexts.room import Log
-from context_service.contexts.rules.recall import NOTHING_RECALLED, Asked, Filter, Recalled, RecalledItem, Recalling
+from context_service.contexts.rules.recall import (
+    NOTHING_RECALLED,
+    Filter,
+    Recalled,
+    RecalledItem,
+    Recalling,
+    RecallQuery,
+)
 from context_service.folding.pure.folds import CLOSE_STEPS, Fold, Limits, View, fold
 from context_service.folding.pure.model_state import not_known
 from context_service.folding.pure.prepare import Prepared, committed, prepared
@@ -31,9 +38,9 @@ from context_service.kernel.tokens import TokenCounter, calibrated
 from context_service.packing.pure import prefetch
 from context_service.packing.pure.blocks import Block, text_pieces, tokens_of
 from context_service.packing.pure.breakpoints import Breakpoint, breakpoints
-from context_service.packing.pure.catch_up import CaughtUp, Made, caught_up
+from context_service.packing.pure.catch_up import CaughtUp, PreparedStep, caught_up
 from context_service.packing.pure.steps import cut
-from context_service.packing.pure.task_state import Change, Entry, after, changes, note_of, shown
+from context_service.packing.pure.task_state import Entry, StateChange, after, changes, note_of, shown
 from context_service.packing.pure.turns import pieces
 from context_service.packing.pure.units import Unit
 from context_service.packing.rules.plugins import Extracting, Middleware, Packed, Scoring
@@ -46,11 +53,11 @@ from context_service.packing.store.views import (
     STEP,
     SUMMARY,
     Account,
-    Held,
     MadeSummary,
     NewBlock,
     Receipt,
-    Seen,
+    StoredEntry,
+    ViewPart,
     ViewRows,
 )
 from context_service.profiles.pure.profiles import Profile
@@ -65,7 +72,7 @@ from context_service.windows.pure.patches import is_told_once, note_of_said
 from context_service.windows.pure.pins import pinned
 from context_service.windows.pure.refs import refs_between
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import Spent, Standing, Window, WindowInput, WindowRows, no_window
+from context_service.windows.store.windows import Spent, Window, WindowInput, WindowRows, WindowSnapshot, no_window
 from contextkeep.errors import (
     AnswerTooLarge,
     BudgetTooSmall,
@@ -80,7 +87,7 @@ from contextkeep.errors import (
 from service_runtime.auth import Principal
 from service_runtime.calls import remaining_s
 from service_runtime.documents import beside_the_loop
-from service_runtime.optimistic import Moved, until_written
+from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Tenant, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -371,7 +378,7 @@ class Packs:
                 raise _no_progress()
             kept = prepared(planned.before, planned.fold, last_seq=ahead.window.reached_seq)
             if not await self._views.prepare(ahead.window, kept, principal=principal):
-                raise Moved
+                raise RowsChanged
             return planned, kept
 
         async with self._order.turn((principal.tenant_id, window_id)):
@@ -416,7 +423,7 @@ class Packs:
             if epoch <= ahead.window.epoch:
                 _check_epoch(ahead.window, epoch)
             if not kept or epoch > ahead.window.epoch:  # another replica was faster
-                raise Moved
+                raise RowsChanged
             return await self._write_prepared(await self._planned(ahead, principal, kept), principal, request)
 
         async with self._order.turn((principal.tenant_id, window_id)):
@@ -433,13 +440,13 @@ class Packs:
         ahead = await self._caught_up(window_id, principal, packs=True)
         if ahead.window.has_untold and not ahead.waiting:  # results stand right after their calls
             await self._tell(ahead.window, principal)
-            raise Moved
+            raise RowsChanged
         if ahead.tokens > _limits(ahead.window).high:
             planned = await self._planned(ahead, principal)
             ahead = planned.ahead  # as bills have it that came since the last fold
             if planned.fold.changes and ahead.tokens > _limits(ahead.window).high:
                 await self._write(planned, "high_mark", principal)
-                raise Moved
+                raise RowsChanged
             if ahead.tokens > ahead.window.counted_limit:
                 least = calibrated(ahead.tokens, ahead.window.token_factor)
                 raise BudgetTooSmall(
@@ -451,7 +458,7 @@ class Packs:
             planned = await self._planned(ahead, principal)
             if planned.saved_share >= _SAVED_SHARE_MIN:
                 await self._write(planned, "cache_cold", principal)
-                raise Moved
+                raise RowsChanged
         if ahead.is_to_be_noted:
             await self._rows.packed(ahead.window, last_seq=ahead.last_seq, principal=principal)
         if recalls and (block := await self._recalled(ahead, principal, about)):
@@ -482,7 +489,7 @@ class Packs:
             block = await beside_the_loop(size, _appended, NOTE, window.step_count, decided.note, window)
             if ahead.tokens + block.tokens <= _limits(window).high:
                 await self._append(ahead, block, principal)
-                raise Moved
+                raise RowsChanged
         return replace(pack, annotations=decided.annotations)
 
     async def _spent(self, pack: Pack, principal: Principal) -> Pack:
@@ -576,7 +583,7 @@ class Packs:
             )
             if is_end:
                 return ahead
-            with suppress(Moved):
+            with suppress(RowsChanged):
                 planned = await self._planned(ahead, principal)
                 if planned.fold.changes:
                     await self._write(planned, "high_mark", principal)
@@ -593,7 +600,7 @@ class Packs:
             return kept
         shown = await self._views.shown(window, principal=principal, number_from=kept.block_count if kept else 0)
         if shown is None or (shown.epoch, shown.block_count) != (window.epoch, window.block_count):
-            raise Moved
+            raise RowsChanged
         size = sum(len(one.pieces_json) for one in shown.parts)
         if kept:
             sight = await beside_the_loop(_READING * size, kept.with_parts, shown.parts, block_count=shown.block_count)
@@ -604,7 +611,7 @@ class Packs:
 
     def _longer(self, sight: Sight, window: Window, blocks: Sequence[NewBlock], principal: Principal) -> Sight:
         """Return a sight with blocks that were just written behind it, and keep it."""
-        pairs = [(Seen.of(one), one.pieces) for one in blocks]
+        pairs = [(ViewPart.of(one), one.pieces) for one in blocks]
         longer = sight.with_blocks(pairs, block_count=window.block_count + len(blocks))
         self._kept.put((principal.tenant_id, window.window_id), longer)
         return longer
@@ -661,7 +668,7 @@ class Packs:
         # As the last pack had it, with what was recalled then.
         is_due = bool(blocks) and 0 < window.config.checkpoint_steps <= window.step_count - window.checkpoint_step
         if not await (door.transaction(add_behind_checkpoint) if is_due else add(door)):
-            raise Moved
+            raise RowsChanged
         kept = self._kept.get((principal.tenant_id, window.window_id), window)
         if kept and kept.block_count == window.block_count:
             self._longer(kept, window, blocks, principal)
@@ -683,7 +690,7 @@ class Packs:
         window = ahead.window
         door = self._log.of(principal, window.context_id)
         if not await self._views.add(door, window, [block], entries=[], ended={}, reached_seq=window.reached_seq):
-            raise Moved
+            raise RowsChanged
         return self._longer(ahead.sight, window, [block], principal)
 
     async def _tell(self, window: Window, principal: Principal) -> None:
@@ -707,7 +714,7 @@ class Packs:
 
         await self._log.of(principal, window.context_id).transaction(work)
 
-    async def _begin_anew(self, standing: Standing, principal: Principal) -> None:
+    async def _begin_anew(self, standing: WindowSnapshot, principal: Principal) -> None:
         """Forget what was made of the log behind a message that was retracted: no pack shall have it."""
         window = standing.window
 
@@ -771,11 +778,11 @@ class Packs:
         planned = await beside_the_loop(work, _plan, ahead, blocks, summaries, held, state, endings, own, kept, found)
         waiting = ahead.waiting.tokens if ahead.waiting else 0
         if planned.before.tokens + waiting != ahead.tokens:
-            raise Moved
+            raise RowsChanged
         return planned
 
     async def _found(
-        self, window: Window, held: Sequence[Held], entries: Sequence[Entry], principal: Principal
+        self, window: Window, held: Sequence[StoredEntry], entries: Sequence[Entry], principal: Principal
     ) -> _Entries:
         """Return what a model found of the state and nobody knew, and what that takes the place of."""
         ended = await self._views.superseded(window, {one.seq for one in entries}, principal=principal)
@@ -798,7 +805,7 @@ class Packs:
         async def work(transaction: Transaction) -> None:
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if not _is_same(locked, window):
-                raise Moved
+                raise RowsChanged
             await self._write_fold(transaction, planned, receipt)
 
         await self._log.of(principal, window.context_id).transaction(work)
@@ -816,7 +823,7 @@ class Packs:
         async def work(transaction: Transaction) -> Receipt:
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked is None or not _is_same(locked, window):
-                raise Moved
+                raise RowsChanged
             await self._write_fold(transaction, planned, receipt)
             return await self._views.receipt(transaction, locked, receipt.epoch)
 
@@ -898,7 +905,7 @@ class Packs:
         if not text or tokens_max > room:
             return None
         out_of_sight = Filter(seq_to=min(one.seq_from for one in in_sight) - 1, left_out=window.left_out.ranges)
-        asked = Asked(text=text, tokens_max=tokens_max, which=out_of_sight)
+        asked = RecallQuery(text=text, tokens_max=tokens_max, which=out_of_sight)
         recalled = await self._recalling.recall(window.context_id, asked, principal=principal)
         items = list(recalled.items)
         said = recalled.prompt_text if items else ""
@@ -921,7 +928,7 @@ class Packs:
         names = await beside_the_loop(sum(map(len, goals)), prefetch.at_hand, goals, steps)
         tokens_max = min(prefetch.TOKENS_MAX, window.counted_limit // prefetch.TOKENS_SHARE)
         others = replace(out_of_sight, left_out=(*out_of_sight.left_out, *((one.seq, one.seq) for one in known)))
-        asked = Asked(text=" ".join(names), tokens_max=tokens_max, which=others)
+        asked = RecallQuery(text=" ".join(names), tokens_max=tokens_max, which=others)
         if not names or not tokens_max:
             return NOTHING_RECALLED
         return await self._recalling.recall(window.context_id, asked, principal=principal)
@@ -936,8 +943,8 @@ class _Planned:
     fold: Fold
     state: str
     state_left_out: int
-    state_added: Sequence[Change]
-    state_removed: Sequence[Change]
+    state_added: Sequence[StateChange]
+    state_removed: Sequence[StateChange]
     prepared_seq: int = 0
     found: _Entries = _NO_ENTRIES
 
@@ -994,7 +1001,7 @@ class _Planned:
         )
 
 
-def zones_of(window: Window, parts: Sequence[Seen]) -> Zones:
+def zones_of(window: Window, parts: Sequence[ViewPart]) -> Zones:
     """Return the tokens of what a window shows, by zone, without a step that waits."""
     return zones_by(window, tokens_by_zone(parts))
 
@@ -1035,7 +1042,7 @@ def _limits(window: Window) -> Limits:
     return Limits.of(window.counted_limit, window.config)
 
 
-def _is_cold(last: Standing | _Ahead) -> bool:
+def _is_cold(last: WindowSnapshot | _Ahead) -> bool:
     """Say whether no vendor's cache holds a window any more, and something came since: of the same log it stays."""
     ttl_s = last.window.config.cache_ttl_s
     return last.idle_s is not None and 0 < ttl_s < last.idle_s and last.packed_seq < last.last_seq
@@ -1089,7 +1096,9 @@ def _read(
     )
 
 
-def _written(window: Window, steps: Sequence[Made], held: Sequence[Held]) -> tuple[list[NewBlock], _Entries]:
+def _written(
+    window: Window, steps: Sequence[PreparedStep], held: Sequence[StoredEntry]
+) -> tuple[list[NewBlock], _Entries]:
     """Return blocks of steps and of notes on what is superseded, and what becomes of the state."""
     numbers = {id(one.entry): one.number for one in held}
     entries = [one.entry for one in held]
@@ -1130,7 +1139,7 @@ def _plan(
     ahead: _Ahead,
     blocks: Sequence[Any],
     summaries: Sequence[Summary],
-    held: Sequence[Held],
+    held: Sequence[StoredEntry],
     state_before: str,
     endings: Endings,
     own: Mapping[Unit, float],
@@ -1290,7 +1299,7 @@ def _is_known(prefix: bytes, known: Prefix) -> bool:
     )
 
 
-def _fold_eta(zones: Zones, parts: Sequence[Seen], window: Window) -> int:
+def _fold_eta(zones: Zones, parts: Sequence[ViewPart], window: Window) -> int:
     """Return after about how many steps like the last ones the high mark is reached."""
     last = [one.tokens for one in islice((one for one in reversed(parts) if one.zone == "verbatim"), 10)]
     mean = sum(last) / len(last) if last else 0

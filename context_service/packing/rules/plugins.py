@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from context_service.contexts.model import Message
-from context_service.folding.pure.folds import Standing
-from context_service.folding.pure.model_segments import NotUsed, Source
+from context_service.folding.pure.folds import FoldableBlock
+from context_service.folding.pure.model_segments import NotUsed, StepText
 from context_service.folding.pure.summaries import Scored, Summary
 from context_service.kernel.extensions import Awaited, Unusable, installed
 from context_service.kernel.llm.texts import Chat, ChatFailed
@@ -22,7 +22,7 @@ from context_service.packing.pure.units import Unit, said_in
 from context_service.windows.pure.refs import ref_of
 
 # What a package of an extension imports.
-__all__ = ["Decided", "Found", "Line", "Packed", "Said", "Source"]
+__all__ = ["Decided", "ExtractedStatement", "ExtractorText", "Line", "Packed", "StepText"]
 
 _FOUND_MAX = 200  # statements of a message
 _SCORER_S = _EXTRACTOR_S = 1.0
@@ -44,7 +44,7 @@ class Line(NamedTuple):
     is_error: bool  # a call of its step failed
 
 
-class Said(NamedTuple):
+class ExtractorText(NamedTuple):
     """A text of a message: for the extractor."""
 
     role: str
@@ -52,7 +52,7 @@ class Said(NamedTuple):
     is_error: bool
 
 
-class Found(NamedTuple):
+class ExtractedStatement(NamedTuple):
     """A statement of the state: of the extractor."""
 
     section: str
@@ -90,7 +90,7 @@ class Scoring:
     def __init__(self, scorer: Awaited) -> None:
         self._scorer = scorer
 
-    async def worth(self, blocks: Sequence[Standing], summaries: Sequence[Summary]) -> Mapping[Unit, float]:
+    async def worth(self, blocks: Sequence[FoldableBlock], summaries: Sequence[Summary]) -> Mapping[Unit, float]:
         """Return what the lines of a view are worth; nothing, if the scorer gives nothing of use."""
         scored = [Scored(unit=unit, step=one.step, is_error=one.is_error) for one in blocks for unit in one.units]
         scored += [one for summary in summaries for one in summary.kept]
@@ -112,7 +112,7 @@ class Extracting:
     """Has the state read from messages, in the place of rules.
 
     Args:
-        extractor: Returns for a list of `Said` a list of lists of `Found`.
+        extractor: Returns for a list of `ExtractorText` a list of lists of `ExtractedStatement`.
     """
 
     def __init__(self, extractor: Awaited) -> None:
@@ -121,7 +121,7 @@ class Extracting:
     async def entries(self, messages: Sequence[Message]) -> Mapping[int, Sequence[Entry]] | None:
         """Return what messages say of the state, by their `seq`; None: rules are to read it."""
         said = [(message.seq, one) for message in messages for one in said_in(message) if not one.is_data]
-        given = [Said(one.role, one.text, one.is_error) for _, one in said]
+        given = [ExtractorText(one.role, one.text, one.is_error) for _, one in said]
 
         def checked(answer: Any) -> Mapping[int, Sequence[Entry]]:
             found: dict[int, list[Entry]] = {}
@@ -145,7 +145,7 @@ class Validating:
     def __init__(self, validator: Awaited) -> None:
         self._validator = validator
 
-    async def check(self, text: str, sources: Sequence[Source]) -> None:
+    async def check(self, text: str, sources: Sequence[StepText]) -> None:
         """Refuse a summary that the validator refuses, or of which it says nothing: lines of the originals stay.
 
         Raises:

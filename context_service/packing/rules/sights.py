@@ -16,7 +16,7 @@ from uuid import UUID
 from context_service.kernel.rendering import BEGINNING, Body, Format, Rendered, needs_beginning
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.blocks import Block, text_pieces, tokens_of
-from context_service.packing.store.views import STEP, SUMMARY, Seen
+from context_service.packing.store.views import STEP, SUMMARY, ViewPart
 from context_service.windows.store.windows import Window
 from service_runtime.places import Shares
 
@@ -44,7 +44,7 @@ class Sight:
     format: Format
     tokens_family: str
     body: Body
-    parts: tuple[Seen, ...] = ()
+    parts: tuple[ViewPart, ...] = ()
     tokens: Mapping[str, int] = field(default_factory=dict)
     step_count: int = 0
     speaker: str = ""
@@ -55,7 +55,7 @@ class Sight:
     last_pieces: int = 0
 
     @classmethod
-    def of(cls, window: Window, front: Body, parts: Sequence[Seen]) -> Sight:
+    def of(cls, window: Window, front: Body, parts: Sequence[ViewPart]) -> Sight:
         """Return what is seen of a window.
 
         Args:
@@ -82,12 +82,12 @@ class Sight:
         )
         return bare.with_parts([one for one in parts if one.kind != SUMMARY], block_count=window.block_count)
 
-    def with_parts(self, parts: Sequence[Seen], *, block_count: int) -> Sight:
+    def with_parts(self, parts: Sequence[ViewPart], *, block_count: int) -> Sight:
         """Return what is seen with blocks behind it that were read; `with_blocks` otherwise."""
         blocks = [(one._replace(pieces_json=""), one.pieces) for one in parts]
         return self.with_blocks(blocks, block_count=block_count)
 
-    def with_blocks(self, blocks: Sequence[tuple[Seen, Sequence[Rendered]]], *, block_count: int) -> Sight:
+    def with_blocks(self, blocks: Sequence[tuple[ViewPart, Sequence[Rendered]]], *, block_count: int) -> Sight:
         """Return what is seen with blocks behind it.
 
         Args:
@@ -189,7 +189,7 @@ class KeptSights:
                 del self._of_tenant[key[0]]
 
 
-def tokens_by_zone(parts: Sequence[Seen], before: Mapping[str, int] | None = None) -> dict[str, int]:
+def tokens_by_zone(parts: Sequence[ViewPart], before: Mapping[str, int] | None = None) -> dict[str, int]:
     """Return the tokens of parts by zone, with those of what was there before."""
     tokens = dict(before or {})
     for one in parts:

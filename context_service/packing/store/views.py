@@ -11,14 +11,14 @@ import orjson
 
 from context_service.checkpoints.pure.rewind import Rewound, StepPlace, rewound
 from context_service.contexts.room import Log
-from context_service.folding.pure.folds import Standing
+from context_service.folding.pure.folds import FoldableBlock
 from context_service.folding.pure.prepare import Prepared
 from context_service.folding.pure.summaries import BY_RULES, SEGMENT, Scored, Summary
 from context_service.kernel.rendering import RENDERER, Rendered
 from context_service.packing.pure.tallies import StepTally, Tallies, ToolUse, added
 from context_service.packing.pure.tallies import loaded as loaded_tallies
 from context_service.packing.pure.tallies import stored as stored_tallies
-from context_service.packing.pure.task_state import REMOVED, WHOLE, Change, Entry, place_of
+from context_service.packing.pure.task_state import REMOVED, WHOLE, Entry, StateChange, place_of
 from context_service.packing.pure.units import Unit
 from context_service.windows.store.windows import Window, loaded, stored
 from service_runtime.auth import Principal
@@ -78,7 +78,7 @@ class NewBlock:
     refs: Sequence[str] = ()
 
 
-class Seen(NamedTuple):
+class ViewPart(NamedTuple):
     """A part of what a model sees, in its order."""
 
     kind: str  # of a block, or `SUMMARY`
@@ -95,7 +95,7 @@ class Seen(NamedTuple):
     verdict: str = ""
 
     @classmethod
-    def of(cls, block: NewBlock) -> Seen:
+    def of(cls, block: NewBlock) -> ViewPart:
         """Return what is known of a block that was just written, beside its pieces."""
         place = block.step, block.step, block.seq_from, block.seq_to
         return cls(block.kind, 0, *place, block.tokens, block.is_error, pieces_json="", refs=tuple(block.refs))
@@ -115,16 +115,16 @@ class Seen(NamedTuple):
         return self.kind
 
 
-class Shown(NamedTuple):
+class View(NamedTuple):
     """What a model sees, in its order, without head and state; and which view it is."""
 
     epoch: int
     block_count: int
-    parts: list[Seen]
+    parts: list[ViewPart]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class StoredEntry:
     """An entry of the state, as it is kept."""
 
     number: int
@@ -179,8 +179,8 @@ class Account:
     summaries: Sequence[MadeSummary] = ()
     state_tokens: int = 0
     state_left_out: int = 0
-    state_added: Sequence[Change] = ()
-    state_removed: Sequence[Change] = ()
+    state_added: Sequence[StateChange] = ()
+    state_removed: Sequence[StateChange] = ()
     first_change: str = ""
     tokens_kept: int = 0
     written_again: int = 0
@@ -704,7 +704,7 @@ class ViewRows:
 
     async def held_of(
         self, window: Window, entries: Sequence[Entry], *, principal: Principal, without_key: Collection[str] = ()
-    ) -> list[Held]:
+    ) -> list[StoredEntry]:
         """Return the entries that these may take the place of, or help, and what callers removed there.
 
         Args:
@@ -724,7 +724,7 @@ class ViewRows:
         rows = await door.query(_HELD_OF, named)
         return sorted(map(_held, rows), key=lambda one: one.number)
 
-    async def held(self, window: Window, *, principal: Principal) -> list[Held]:
+    async def held(self, window: Window, *, principal: Principal) -> list[StoredEntry]:
         """Return the entries that hold, in the order of the log."""
         door = self._log.of(principal, window.context_id)
         named = {"window_id": window.window_id, "whole": TextArray(WHOLE)}
@@ -744,7 +744,7 @@ class ViewRows:
         now = {(one.entry.section, one.entry.key): one.entry for one in rows}
         return [(one.entry, now.get((one.entry.section, one.entry.key))) for one in reversed(ended)]
 
-    async def held_in(self, transaction: Transaction, window: Window, sections: Sequence[str]) -> list[Held]:
+    async def held_in(self, transaction: Transaction, window: Window, sections: Sequence[str]) -> list[StoredEntry]:
         """Return the entries of sections that hold, in the order in which they were said."""
         named = transaction.tenant_id, window.window_id, TextArray(sections)
         return list(map(_held, await transaction.query(_HELD_IN, named)))
@@ -763,7 +763,7 @@ class ViewRows:
         """Say that a window that is locked has entries of which no model was told."""
         await transaction.query(_HAS_UNTOLD, (transaction.tenant_id, window.window_id))
 
-    async def untold(self, window: Window, *, principal: Principal) -> list[Held]:
+    async def untold(self, window: Window, *, principal: Principal) -> list[StoredEntry]:
         """Return the entries of callers of which no model was told."""
         door = self._log.of(principal, window.context_id)
         return list(map(_held, await door.query(_UNTOLD, (door.tenant_id, window.window_id))))
@@ -793,7 +793,7 @@ class ViewRows:
         named = {"window_id": window.window_id}
         await transaction.query(_CHANGE_PINS, {**named, "pieces": stored(pieces), "tokens": tokens})
 
-    async def shown(self, window: Window, *, principal: Principal, number_from: int = 0) -> Shown | None:
+    async def shown(self, window: Window, *, principal: Principal, number_from: int = 0) -> View | None:
         """Return what a model sees; None: the window is gone.
 
         Args:
@@ -807,7 +807,7 @@ class ViewRows:
         if first is None:
             return None
         parts = await beside_the_loop(_ROW_BYTES * len(rows), _parts, rows)
-        return Shown(first.level, first.step_from, parts)
+        return View(first.level, first.step_from, parts)
 
     async def tokens(self, window: Window, *, principal: Principal) -> int:
         """Return how many tokens a model sees, without head and state."""
@@ -823,7 +823,7 @@ class ViewRows:
         tokens: int = row.tokens
         return tokens
 
-    async def blocks(self, window: Window, *, principal: Principal, with_units: bool = True) -> list[Standing]:
+    async def blocks(self, window: Window, *, principal: Principal, with_units: bool = True) -> list[FoldableBlock]:
         """Return the blocks as far as folds need them; without units, which are most of them, one that is prepared."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_BLOCKS if with_units else _SIZES, (door.tenant_id, window.window_id))
@@ -1028,14 +1028,16 @@ class ViewRows:
         rows = await door.query(_RECEIPTS_FROM, (door.tenant_id, window.window_id, epoch_after, window.epoch, count))
         return await beside_the_loop(_size_of_receipts(rows), _each, _receipt, rows)
 
-    async def held_from(self, window: Window, *, principal: Principal, number_from: int, count: int) -> list[Held]:
+    async def held_from(
+        self, window: Window, *, principal: Principal, number_from: int, count: int
+    ) -> list[StoredEntry]:
         """Return the entries that hold, from a number on and up to those that the window has, in their order."""
         door = self._log.of(principal, window.context_id)
         named = door.tenant_id, window.window_id, number_from, window.entry_count, count
         rows = await door.query(_HELD_FROM, named)
         return await beside_the_loop(_ROW_BYTES * len(rows), _each, _held, rows)
 
-    async def kept_pins(self, transaction: Transaction, window: Window) -> list[Held]:
+    async def kept_pins(self, transaction: Transaction, window: Window) -> list[StoredEntry]:
         """Remove the pins of messages that are retracted, of a window that is locked, and return the others."""
         named = {"context_id": window.context_id, "window_id": window.window_id}
         await transaction.query(_FORGET_PINS, named)
@@ -1088,8 +1090,8 @@ class ViewRows:
         await transaction.query(_REWIND if place else _BEGIN_ANEW, named | (place._asdict() if place else {}))
 
 
-def _parts(rows: Sequence[Row]) -> list[Seen]:
-    return [copied(Seen, row, pieces_json=row.pieces, refs=tuple(row.refs.split())) for row in rows]
+def _parts(rows: Sequence[Row]) -> list[ViewPart]:
+    return [copied(ViewPart, row, pieces_json=row.pieces, refs=tuple(row.refs.split())) for row in rows]
 
 
 def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
@@ -1169,13 +1171,13 @@ def _scored_row(scored: Scored) -> tuple[Any, ...]:
     return *_unit_row(scored.unit), scored.step, scored.is_error
 
 
-def _standings(rows: Sequence[Row]) -> list[Standing]:
+def _standings(rows: Sequence[Row]) -> list[FoldableBlock]:
     return list(map(_standing, rows))
 
 
-def _standing(row: Row) -> Standing:
+def _standing(row: Row) -> FoldableBlock:
     return copied(
-        Standing,
+        FoldableBlock,
         row,
         is_appended=row.kind != STEP,
         units=tuple(map(_unit, orjson.loads(row.units))),
@@ -1210,7 +1212,7 @@ def _prepared_of(text: str) -> Prepared:
 
 
 def _account(said: dict[str, Any]) -> Account:
-    lists = {"summaries": MadeSummary, "state_added": Change, "state_removed": Change}
+    lists = {"summaries": MadeSummary, "state_added": StateChange, "state_removed": StateChange}
     return Account(**said | {name: [of(**one) for one in said.get(name, ())] for name, of in lists.items()})
 
 
@@ -1218,10 +1220,10 @@ def _receipt(row: Row) -> Receipt:
     return copied(Receipt, row, account=_account(orjson.loads(row.receipt)))
 
 
-def _all_held(rows: Sequence[Row]) -> list[Held]:
+def _all_held(rows: Sequence[Row]) -> list[StoredEntry]:
     return list(map(_held, rows))
 
 
-def _held(row: Row) -> Held:
+def _held(row: Row) -> StoredEntry:
     entry = copied(Entry, row)
-    return copied(Held, row, entry=entry)
+    return copied(StoredEntry, row, entry=entry)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from context_service.folding.pure.folds import Fold, View
-from context_service.packing.pure.units import Said, kinds_in
+from context_service.packing.pure.units import SpokenText, kinds_in
 from context_service.profiles.pure import lookups
 from context_service.profiles.pure.lookups import Counts
 from context_service.profiles.rules.profiles import OwnProfiles
@@ -78,7 +78,7 @@ class Learning:
         await self._add(profile.base or window.profile, app_id, counts, principal=principal)
 
     async def looked_up(
-        self, context_id: UUID, window_id: UUID, seq: int, texts: Collection[Said], *, principal: Principal
+        self, context_id: UUID, window_id: UUID, seq: int, texts: Collection[SpokenText], *, principal: Principal
     ) -> None:
         """Count a look at a message, if its window learns, and shows it no longer, or masked."""
         if principal.context_id:

@@ -41,7 +41,7 @@ class Known:
     learned_count: int = 0
 
 
-class Place(NamedTuple):
+class LookedUpMessage(NamedTuple):
     """Where a message is that somebody looked up, of a window that learns."""
 
     profile: str
@@ -132,14 +132,16 @@ class LearningRows:
         rows = await door.query(_APP, (door.tenant_id, context_id))
         return str(rows[0].app_id) if rows else ""
 
-    async def place(self, context_id: UUID, window_id: UUID, seq: int, *, principal: Principal) -> Place | None:
+    async def place(
+        self, context_id: UUID, window_id: UUID, seq: int, *, principal: Principal
+    ) -> LookedUpMessage | None:
         """Return where a message is; None: in sight, out of the window, or this learns nothing."""
         door = self._log.of(principal, context_id)
         named = {"context_id": context_id, "window_id": window_id, "seq": seq}
         rows = await door.query(_PLACE, named)
         if not rows or rows[0].is_masked is False or seq in LeftOut.parsed(rows[0].left_out):
             return None
-        return Place(rows[0].profile, rows[0].app_id, _names(rows[0].tools) if rows[0].tools else [])
+        return LookedUpMessage(rows[0].profile, rows[0].app_id, _names(rows[0].tools) if rows[0].tools else [])
 
     async def tools(
         self, context_id: UUID, window_id: UUID, numbers: list[int], *, principal: Principal

@@ -14,12 +14,23 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol, runtime_checkable
 
-from context_service.query.model import BOTH, Answered, Asked, Expanded, Hit, Scope, State
+from context_service.query.model import BOTH, Answered, Expanded, Hit, ProviderQuery, Scope, State
 from contextkeep.errors import FailedPrecondition
 from service_runtime.auth import Principal
 
 # What a package of a provider imports.
-__all__ = ["BOTH", "Answered", "Asked", "Expanded", "Expanding", "Hit", "Provider", "ProviderInfo", "Scope", "State"]
+__all__ = [
+    "BOTH",
+    "Answered",
+    "Expanded",
+    "Expanding",
+    "Hit",
+    "Provider",
+    "ProviderInfo",
+    "ProviderQuery",
+    "Scope",
+    "State",
+]
 
 GROUP = "contextkeep.context_providers"
 PROVIDERS_MAX = 32
@@ -62,7 +73,7 @@ class Provider(Protocol):
         """What it is; always the same."""
         ...
 
-    def search(self, asked: Asked, principal: Principal) -> object:
+    def search(self, asked: ProviderQuery, principal: Principal) -> object:
         """Return an `Answered`, or an awaitable of one."""
         ...
 
@@ -71,7 +82,7 @@ class Provider(Protocol):
 class Expanding(Protocol):
     """What a provider may have, too: the whole of what its hits are from."""
 
-    def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> object:
+    def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> object:
         """Return a list of `Expanded`, or an awaitable of one: of ids of its hits, those that there still are.
 
         An id that the principal may not read is left out, as one that never was, and one that the agent of `asked` may

@@ -8,9 +8,9 @@ from itertools import zip_longest
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
-from context_service.knowledge_bases.bedrock import BedrockClient, Passage
+from context_service.knowledge_bases.bedrock import BedrockClient, BedrockPassage
 from context_service.knowledge_bases.rules.search import AskedBases, AskedBedrock
-from context_service.query.providers import Answered, Asked, Hit, ProviderInfo, Scope, State
+from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.store.passages import KNOWLEDGE_BASE
 from contextkeep.errors import ContextKeepError
 from service_runtime.auth import Principal
@@ -42,7 +42,7 @@ class BedrockKnowledgeBases:
         self._client = client
         self._allowed = allowed
 
-    async def search(self, asked: Asked, principal: Principal) -> Answered:
+    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
         """Return passages that the bases find; STALE, if some cannot be asked.
 
         Raises:
@@ -80,7 +80,7 @@ class BedrockKnowledgeBases:
             target=_target(asking),
         )
 
-    async def _one(self, base: AskedBedrock, asked: Asked, seconds: float) -> list[Passage] | Exception:
+    async def _one(self, base: AskedBedrock, asked: ProviderQuery, seconds: float) -> list[BedrockPassage] | Exception:
         try:
             async with asyncio.timeout(seconds):
                 return await self._client.retrieve(base.bedrock, asked.query, limit=asked.limit)
@@ -97,7 +97,7 @@ def _target(bases: Sequence[AskedBedrock]) -> str:
     return f"{len(bases)} knowledge base{'' if len(bases) == 1 else 's'} of Amazon Bedrock ({names})"
 
 
-def _hit(base: AskedBedrock, passage: Passage) -> Hit:
+def _hit(base: AskedBedrock, passage: BedrockPassage) -> Hit:
     label = unquote(urlsplit(passage.uri).path.rstrip("/").rpartition("/")[2]) if _is_url(passage.uri) else passage.uri
     label = label or base.name
     return Hit(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from context_service.compiled_pages.rules.search import AskedFacets, SaidByFacet
-from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope, State
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.store.passages import BRAIN
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
@@ -30,7 +30,7 @@ class CompiledFacets:
     def __init__(self, facets: AskedFacets) -> None:
         self._facets = facets
 
-    async def search(self, asked: Asked, principal: Principal) -> Answered:
+    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of facets; STALE, if some of them are out of date."""
         principal = principal.without_admin()
         count = await self._facets.pages(principal=principal)
@@ -49,7 +49,7 @@ class CompiledFacets:
             mode="words and meaning" if found.by_meaning else "words",
         )
 
-    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the facets that hits are of, whole."""
         expanded = []
         for source_id in source_ids:

@@ -8,10 +8,10 @@ from uuid import UUID
 from context_service.contexts.model import Context
 from context_service.contexts.pure.refs import place_of
 from context_service.contexts.room import ArtifactRows, Log
-from context_service.contexts.rules.recall import Asked as RecallAsked
 from context_service.contexts.rules.recall import Filter, RecalledItem, Recalling
+from context_service.contexts.rules.recall import RecallQuery as RecallAsked
 from context_service.kernel.parts import Part
-from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope, State
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.pure.part_texts import part_text
 from contextkeep.errors import ContextNotFound, InvalidArgument
 from service_runtime.auth import Principal
@@ -37,7 +37,7 @@ class NamedContexts:
         self._artifacts = artifacts
         self._recalling = recalling
 
-    async def search(self, asked: Asked, principal: Principal) -> Answered:
+    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of the contexts."""
         principal = principal.without_admin()
         if not asked.context_ids:
@@ -75,7 +75,7 @@ class NamedContexts:
             mode="words and meaning" if by_meaning else "words",
         )
 
-    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the messages and artifacts that hits are of."""
         principal = principal.without_admin()
         expanded = [await self._expanded(one, principal) for one in source_ids]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from context_service.knowledge_bases.rules.search import AskedBase, AskedBases, SaidByDocument
-from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope, State
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.store.passages import KNOWLEDGE_BASE
 from service_runtime.auth import Principal
 
@@ -32,7 +32,7 @@ class KnowledgeBaseDocuments:
     def __init__(self, bases: AskedBases) -> None:
         self._bases = bases
 
-    async def search(self, asked: Asked, principal: Principal) -> Answered:
+    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of documents; STALE, if some are not read yet."""
         bases = await self._bases.asked(asked.knowledge_bases, principal=principal)
         if not bases:
@@ -59,7 +59,7 @@ class KnowledgeBaseDocuments:
             mode="words and meaning" if found.by_meaning else "words",
         )
 
-    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the documents that hits are of, of the bases that are asked."""
         left_chars = WHOLE_CHARS_MAX
         expanded = []

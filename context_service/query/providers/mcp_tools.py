@@ -9,10 +9,10 @@ from typing import Any
 
 import orjson
 
-from context_service.mcp_servers.client import Said, ToolRefused
+from context_service.mcp_servers.client import ServerReply, ToolRefused
 from context_service.mcp_servers.pure import Tool
 from context_service.mcp_servers.rules import McpServers
-from context_service.query.providers import Answered, Asked, Entry, Hit, ProviderInfo, Scope, State, native
+from context_service.query.providers import Answered, Entry, Hit, ProviderInfo, ProviderQuery, Scope, State, native
 from context_service.query.pure.checked_hits import REASON_CHARS_MAX, line_of
 from contextkeep.errors import McpServerFailed
 from service_runtime.auth import Principal
@@ -56,7 +56,7 @@ class McpToolProvider:
         name = line_of(f"{tool.server_name}: {tool.title}", chars_max=_DISPLAY_CHARS_MAX)
         self.info = ProviderInfo(id=tool.provider_id, family=MCP, display_name=name, is_default=tool.is_default)
 
-    async def search(self, asked: Asked, principal: Principal) -> Answered:
+    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
         """Return what the tool finds.
 
         Raises:
@@ -78,7 +78,7 @@ class McpToolProvider:
         return Answered(hits=await beside_the_loop(size_bytes, hits, said), target=target)
 
 
-def hits(said: Said) -> list[Hit]:
+def hits(said: ServerReply) -> list[Hit]:
     """Return what a tool answered, as hits: results where it lists them, else each of its texts."""
     found = _results(said.structured)
     if found is None and len(said.texts) == 1:

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from context_service.memories.model import Memory, MemoryFilter
 from context_service.memories.rules.recall import LIMIT_MAX, MemoryRecalling, ReflectedMemories
-from context_service.memories.rules.recall import Asked as MemoriesAsked
+from context_service.memories.rules.recall import MemoryQuery as MemoriesAsked
 from context_service.query.model import MemoryMode, without_user
-from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope
 from context_service.query.pure.checked_hits import SNIPPET_CHARS_MAX
 from service_runtime.auth import Principal
 
@@ -33,7 +33,7 @@ class UserMemories:
     def __init__(self, remembering: MemoryRecalling) -> None:
         self._remembering = remembering
 
-    async def search(self, asked: Asked, principal: Principal) -> Answered:
+    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
         """Return memories, or one statement."""
         mode = asked.memory_mode or MemoryMode.REFLECT
         if not principal.user_id:
@@ -51,7 +51,7 @@ class UserMemories:
         hits = [_reflected(reflected)] if reflected.memories else []
         return Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({reflected.recalled.mode})")
 
-    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the memories that hits are; of a statement its metadata name those that it rests on."""
         if not principal.user_id:
             return []

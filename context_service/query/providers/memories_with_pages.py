@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from uuid import UUID
 
-from context_service.query.providers import Answered, Asked, Expanded, Hit, State
+from context_service.query.providers import Answered, Expanded, Hit, ProviderQuery, State
 from context_service.query.providers.memories import UserMemories
 from context_service.query.providers.wiki import WIKI, expanded_pages, hit_of
 from context_service.wiki.rules.search import AskedPages, SaidByPage
@@ -42,7 +42,7 @@ class MemoriesWithPages:
         self._memories = memories
         self._pages = pages
 
-    async def search(self, asked: Asked, principal: Principal) -> Answered:
+    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
         """Return memories, each with the pages that cite it behind it."""
         answered = await self._memories.search(asked, principal)
         memory_ids = list(dict.fromkeys(one for hit in answered.hits for one in _ids(hit)))
@@ -57,7 +57,7 @@ class MemoriesWithPages:
             return replace(answered, state=State.STALE, reason=reason)
         return replace(answered, hits=list(_beside(answered, pages))[: asked.limit])
 
-    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the memories and pages that hits are of."""
         memories = await self._memories.expand(source_ids, asked, principal)
         if WIKI in asked.refused_ids:

@@ -14,15 +14,15 @@ from dataclasses import replace
 from uuid import UUID
 
 from context_service.kernel.llm.texts import Chat, ChatFailed
-from context_service.query.model import Target
+from context_service.query.model import SearchRoots
 from context_service.query.providers import (
     DEADLINE_S_MAX,
     Answered,
-    Asked,
     Entry,
     Expanded,
     Hit,
     ProviderInfo,
+    ProviderQuery,
     Scope,
     State,
     native,
@@ -89,7 +89,7 @@ class SpecialistProvider:
             deadline_s=DEADLINE_MODEL_S if chat else None,
         )
 
-    async def search(self, asked: Asked, principal: Principal) -> Answered:
+    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of the folder; STALE, if it is not searched as a whole, or not by the model that there is."""
         if not self._specialist.node_ids:
             return Answered(state=State.SKIPPED, reason="not wired: it has no folder")
@@ -120,7 +120,7 @@ class SpecialistProvider:
             mode=mode,
         )
 
-    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the records that hits are of, as far as they are in the folder."""
         if not self._specialist.node_ids or WORKSPACE in asked.refused_ids:
             return []
@@ -129,8 +129,8 @@ class SpecialistProvider:
         return [one for one in expanded if one.scope is Scope.TEAM]
 
     @property
-    def _target(self) -> Target:
-        return Target(whose=f"specialist {self._specialist.specialist_id}", node_ids=self._specialist.node_ids)
+    def _target(self) -> SearchRoots:
+        return SearchRoots(whose=f"specialist {self._specialist.specialist_id}", node_ids=self._specialist.node_ids)
 
     async def _by_model(self, chat: Chat, folder: _Folder) -> list[Hit]:
         """Return what a model cites of what it was shown.
@@ -138,7 +138,7 @@ class SpecialistProvider:
         Raises:
             ChatFailed, NoStep: it is of no use.
         """
-        shown = specialist_steps.Shown(question=folder.asked.query)
+        shown = specialist_steps.ShownFolder(question=folder.asked.query)
         shown.add_search(folder.asked.query, list(folder.hits.values()))
         system = specialist_steps.instructions(self._specialist.instructions)
         seconds = min(answer_s(remaining_s()), DEADLINE_S_MAX) * _MODEL_SHARE
@@ -191,7 +191,9 @@ class _Folder:
         principal: Whose it is.
     """
 
-    def __init__(self, workspace: Workspace, node_ids: Sequence[UUID], asked: Asked, principal: Principal) -> None:
+    def __init__(
+        self, workspace: Workspace, node_ids: Sequence[UUID], asked: ProviderQuery, principal: Principal
+    ) -> None:
         self._workspace = workspace
         # Whose folder it is, the agent of the question does not decide: whom it may ask, its policy has said.
         self._within = replace(asked, node_ids=tuple(node_ids), agent_id="", target=None, scopes=_TEAM)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from context_service.query.model import without_user
-from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope, State
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.store.passages import WIKI
 from context_service.wiki.rules.search import AskedPages, SaidByPage
 from service_runtime.auth import Principal
@@ -31,7 +31,7 @@ class WikiPages:
     def __init__(self, pages: AskedPages) -> None:
         self._pages = pages
 
-    async def search(self, asked: Asked, principal: Principal) -> Answered:
+    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of pages; STALE, if one of those is out of date."""
         if not principal.user_id:
             return without_user(_TARGET)
@@ -50,7 +50,7 @@ class WikiPages:
             mode="words and meaning" if found.by_meaning else "words",
         )
 
-    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the pages that hits are of."""
         return await expanded_pages(self._pages, source_ids, principal)
 

@@ -10,8 +10,8 @@ from uuid import UUID
 import orjson
 
 from context_service.kernel.graph import EntityGraph, Walk
-from context_service.query.model import Target
-from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope, State
+from context_service.query.model import SearchRoots
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.working_memory.rules.manifest import EDGE_TYPES
 from context_service.working_memory.rules.passages import FILES_COUNTED, NODES_MAX, AskedRecords, SaidByRecord
 from context_service.working_memory.rules.search import ENTITIES_MAX
@@ -50,7 +50,7 @@ class Workspace:
         self._graph = graph
         self._depth_max = depth_max
 
-    async def search(self, asked: Asked, principal: Principal) -> Answered:
+    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of records."""
         principal = principal.without_admin()
         if asked.scopes == {Scope.PERSONAL} and not principal.user_id:
@@ -83,7 +83,7 @@ class Workspace:
             mode="words",
         )
 
-    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return what the records say that hits are of; of an agent, those of its target."""
         principal = principal.without_admin()
         there = None
@@ -109,7 +109,7 @@ class Workspace:
             )
         return expanded
 
-    async def _where(self, asked: Asked) -> _Where | Answered:
+    async def _where(self, asked: ProviderQuery) -> _Where | Answered:
         """Return where is searched, or why nothing is.
 
         An agent is held to its target: of nodes that are named for it, only those that are there are searched.
@@ -137,7 +137,7 @@ class Workspace:
             left_out="" if is_whole else f"only the first {len(below)} nodes of {whose} are searched",
         )
 
-    async def below(self, target: Target) -> tuple[list[UUID], bool]:
+    async def below(self, target: SearchRoots) -> tuple[list[UUID], bool]:
         """Return a target's nodes and those below them, as far as the caller sees them, and whether that is all."""
         below: dict[UUID, None] = dict.fromkeys(target.node_ids)  # a record may be written before its node
         for node_id in target.node_ids:
@@ -172,7 +172,7 @@ def _files(count: int) -> str:
     return "1 file" if count == 1 else f"{count:,} files"
 
 
-def _where_json(asked: Asked, principal: Principal) -> str:
+def _where_json(asked: ProviderQuery, principal: Principal) -> str:
     conditions: list[dict[str, object]] = []
     if asked.time_from:
         conditions.append({"updated_at": {"$gte": asked.time_from.isoformat()}})

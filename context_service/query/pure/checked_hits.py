@@ -14,7 +14,7 @@ from itertools import islice
 
 import orjson
 
-from context_service.query.model import Answered, Asked, Hit, Scope, State
+from context_service.query.model import Answered, Hit, ProviderQuery, Scope, State
 
 SNIPPET_CHARS_MAX = 1_200  # a passage has up to 256 tokens
 TITLE_CHARS_MAX = 200
@@ -46,7 +46,7 @@ class Checked:
     mode: str
 
 
-def checked(answered: object, asked: Asked, *, now: datetime) -> Checked:
+def checked(answered: object, asked: ProviderQuery, *, now: datetime) -> Checked:
     """Return an answer with what may be shown of it.
 
     Args:
@@ -196,7 +196,7 @@ def _is_outdated(as_of: datetime | None, ttl_s: object, now: datetime) -> bool:
     return as_of is not None and seconds is not None and (now - as_of).total_seconds() > seconds
 
 
-def _is_wanted(hit: Hit, asked: Asked) -> bool:
+def _is_wanted(hit: Hit, asked: ProviderQuery) -> bool:
     if hit.scope not in asked.scopes:
         return False
     if asked.time_from is None and asked.time_to is None:

@@ -47,7 +47,7 @@ class ExpandedRef:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class RefsByProvider:
     """What refs are of."""
 
     source_ids: Mapping[str, Sequence[str]]  # by provider, of those that can be asked
@@ -55,7 +55,7 @@ class Named:
     refused: Mapping[str, str]  # by provider, why it cannot
 
 
-def named(refs: Iterable[str], chosen: Sequence[Selected]) -> Named:
+def named(refs: Iterable[str], chosen: Sequence[Selected]) -> RefsByProvider:
     """Return whom to ask for what. Who is not chosen for the question is not asked, and not told of."""
     source_ids: dict[str, list[str]] = {}
     for ref in dict.fromkeys(refs):
@@ -72,7 +72,7 @@ def named(refs: Iterable[str], chosen: Sequence[Selected]) -> Named:
             refused[one.entry.info.id] = _CANNOT
         else:
             entries.append(one.entry)
-    return Named(
+    return RefsByProvider(
         source_ids={entry.info.id: source_ids[entry.info.id] for entry in entries}, entries=entries, refused=refused
     )
 

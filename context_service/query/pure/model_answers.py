@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from context_service.query.pure.fusion import Fused
-from context_service.query.pure.quotations import Answer
+from context_service.query.pure.quotations import QuotedAnswer
 from context_service.retrieval.pure.budget import quoted_lines
 
 SHOWN_MAX = 12  # hits that the model sees
@@ -45,7 +45,7 @@ def asked(query: str, hits: Sequence[Fused]) -> str:
     return f"Question:\n{quoted_lines(query)}\n\nSources:\n\n{sources}"
 
 
-def checked(text: str, query: str, hits: Sequence[Fused]) -> Answer:
+def checked(text: str, query: str, hits: Sequence[Fused]) -> QuotedAnswer:
     """Return the answer that a model wrote.
 
     Raises:
@@ -67,7 +67,7 @@ def checked(text: str, query: str, hits: Sequence[Fused]) -> Answer:
         raise NotGrounded("the model wrote a number that no source of its has")
     # Its numbers are places among what it saw; those of an answer are places among what it cites.
     text = _CITED.sub(lambda found: f"[{cited.index(int(found[1])) + 1}]", text)
-    return Answer(text=text, hit_refs=tuple(shown[number - 1].best.ref for number in cited), method=METHOD)
+    return QuotedAnswer(text=text, hit_refs=tuple(shown[number - 1].best.ref for number in cited), method=METHOD)
 
 
 def _whole(one: Fused) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from context_service.query.model import MemoryMode, Target
+from context_service.query.model import MemoryMode, SearchRoots
 from context_service.query.providers import DEADLINE_S_MAX, Entry, ProviderInfo
 from context_service.query.providers.memories import MEMORY
 from context_service.query.providers.workspace import NODES_MAX, WORKSPACE
@@ -49,7 +49,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class ProviderSelector:
     """Providers, by ids and families: all that are in either."""
 
     ids: frozenset[str] = frozenset()
@@ -66,8 +66,8 @@ class Rules:
 
     agent_id: str  # or the template's
     whose: str  # "agent reviewer"
-    allowed: Named | None = None
-    defaults: Named | None = None
+    allowed: ProviderSelector | None = None
+    defaults: ProviderSelector | None = None
     node_ids: tuple[UUID, ...] = ()
     knowledge_bases: tuple[str, ...] = ()
 
@@ -124,17 +124,17 @@ class Policy:
         return self.rules[1].agent_id if len(self.rules) > 1 else ""
 
     @property
-    def target(self) -> Target | None:
+    def target(self) -> SearchRoots | None:
         """Where the workspace is searched: the agent's nodes, else its template's, else the tenant's.
 
         None: the question has no agent, and the tenant says nothing. Of an agent there is always one.
         """
         for rules in self.rules:
             if rules.node_ids:
-                return Target(whose=rules.whose, node_ids=rules.node_ids)
+                return SearchRoots(whose=rules.whose, node_ids=rules.node_ids)
         tenants = self.settings.get(WORKSPACE, Setting()).node_ids
         if tenants or self.rules:
-            return Target(whose="tenant", node_ids=tenants or ())
+            return SearchRoots(whose="tenant", node_ids=tenants or ())
         return None
 
     @property

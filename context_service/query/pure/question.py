@@ -62,7 +62,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class QueryRequest:
     """What is asked."""
 
     query: str
@@ -123,7 +123,7 @@ class Selected:
     only_expands: bool = False  # it is not asked, but gives what its refs are of
 
 
-def selected(question: Question, providers: Providers, policy: Policy) -> list[Selected]:
+def selected(question: QueryRequest, providers: Providers, policy: Policy) -> list[Selected]:
     """Return whom a question is for, by id.
 
     Raises:

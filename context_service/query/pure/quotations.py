@@ -22,7 +22,7 @@ _SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class QuotedAnswer:
     """A text, and what it rests on."""
 
     text: str
@@ -31,7 +31,7 @@ class Answer:
     reason: str = ""  # why no model wrote it, though there is one
 
 
-def answer(query: str, hits: Sequence[Fused]) -> Answer | None:
+def answer(query: str, hits: Sequence[Fused]) -> QuotedAnswer | None:
     """Return what the best hits say; None: there are none."""
     if not hits:
         return None
@@ -41,7 +41,7 @@ def answer(query: str, hits: Sequence[Fused]) -> Answer | None:
         f"\n[{number}] {one.best.hit.title}\n{quoted_lines(_passage(one.best.hit.snippet, asked))}\n"
         for number, one in enumerate(quoted, 1)
     ]
-    return Answer(text=_HEAD + "".join(blocks), hit_refs=tuple(one.best.ref for one in quoted))
+    return QuotedAnswer(text=_HEAD + "".join(blocks), hit_refs=tuple(one.best.ref for one in quoted))
 
 
 def prompt_text(hits: Sequence[Fused], *, tokens_max: int, count: Callable[[str], int]) -> tuple[str, int]:

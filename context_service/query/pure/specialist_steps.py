@@ -84,7 +84,7 @@ def instructions(said: str) -> str:
 
 
 @dataclass(slots=True, kw_only=True)
-class Shown:
+class ShownFolder:
     """What a model was shown of a folder, in order."""
 
     question: str

@@ -27,7 +27,7 @@ class Busy(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ProviderResult:
     """How one provider fared."""
 
     result: object = None
@@ -114,7 +114,7 @@ class Reaper:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ProviderCall:
     """One provider's part of a fan-out."""
 
     provider_id: str
@@ -123,8 +123,8 @@ class Question:
 
 
 async def ask_all(
-    questions: Sequence[Question], reaper: Reaper, *, ended: Callable[[str, Outcome], None] | None = None
-) -> Mapping[str, Outcome]:
+    questions: Sequence[ProviderCall], reaper: Reaper, *, ended: Callable[[str, ProviderResult], None] | None = None
+) -> Mapping[str, ProviderResult]:
     """Ask all at once, and return how each fared, by the ids of the providers.
 
     It takes as long as the longest deadline, at most, and a moment. If it is cancelled, all that it asked is.
@@ -134,18 +134,18 @@ async def ask_all(
         reaper: Keeps what is late.
         ended: Called with the id of each provider whose part is over, and how it fared, in this order.
     """
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, ProviderResult] = {}
     began = time.monotonic()
-    running: dict[asyncio.Task[object], Question] = {}
+    running: dict[asyncio.Task[object], ProviderCall] = {}
 
-    def over(provider_id: str, outcome: Outcome) -> None:
+    def over(provider_id: str, outcome: ProviderResult) -> None:
         outcomes[provider_id] = outcome
         if ended is not None:
             ended(provider_id, outcome)
 
     for one in questions:
         if reaper.is_full(one.provider_id):
-            over(one.provider_id, Outcome(error=Busy()))
+            over(one.provider_id, ProviderResult(error=Busy()))
         else:
             running[asyncio.create_task(_awaited(one.search))] = one
     try:
@@ -159,7 +159,7 @@ async def ask_all(
                 if one.deadline_s <= took_s:
                     del running[task]
                     reaper.bury(one.provider_id, task)
-                    over(one.provider_id, Outcome(error=Late(), took_s=took_s))
+                    over(one.provider_id, ProviderResult(error=Late(), took_s=took_s))
     finally:
         for task, one in running.items():
             reaper.bury(one.provider_id, task)
@@ -173,11 +173,11 @@ async def _awaited(search: Callable[[], Awaitable[object]]) -> object:
         raise RuntimeError(f"it raised {type(error).__name__}") from error
 
 
-def _outcome(task: asyncio.Task[object], took_s: float) -> Outcome:
+def _outcome(task: asyncio.Task[object], took_s: float) -> ProviderResult:
     if task.cancelled():  # by itself: nobody else has
-        return Outcome(error=RuntimeError("it cancelled itself"), took_s=took_s)
+        return ProviderResult(error=RuntimeError("it cancelled itself"), took_s=took_s)
     error = task.exception()
-    return Outcome(error=error, took_s=took_s) if error else Outcome(result=task.result(), took_s=took_s)
+    return ProviderResult(error=error, took_s=took_s) if error else ProviderResult(result=task.result(), took_s=took_s)
 
 
 def is_blocking(search: Callable[..., object]) -> bool:

@@ -11,7 +11,7 @@ from uuid import UUID
 from context_service.agents.rules import ID_CHARS_MAX, Agent, AgentInput, Agents, ProviderNames, no_agent
 from context_service.query.model import MemoryMode
 from context_service.query.providers import Entry, OwnProviders, Providers
-from context_service.query.pure.policy import FIELDS, Named, Policy, Rules, Setting
+from context_service.query.pure.policy import FIELDS, Policy, ProviderSelector, Rules, Setting
 from context_service.query.rules.cache import Remembered
 from context_service.query.store.settings import SettingRows
 from contextkeep.errors import InvalidArgument
@@ -187,8 +187,8 @@ def _rules_of(said: AgentInput, whose: str) -> Rules:
     return copied(Rules, said, whose=whose, allowed=_named(said.allowed), defaults=_named(said.defaults))
 
 
-def _named(names: ProviderNames | None) -> Named | None:
-    return Named(ids=frozenset(names.ids), families=frozenset(names.families)) if names else None
+def _named(names: ProviderNames | None) -> ProviderSelector | None:
+    return ProviderSelector(ids=frozenset(names.ids), families=frozenset(names.families)) if names else None
 
 
 def _json(setting: Setting) -> dict[str, Any]:

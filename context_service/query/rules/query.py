@@ -23,9 +23,9 @@ from context_service.query.providers import (
     DEADLINE_DEEP_S,
     DEADLINE_QUICK_S,
     Answered,
-    Asked,
     Entry,
     Expanding,
+    ProviderQuery,
     Providers,
     State,
 )
@@ -44,10 +44,10 @@ from context_service.query.pure.checked_hits import (
 from context_service.query.pure.expand import ExpandedRef
 from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused
 from context_service.query.pure.policy import Policy
-from context_service.query.pure.question import Depth, Mode, Question, Selected, selected
-from context_service.query.pure.quotations import Answer
-from context_service.query.rules.fan_out import Busy, Late, Outcome, Reaper, ask_all, is_blocking
-from context_service.query.rules.fan_out import Question as Part
+from context_service.query.pure.question import Depth, Mode, QueryRequest, Selected, selected
+from context_service.query.pure.quotations import QuotedAnswer
+from context_service.query.rules.fan_out import Busy, Late, ProviderResult, Reaper, ask_all, is_blocking
+from context_service.query.rules.fan_out import ProviderCall as Part
 from context_service.query.rules.meaning import HitsByMeaning
 from context_service.query.rules.policies import Policies
 from contextkeep.errors import ContextKeepError, DeadlineExceeded, InvalidArgument, Overloaded, Unavailable
@@ -99,10 +99,10 @@ class Explained:
 class Queried:
     """What is answered to a question."""
 
-    question: Question
+    question: QueryRequest
     hits: Sequence[Fused]
     statuses: Sequence[Status]
-    answer: Answer | None
+    answer: QuotedAnswer | None
     prompt_text: str
     prompt_tokens: int
     took_s: float
@@ -111,7 +111,7 @@ class Queried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ProviderProgress:
     """What one provider answered, while others are still asked."""
 
     status: Status  # so far: a second pass adds to it
@@ -119,7 +119,7 @@ class Told:
     is_second_pass: bool = False
 
 
-_Tell = Callable[[Told], None]
+_Tell = Callable[[ProviderProgress], None]
 
 
 class ContextQueries:
@@ -154,7 +154,9 @@ class ContextQueries:
         self._by_meaning = by_meaning
         self._chat = chat
 
-    async def stream(self, question: Question, *, principal: Principal) -> AsyncGenerator[Told | Queried, None]:
+    async def stream(
+        self, question: QueryRequest, *, principal: Principal
+    ) -> AsyncGenerator[ProviderProgress | Queried, None]:
         """Yield what each provider answers when it does, and last what `query` returns.
 
         Who reads slowly holds nobody up, the providers neither: what he has not read yet is kept, which is no more than
@@ -163,7 +165,7 @@ class ContextQueries:
         Raises:
             InvalidArgument, LimitExceeded, AgentNotFound, ProviderNotAllowed: as of `query`, before anything else.
         """
-        coming: asyncio.Queue[Told | None] = asyncio.Queue()
+        coming: asyncio.Queue[ProviderProgress | None] = asyncio.Queue()
         asking = calls.apart(
             partial(self.query, question, principal=principal, tell=coming.put_nowait), within_s=_STREAM_S
         )
@@ -178,7 +180,7 @@ class ContextQueries:
             if not asking.cancelled():
                 asking.exception()  # asked for, or asyncio would log it
 
-    async def query(self, question: Question, *, principal: Principal, tell: _Tell | None = None) -> Queried:
+    async def query(self, question: QueryRequest, *, principal: Principal, tell: _Tell | None = None) -> Queried:
         """Return what the providers answer, within the time of the call.
 
         Args:
@@ -200,7 +202,7 @@ class ContextQueries:
         try:
             chosen = _within_reach(selected(question, self.providers.beside(ruled.own), ruled), principal)
         except InvalidArgument:
-            if isinstance(policy, Outcome) and policy.error is not None and question.selection is not None:
+            if isinstance(policy, ProviderResult) and policy.error is not None and question.selection is not None:
                 # Perhaps it is the tenant's own, which nobody can say.
                 raise Unavailable("what may be asked cannot be read", dependency="postgres") from policy.error
             raise
@@ -215,7 +217,7 @@ class ContextQueries:
         else:
             statuses, candidates = _unruled(chosen, policy), []
             for status in statuses:
-                tell(Told(status=status, candidates=()))
+                tell(ProviderProgress(status=status, candidates=()))
             refused = {one.entry.info.id: "what may be asked cannot be read" for one in chosen}
             expanded = expanding.told(question.expand_refs, {}, refused)
         hits, scores = await self._fused(question, candidates, principal)
@@ -245,7 +247,7 @@ class ContextQueries:
         )
 
     async def _expanded(
-        self, question: Question, chosen: Sequence[Selected], policy: Policy, principal: Principal
+        self, question: QueryRequest, chosen: Sequence[Selected], policy: Policy, principal: Principal
     ) -> Sequence[ExpandedRef]:
         """Return what the refs of a question are of."""
         asked = _asked_of(question, policy, self.providers)
@@ -282,19 +284,19 @@ class ContextQueries:
         return await beside_the_loop(expanding.BYTES_MAX, expanding.told, question.expand_refs, found, refused)
 
     async def _expand(
-        self, entry: Entry, source_ids: Sequence[str], asked: Asked, principal: Principal, ends_at: float
+        self, entry: Entry, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal, ends_at: float
     ) -> object:
         """Let one provider expand, in a task of its own, as `_search` searches."""
         current_call.set(_part_of(current_call.get(), ends_at))
         assert isinstance(entry.provider, Expanding)
-        expand: Callable[[Sequence[str], Asked, Principal], object] = entry.provider.expand
+        expand: Callable[[Sequence[str], ProviderQuery, Principal], object] = entry.provider.expand
         if is_blocking(expand):
             given = await self._reaper.in_thread(entry.info.id, partial(expand, source_ids, asked, principal))
         else:
             given = expand(source_ids, asked, principal)
         return await given if inspect.isawaitable(given) else given
 
-    async def _answer(self, query: str, shown: Sequence[Fused], size_bytes: int) -> Answer | None:
+    async def _answer(self, query: str, shown: Sequence[Fused], size_bytes: int) -> QuotedAnswer | None:
         """Return what the model writes, else quotations, which need none."""
         reason = ""
         if self._chat is not None and shown:
@@ -311,7 +313,7 @@ class ContextQueries:
         answer = await beside_the_loop(size_bytes, quotations.answer, query, shown)
         return replace(answer, reason=reason) if answer else None
 
-    async def _policy(self, question: Question, principal: Principal) -> Policy | Outcome:
+    async def _policy(self, question: QueryRequest, principal: Principal) -> Policy | ProviderResult:
         """Return what holds for a question; or why that cannot be known: then nobody is asked.
 
         Raises:
@@ -335,7 +337,7 @@ class ContextQueries:
         return outcome
 
     async def _asked(
-        self, question: Question, chosen: Sequence[Selected], policy: Policy, principal: Principal, tell: _Tell
+        self, question: QueryRequest, chosen: Sequence[Selected], policy: Policy, principal: Principal, tell: _Tell
     ) -> tuple[list[Status], list[Candidate]]:
         """Return the status of each provider, by id, and the hits of all."""
         asked = _asked_of(question, policy, self.providers)
@@ -346,7 +348,7 @@ class ContextQueries:
             if one.skipped
         }
         for status in statuses.values():
-            tell(Told(status=status, candidates=()))
+            tell(ProviderProgress(status=status, candidates=()))
         entries = [one.entry for one in chosen if not one.skipped]
         first_statuses, candidates = await self._pass(entries, asked, principal, call_ends_at, tell)
         statuses |= first_statuses
@@ -364,7 +366,7 @@ class ContextQueries:
     async def _second_pass(
         self,
         entries: Sequence[Entry],
-        asked: Asked,
+        asked: ProviderQuery,
         principal: Principal,
         call_ends_at: float,
         tell: _Tell,
@@ -377,12 +379,12 @@ class ContextQueries:
         taken = {one.info.id: statuses[one.info.id].took_s for one in in_time}
         merged = dict(statuses)
 
-        def told(second: Told) -> None:
+        def told(second: ProviderProgress) -> None:
             fresh = [one for one in second.candidates if one.ref not in known]
             status = merged[second.status.entry.info.id] = _with_second(
                 statuses[second.status.entry.info.id], second.status, len(fresh)
             )
-            tell(Told(status=status, candidates=fresh, is_second_pass=True))
+            tell(ProviderProgress(status=status, candidates=fresh, is_second_pass=True))
 
         _, more = await self._pass(in_time, asked, principal, call_ends_at, told, taken=taken)
         return merged, [*candidates, *(one for one in more if one.ref not in known)]
@@ -390,7 +392,7 @@ class ContextQueries:
     async def _pass(
         self,
         entries: Sequence[Entry],
-        asked: Asked,
+        asked: ProviderQuery,
         principal: Principal,
         call_ends_at: float,
         tell: _Tell,
@@ -413,18 +415,18 @@ class ContextQueries:
             search = partial(self._search, entry, asked, principal, calls_of[deadline_s])
             parts[entry.info.id] = Part(provider_id=entry.info.id, deadline_s=deadline_s, search=search)
         by_id = {entry.info.id: entry for entry in entries}
-        told: dict[str, Told] = {}
+        told: dict[str, ProviderProgress] = {}
         async with asyncio.TaskGroup() as checking:  # beside the asking: what is late meanwhile is cancelled in time
 
-            def tell_of(provider_id: str, outcome: Outcome, answered: Checked | BaseException) -> None:
+            def tell_of(provider_id: str, outcome: ProviderResult, answered: Checked | BaseException) -> None:
                 deadline_s = parts[provider_id].deadline_s
                 told[provider_id] = self._told(by_id[provider_id], outcome, answered, asked, deadline_s)
                 tell(told[provider_id])
 
-            async def check(provider_id: str, outcome: Outcome, size_bytes: int) -> None:
+            async def check(provider_id: str, outcome: ProviderResult, size_bytes: int) -> None:
                 tell_of(provider_id, outcome, await beside_the_loop(size_bytes, _checked, outcome, asked))
 
-            def ended(provider_id: str, outcome: Outcome) -> None:
+            def ended(provider_id: str, outcome: ProviderResult) -> None:
                 working.discard(provider_id)
                 if not working:
                     calls.end_turn()
@@ -441,11 +443,11 @@ class ContextQueries:
     def _told(
         self,
         entry: Entry,
-        outcome: Outcome,
+        outcome: ProviderResult,
         answered: Checked | BaseException,
-        asked: Asked,
+        asked: ProviderQuery,
         deadline_s: float,
-    ) -> Told:
+    ) -> ProviderProgress:
         """Return what may be shown of what a provider answered."""
         candidates: list[Candidate] = []
         if isinstance(answered, Checked):
@@ -474,12 +476,12 @@ class ContextQueries:
                 },
             )
         self._fared(outcome.took_s, family=entry.info.family, state=status.state.value)
-        return Told(status=status, candidates=candidates)
+        return ProviderProgress(status=status, candidates=candidates)
 
-    async def _search(self, entry: Entry, asked: Asked, principal: Principal, call: Call | None) -> object:
+    async def _search(self, entry: Entry, asked: ProviderQuery, principal: Principal, call: Call | None) -> object:
         """Search by one provider. It runs in a task of its own, so the call's deadline is the provider's for it."""
         current_call.set(call)
-        search: Callable[[Asked, Principal], object] = entry.provider.search
+        search: Callable[[ProviderQuery, Principal], object] = entry.provider.search
         if is_blocking(search):
             found = await self._reaper.in_thread(entry.info.id, partial(search, asked, principal))
         else:
@@ -487,7 +489,7 @@ class ContextQueries:
         return await found if inspect.isawaitable(found) else found
 
     async def _fused(
-        self, question: Question, candidates: Sequence[Candidate], principal: Principal
+        self, question: QueryRequest, candidates: Sequence[Candidate], principal: Principal
     ) -> tuple[list[Fused], Mapping[str, float]]:
         size_bytes = _SCORED_BYTES * sum(len(one.hit.snippet) for one in candidates)
         hits, scores = await beside_the_loop(size_bytes, fused, question.query, candidates)
@@ -500,9 +502,9 @@ class ContextQueries:
         return await beside_the_loop(size_bytes, partial(fused, cosines=cosines), question.query, candidates)
 
 
-def _asked_of(question: Question, policy: Policy, providers: Providers) -> Asked:
+def _asked_of(question: QueryRequest, policy: Policy, providers: Providers) -> ProviderQuery:
     is_deep = question.depth is Depth.DEEP
-    return Asked(
+    return ProviderQuery(
         query=question.query,
         limit=question.limit * 2 if is_deep else question.limit,
         scopes=question.scope.scopes,
@@ -519,7 +521,7 @@ def _asked_of(question: Question, policy: Policy, providers: Providers) -> Asked
     )
 
 
-def _to_nobody(told: Told) -> None:
+def _to_nobody(told: ProviderProgress) -> None:
     """Tell nobody."""
 
 
@@ -536,7 +538,7 @@ def _within_reach(chosen: Sequence[Selected], principal: Principal) -> Sequence[
     ]
 
 
-def _unruled(chosen: Sequence[Selected], outcome: Outcome) -> list[Status]:
+def _unruled(chosen: Sequence[Selected], outcome: ProviderResult) -> list[Status]:
     """Return the statuses where nobody knows who may be asked."""
     assert outcome.error is not None, "it could not be read"
     state, reason = _failure(outcome.error, outcome.took_s)
@@ -553,17 +555,17 @@ def _part_of(call: Call | None, ends_at: float) -> Call | None:
     return replace(call, deadline=min(call.deadline, ends_at), turn=None) if call else None
 
 
-def _deadline_s(entry: Entry, asked: Asked, taken_s: float) -> float:
+def _deadline_s(entry: Entry, asked: ProviderQuery, taken_s: float) -> float:
     return (entry.info.deadline_s or (DEADLINE_DEEP_S if asked.is_deep else DEADLINE_QUICK_S)) - taken_s
 
 
-def _checking_bytes(outcome: Outcome) -> int:
+def _checking_bytes(outcome: ProviderResult) -> int:
     """Return as how much the work of `_checked` counts."""
     hits = outcome.result.hits if type(outcome.result) is Answered else ()
     return SNIPPET_CHARS_MAX * min(len(hits), LOOKED_AT_MAX) if isinstance(hits, list | tuple) else 0
 
 
-def _checked(outcome: Outcome, asked: Asked) -> Checked | BaseException:
+def _checked(outcome: ProviderResult, asked: ProviderQuery) -> Checked | BaseException:
     if outcome.error is not None:
         return outcome.error
     try:

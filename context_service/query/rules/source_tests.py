@@ -10,7 +10,7 @@ from uuid import UUID
 
 from context_service.query.providers import State
 from context_service.query.providers.memories import MEMORY
-from context_service.query.pure.question import Mode, Question
+from context_service.query.pure.question import Mode, QueryRequest
 from context_service.query.rules.query import ContextQueries, Queried
 from context_service.query.store.source_tests import SourceTest, SourceTestRows
 from contextkeep.errors import InvalidArgument, InvalidPageToken, PermissionDenied, SourceTestNotFound
@@ -70,7 +70,7 @@ class SourceTests:
 
     async def run(
         self,
-        question: Question,
+        question: QueryRequest,
         *,
         said: bytes,
         label: str,

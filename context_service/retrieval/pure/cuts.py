@@ -28,7 +28,7 @@ _UNIT_CHARS_MAX = 1_000
 _WHOLE_CHARS = 6  # for a token: of a longer text it is not asked whether it may stay whole
 
 
-class Cut(NamedTuple):
+class TextSpan(NamedTuple):
     """A piece of a text: `text[start:end]`."""
 
     start: int
@@ -43,7 +43,7 @@ class _Unit(NamedTuple):
     border: int  # what it ends with
 
 
-def cut(text: str, count: Callable[[str], int], *, tokens_max: int = TOKENS_MAX) -> list[Cut]:
+def cut(text: str, count: Callable[[str], int], *, tokens_max: int = TOKENS_MAX) -> list[TextSpan]:
     """Return where to cut a text; nothing of an empty one.
 
     Every character is counted twice at most, so the time grows with the text: about .3 s a MiB.
@@ -56,9 +56,9 @@ def cut(text: str, count: Callable[[str], int], *, tokens_max: int = TOKENS_MAX)
     if not text:
         return []
     if len(text) * 4 <= tokens_max or len(text.encode(errors="replace")) <= tokens_max:
-        return [Cut(0, len(text))]  # no token is shorter than a byte
+        return [TextSpan(0, len(text))]  # no token is shorter than a byte
     if len(text) <= _WHOLE_CHARS * tokens_max and count(text) <= tokens_max:
-        return [Cut(0, len(text))]  # as most messages are: nothing looks for their sentences
+        return [TextSpan(0, len(text))]  # as most messages are: nothing looks for their sentences
     ends, tokens = [0], 0
     units: list[_Unit] = []
     for unit in _units(text, count, tokens_max):
@@ -74,7 +74,7 @@ def cut(text: str, count: Callable[[str], int], *, tokens_max: int = TOKENS_MAX)
         tokens += unit.tokens
     if units:
         ends.append(units[-1].end)
-    return [Cut(start, end) for start, end in pairwise(ends)]
+    return [TextSpan(start, end) for start, end in pairwise(ends)]
 
 
 def _best(units: list[_Unit], tokens_max: int) -> int:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from context_service.retrieval.pure.marks import NUMBER, PLACE, QUESTION, TIME
-from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.question import AnalyzedQuery
 from context_service.retrieval.pure.rows import Matching, Row
 from context_service.retrieval.pure.terms import terms_of
 
@@ -42,7 +42,7 @@ class Candidates:
     """The candidates of a question, and what the features of all of them are made of. Lists have a value for each."""
 
     def __init__(
-        self, question: Question, matching: Matching, cosines: Mapping[tuple[int, int], tuple[float, float]]
+        self, question: AnalyzedQuery, matching: Matching, cosines: Mapping[tuple[int, int], tuple[float, float]]
     ) -> None:
         self.question, self.matching, self.cosines = question, matching, cosines
         self.totals = totals = matching.totals
@@ -55,7 +55,7 @@ class Candidates:
 
     @classmethod
     def read(
-        cls, question: Question, matching: Matching, cosines: Mapping[tuple[int, int], tuple[float, float]]
+        cls, question: AnalyzedQuery, matching: Matching, cosines: Mapping[tuple[int, int], tuple[float, float]]
     ) -> Generator[None, None, Candidates]:
         """Return the candidates of a question, in steps."""
         read = cls(question, matching, cosines)

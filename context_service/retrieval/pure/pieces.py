@@ -11,7 +11,7 @@ from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.terms import masks, terms_of
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A passage of a text, before it is placed."""
 
     text: str
@@ -19,14 +19,14 @@ class Piece(NamedTuple):
     marks: int
 
 
-class NumberedPiece(NamedTuple):
+class NumberedTextPiece(NamedTuple):
     """One with what stands for its terms in a scope."""
 
-    piece: Piece
+    piece: TextPiece
     numbers: list[int]
 
 
-def pieces(text: str, *, count: Callable[[str], int], name: str = "") -> Iterator[Piece]:
+def pieces(text: str, *, count: Callable[[str], int], name: str = "") -> Iterator[TextPiece]:
     """Yield the pieces of a text that have a term, in its order; what it says again and again comes once.
 
     Args:
@@ -40,14 +40,14 @@ def pieces(text: str, *, count: Callable[[str], int], name: str = "") -> Iterato
         terms = tuple(terms_of(f"{name}: {piece}" if name else piece))
         if terms and terms not in seen:
             seen.add(terms)
-            yield Piece(piece, terms, marks_of(piece))
+            yield TextPiece(piece, terms, marks_of(piece))
 
 
-def numbered(text: str, scope_id: UUID, *, count: Callable[[str], int], pieces_max: int) -> list[NumberedPiece]:
+def numbered(text: str, scope_id: UUID, *, count: Callable[[str], int], pieces_max: int) -> list[NumberedTextPiece]:
     """Return the first pieces of a long text with their numbers in a scope: work for a thread of its own."""
-    found: list[NumberedPiece] = []
+    found: list[NumberedTextPiece] = []
     for piece in pieces(text, count=count):
         if len(found) == pieces_max:
             break
-        found.append(NumberedPiece(piece, masks(scope_id, piece.terms)))
+        found.append(NumberedTextPiece(piece, masks(scope_id, piece.terms)))
     return found

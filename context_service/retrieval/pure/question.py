@@ -55,7 +55,7 @@ class Day(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
+class AnalyzedQuery:
     """What is asked.
 
     Attributes:
@@ -67,7 +67,7 @@ class Question:
     words: tuple[str, ...]
 
     @classmethod
-    def of(cls, text: str) -> Question:
+    def of(cls, text: str) -> AnalyzedQuery:
         """Return the question of a text: any message is one."""
         text = text[:CHARS_MAX]
         return cls(text=text, words=tuple(asked_terms(text)))
@@ -83,14 +83,14 @@ class Question:
         words = dict.fromkeys(word for word, term in self._spelled if term in gone and is_tried(word))
         return [word for word in words if not _MONTH.fullmatch(word)]
 
-    def meaning(self, meant: Mapping[str, Sequence[str]]) -> Question:
+    def meaning(self, meant: Mapping[str, Sequence[str]]) -> AnalyzedQuery:
         """Return the question with other words in the place of some.
 
         Args:
             meant: The words that may be meant, by the word that is there.
         """
         words = [one for word, term in self._spelled for one in (stems(meant.get(word, ())) or [term])]
-        return Question(text=self.text, words=tuple(words))
+        return AnalyzedQuery(text=self.text, words=tuple(words))
 
     @cached_property
     def _spelled(self) -> Sequence[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from context_service.retrieval.profiles import Profile
 from context_service.retrieval.pure.features import Candidates, feature
-from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.question import AnalyzedQuery
 from context_service.retrieval.pure.rows import Matching, Row
 from context_service.retrieval.pure.steps import at_once
 
@@ -25,7 +25,7 @@ class Ranked(NamedTuple):
 
 
 def ranking(
-    question: Question,
+    question: AnalyzedQuery,
     matching: Matching,
     profile: Profile,
     *,
@@ -79,6 +79,6 @@ def ranking(
     ]
 
 
-def ranked(question: Question, matching: Matching, profile: Profile, **options: Any) -> list[Ranked]:
+def ranked(question: AnalyzedQuery, matching: Matching, profile: Profile, **options: Any) -> list[Ranked]:
     """Return what `ranking` returns, at once: for callers that are on no event loop."""
     return at_once(ranking(question, matching, profile, **options))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from context_service.retrieval.pure.marks import marks_of
-from context_service.retrieval.pure.pieces import Piece, pieces
+from context_service.retrieval.pure.pieces import TextPiece, pieces
 from context_service.retrieval.pure.terms import terms_of
 
 HEADING_CHARS_MAX = 200  # of a heading with those above it; more is cut
@@ -34,7 +34,7 @@ class PagePiece(NamedTuple):
     """A passage of a page, before it is placed."""
 
     section: int  # by its number, from 0
-    piece: Piece
+    piece: TextPiece
 
 
 def sections(markdown: str) -> Iterator[Section]:
@@ -90,8 +90,8 @@ def cut(
         yield PagePiece(0, _named(title, " ".join([title, *aliases])))
 
 
-def _named(text: str, name: str) -> Piece:
-    return Piece(text, tuple(terms_of(name)), marks_of(text))
+def _named(text: str, name: str) -> TextPiece:
+    return TextPiece(text, tuple(terms_of(name)), marks_of(text))
 
 
 def _heading(line: str) -> tuple[int, str] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.question import AnalyzedQuery
 from context_service.retrieval.pure.rows import Matching
 from context_service.retrieval.pure.slips import meant
 from context_service.retrieval.pure.terms import words_of
@@ -16,7 +16,7 @@ WORDS_MAX = 4  # of a question for which others are tried
 INDEX_CHARS_MIN, INDEX_CHARS_MAX, INDEX_WORDS_MAX = 6, 32, 2
 
 
-async def asked(passages: Passages, principal: Principal, scope: Scope, text: str) -> tuple[Question, Matching]:
+async def asked(passages: Passages, principal: Principal, scope: Scope, text: str) -> tuple[AnalyzedQuery, Matching]:
     """Return what a text asks for, and the rows of the scope that it is ranked by.
 
     A word that the scope does not have stands for those of it that are its beginning, begin with it, or differ from it
@@ -28,7 +28,7 @@ async def asked(passages: Passages, principal: Principal, scope: Scope, text: st
         scope: Where to look.
         text: Any message is a question.
     """
-    question = Question.of(text)
+    question = AnalyzedQuery.of(text)
     matching = await passages.matching(principal, scope, question.terms)
     if not matching.totals.passages:
         return question, matching

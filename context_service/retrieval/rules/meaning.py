@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from context_service.kernel.llm.questions import NoVector, QuestionVectors
-from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.question import AnalyzedQuery
 from context_service.retrieval.pure.rows import Matching
 from context_service.retrieval.store.nearest import Near, Nearest, Place
 from context_service.retrieval.store.passages import Passages, Scope
@@ -30,7 +30,7 @@ class Meaning:
     async def near(
         self,
         vector: Sequence[float],
-        question: Question,
+        question: AnalyzedQuery,
         matching: Matching,
         *,
         passages: Passages,

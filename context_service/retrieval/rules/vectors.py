@@ -29,7 +29,7 @@ from context_service.kernel.llm.embeddings import (
 )
 from contextkeep.errors import ContextKeepError
 from service_runtime import background
-from service_runtime.outbox import Outbox, Owed
+from service_runtime.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.tenants import Rounds
 
@@ -137,7 +137,7 @@ class VectorMaking(Worker):
             stored = await self._make(tenant, claimed) if claimed else 0
         return stored, len(claimed) == BATCH
 
-    async def _make(self, tenant: Tenant, claimed: Sequence[Owed]) -> int:
+    async def _make(self, tenant: Tenant, claimed: Sequence[QueuedItem]) -> int:
         """Store the vectors of claimed work; return of how much."""
         texts = await self._owners.texts(tenant, [owed.subject_id for owed in claimed])
         of_each = [[text[: self._text_chars] for text in texts.get(owed.subject_id, ())] for owed in claimed]
@@ -172,7 +172,7 @@ class VectorMaking(Worker):
             ]
         return made
 
-    async def _store(self, tenant: Tenant, owed: Owed, vectors: Sequence[MadeVector]) -> bool:
+    async def _store(self, tenant: Tenant, owed: QueuedItem, vectors: Sequence[MadeVector]) -> bool:
         """Store the vectors of an owner, unless it is gone or its texts have changed meanwhile."""
 
         async def work(transaction: Transaction) -> bool:
@@ -184,7 +184,7 @@ class VectorMaking(Worker):
 
         return await tenant.transaction(work)
 
-    async def _tell(self, tenant: Tenant, owed: Owed, error: str, *, failed: bool, delay_s: float) -> None:
+    async def _tell(self, tenant: Tenant, owed: QueuedItem, error: str, *, failed: bool, delay_s: float) -> None:
         """Let the owner say what went wrong, and try again in `delay_s`."""
 
         async def work(transaction: Transaction) -> None:

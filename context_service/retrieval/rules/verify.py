@@ -17,7 +17,7 @@ import orjson
 
 from context_service.retrieval.pure.terms import masks
 from context_service.retrieval.store.passages import AUTHORS_MAX, Passages, Scope
-from context_service.retrieval.store.sources import Origin, OwnedScope, Source
+from context_service.retrieval.store.sources import IndexedText, OwnedScope, PassageFeed
 from contextkeep.errors import NotFound
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
@@ -322,10 +322,10 @@ class Verifying:
         sources: All of them.
     """
 
-    def __init__(self, database: Database, passages: Passages, sources: Sequence[Source]) -> None:
+    def __init__(self, database: Database, passages: Passages, sources: Sequence[PassageFeed]) -> None:
         self._database = database
         self._passages = passages
-        self._by_kind: dict[str, list[Source]] = {}
+        self._by_kind: dict[str, list[PassageFeed]] = {}
         for source in sources:
             self._by_kind.setdefault(source.scope_kind, []).append(source)
 
@@ -364,7 +364,9 @@ class Verifying:
             raise NotFound("there is nothing with this id", scope_id=scope_id)
         return report
 
-    async def _owned(self, tenant: Tenant, scope_id: UUID | None) -> AsyncIterator[tuple[OwnedScope, Sequence[Source]]]:
+    async def _owned(
+        self, tenant: Tenant, scope_id: UUID | None
+    ) -> AsyncIterator[tuple[OwnedScope, Sequence[PassageFeed]]]:
         for sources in self._by_kind.values():
             if scope_id is not None:
                 if found := await sources[0].scope(tenant, scope_id):
@@ -377,7 +379,7 @@ class Verifying:
                 behind = page[-1].scope.id
 
     async def _scope(
-        self, tenant: Tenant, owned: OwnedScope, sources: Sequence[Source], report: Verified, *, mend: bool
+        self, tenant: Tenant, owned: OwnedScope, sources: Sequence[PassageFeed], report: Verified, *, mend: bool
     ) -> None:
         """Compare one scope; if its owner goes meanwhile, nothing of it is a difference."""
         scope = owned.scope
@@ -420,7 +422,7 @@ class Verifying:
         report.differences += found[: _KEPT - len(report.differences)]
 
     async def _compare_page(
-        self, source: Source, scope: Scope, walked: _Walked, transaction: Transaction, *, mend: bool
+        self, source: PassageFeed, scope: Scope, walked: _Walked, transaction: Transaction, *, mend: bool
     ) -> _Page | None:
         """Compare a page of a source with what the index has of it; None: the owner is gone."""
         if mend:
@@ -496,7 +498,7 @@ class Verifying:
         return len(wrong)
 
     async def _compare_rest(
-        self, sources: Sequence[Source], scope: Scope, walked: _Walked, transaction: Transaction, *, mend: bool
+        self, sources: Sequence[PassageFeed], scope: Scope, walked: _Walked, transaction: Transaction, *, mend: bool
     ) -> tuple[int, int, int] | None:
         """Return how many passages are of no source, and how many counts of sessions and of the scope differ."""
         if mend:
@@ -541,7 +543,7 @@ class Verifying:
 
 
 def _expected(
-    scope: Scope, origins: Sequence[Origin], walked: _Walked
+    scope: Scope, origins: Sequence[IndexedText], walked: _Walked
 ) -> tuple[dict[tuple[int, int], dict[str, object]], _Walked, dict[int, _Session]]:
     """Return passages as they should be, by `seq` and `ordinal`; how far the walk is; the sessions that are over."""
     expected: dict[tuple[int, int], dict[str, object]] = {}

@@ -23,7 +23,7 @@ from pgvector import HalfVector
 from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, Embedding, TextRefused
 from context_service.retrieval.rules.vectors import DELAY_S, PAUSE_S_MAX, Worker
 from context_service.retrieval.store.vector_outbox import BEHIND, FIRST, PLACES, owing_topic
-from service_runtime.outbox import Outbox, Owed
+from service_runtime.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Across, Database, Tenant
 
 SCOPES_MAX = 16  # claimed at once
@@ -160,7 +160,7 @@ class PassageVectorMaking(Worker):
         async with self._outbox.claimed(tenant, count_max=SCOPES_MAX) as claimed:
             return await self._make(tenant, claimed) if claimed else (0, False)
 
-    async def _make(self, tenant: Tenant, claimed: Sequence[Owed]) -> tuple[int, bool]:
+    async def _make(self, tenant: Tenant, claimed: Sequence[QueuedItem]) -> tuple[int, bool]:
         # All have a share; of scopes with little to do, the rest is not used.
         each = max(1, TEXTS_MAX // len(claimed))
         texts = await self._lacking(tenant, claimed, each)
@@ -187,7 +187,7 @@ class PassageVectorMaking(Worker):
             more |= await self._go_on(tenant, owed, is_last=count < each)
         return stored, more
 
-    async def _lacking(self, tenant: Tenant, claimed: Sequence[Owed], each: int) -> list[_Text]:
+    async def _lacking(self, tenant: Tenant, claimed: Sequence[QueuedItem], each: int) -> list[_Text]:
         """Return what is to be embedded of each scope, and note from where on it is."""
         parameters = {
             **self._named(tenant),
@@ -231,7 +231,7 @@ class PassageVectorMaking(Worker):
         }
         return len(await tenant.query(_STORE, parameters))
 
-    async def _go_on(self, tenant: Tenant, owed: Owed, *, is_last: bool) -> bool:
+    async def _go_on(self, tenant: Tenant, owed: QueuedItem, *, is_last: bool) -> bool:
         """Strike a scope out that has no more, unless it was written to meanwhile; say whether it is still owed."""
         if is_last and await tenant.query(_DONE, {**self._named(tenant), "id": owed.id}):
             return False

@@ -26,7 +26,7 @@ class OwnedScope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class IndexedText:
     """What passages were cut out of, such as a message, and what they are cut to now."""
 
     seq: int
@@ -50,7 +50,7 @@ class Owners:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class PassageFeed:
     """What writes passages of some kinds into one kind of scope."""
 
     scope_kind: str
@@ -60,7 +60,7 @@ class Source:
     # `tenant_id`, `scope_id`, `scope_kind`, and those of `limits`.
     rows: str
     limits: Mapping[str, object]
-    origin: Callable[[Scope, Sequence[Row]], Awaitable[Origin]]
+    origin: Callable[[Scope, Sequence[Row]], Awaitable[IndexedText]]
     has_header: bool = False  # a scope with an owner gives one row at least, without a `seq` if there is nothing else
     says: bool = False  # its passages are neighbours, and their sessions come one after another: of one source
 
@@ -88,7 +88,7 @@ class Source:
         """Let no other transaction write to a scope until this one ends."""
         await self.owners.lock(transaction, scope)
 
-    async def origins(self, transaction: Transaction, scope: Scope, *, behind: int) -> list[Origin] | None:
+    async def origins(self, transaction: Transaction, scope: Scope, *, behind: int) -> list[IndexedText] | None:
         """Return what comes after a `seq`, in its order: a page, and none at the end. None: the owner is gone."""
         scoped = {"scope_id": scope.id, "scope_kind": scope.kind}
         rows = await transaction.query(self.rows, {**scoped, **self.limits, "behind": behind})

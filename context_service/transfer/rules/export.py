@@ -27,7 +27,7 @@ from context_service.blobs.storage import BlobStorage, StoredBlob
 from context_service.kernel.graph import EntityGraph
 from context_service.transfer import pure as archive
 from context_service.transfer.pure import BLOB_BYTES, CHUNK_BYTES, FIRST_SEAL, FORMAT, PIECE_BYTES
-from context_service.transfer.rules.read_ahead import Made, ahead
+from context_service.transfer.rules.read_ahead import ArchiveChunk, ahead
 from context_service.transfer.store import rows
 from context_service.transfer.store.rows import ALL, Columns
 from context_service.transfer.store.tables import (
@@ -46,7 +46,7 @@ from contextkeep.version import __version__
 from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
-from service_runtime.held_bytes import Held, HeldBytes
+from service_runtime.held_bytes import CallBytes, HeldBytes
 from service_runtime.ids import new_id
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Across, Database, Tenant, Transaction
@@ -236,11 +236,11 @@ class Exporting:
 
     async def _with_tokens(
         self, made: AsyncGenerator[_Made, None], binding: tuple[object, ...], place: _Place
-    ) -> AsyncGenerator[Made, None]:
+    ) -> AsyncGenerator[ArchiveChunk, None]:
         """Yield what is made, with the place behind it: when it is sent, more is made."""
         async with aclosing(made):
             async for data, goes_on in made:
-                yield Made(data, _encode(binding, place) if goes_on else "")
+                yield ArchiveChunk(data, _encode(binding, place) if goes_on else "")
 
     async def _made(self, principal: Principal, scope: Scope, place: _Place) -> AsyncGenerator[_Made, None]:
         tenant = self._database.of(principal)
@@ -465,7 +465,7 @@ class Exporting:
             yield place.piece("blob", b"", sha256=said["sha256"], size=0, at=0)
 
     async def _contexts(
-        self, tenant: Tenant, known: Columns, where: str, parameters: Mapping[str, Any], place: _Place, held: Held
+        self, tenant: Tenant, known: Columns, where: str, parameters: Mapping[str, Any], place: _Place, held: CallBytes
     ) -> AsyncGenerator[_Made, None]:
         """Yield contexts, by id; at: see `_Reading`."""
         at = place.at or ["", -1, [], 0, ""]
@@ -515,7 +515,7 @@ class _Reading:
     # The context; how many of its tables are done, -1: it is not begun, or done with; the key of the last row; the
     # header's `last_seq`; and what its windows were when they were read.
     at: list[Any]
-    held: Held
+    held: CallBytes
     is_last: bool = False
     size_bytes: int = 0  # of the batch that was read last
 

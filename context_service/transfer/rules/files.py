@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from context_service.blobs.storage import Declared
-from context_service.transfer.pure import Piece
+from context_service.transfer.pure import ArchivePiece
 from context_service.working_memory.room import blob_rows
 from context_service.working_memory.rules.blobs import BlobWriter, WrittenBlob
 from contextkeep.errors import ContextKeepError
@@ -34,8 +34,8 @@ class IncomingFile:
 
     def __init__(
         self,
-        first: Piece,
-        coming: AsyncGenerator[Piece, None],
+        first: ArchivePiece,
+        coming: AsyncGenerator[ArchivePiece, None],
         *,
         writer: BlobWriter,
         provider: str,
@@ -84,8 +84,8 @@ class IncomingFile:
 
     async def _store(
         self,
-        first: Piece,
-        coming: AsyncGenerator[Piece, None],
+        first: ArchivePiece,
+        coming: AsyncGenerator[ArchivePiece, None],
         writer: BlobWriter,
         provider: str,
         tenant: Tenant,
@@ -111,7 +111,9 @@ class IncomingFile:
         finally:
             self._was_read.set()
 
-    async def _bytes(self, first: Piece, coming: AsyncGenerator[Piece, None]) -> AsyncGenerator[bytes, None]:
+    async def _bytes(
+        self, first: ArchivePiece, coming: AsyncGenerator[ArchivePiece, None]
+    ) -> AsyncGenerator[bytes, None]:
         async with aclosing(pieces_of(first, coming)) as pieces:
             async for piece in pieces:
                 self._last = piece
@@ -119,7 +121,7 @@ class IncomingFile:
         self._was_read.set()
 
 
-def file_said(piece: Piece) -> tuple[bytes, int]:
+def file_said(piece: ArchivePiece) -> tuple[bytes, int]:
     """Return the SHA-256 and the size of the file that a piece is of.
 
     Raises:
@@ -136,7 +138,9 @@ def file_said(piece: Piece) -> tuple[bytes, int]:
         raise piece.refused("it does not say which file it is of") from None
 
 
-async def pieces_of(first: Piece, coming: AsyncGenerator[Piece, None]) -> AsyncGenerator[Piece, None]:
+async def pieces_of(
+    first: ArchivePiece, coming: AsyncGenerator[ArchivePiece, None]
+) -> AsyncGenerator[ArchivePiece, None]:
     """Yield the pieces of a file, from its first to its last.
 
     Raises:

@@ -28,12 +28,12 @@ import psycopg
 from context_service.kernel.graph import EntityGraph
 from context_service.retrieval.store.passages import MEMORY, Scope
 from context_service.transfer import pure as archive
-from context_service.transfer.pure import FORMAT, Piece
+from context_service.transfer.pure import FORMAT, ArchivePiece
 from context_service.transfer.rules.export import check_unbound
 from context_service.transfer.rules.files import IncomingFile, file_said, pieces_of
 from context_service.transfer.rules.row_checks import RowChecks
 from context_service.transfer.store import imports, rows
-from context_service.transfer.store.followups import Owed
+from context_service.transfer.store.followups import ImportFollowups
 from context_service.transfer.store.imports import ContextHeld, Run
 from context_service.transfer.store.rows import ALL, Column, Columns
 from context_service.transfer.store.tables import (
@@ -62,7 +62,7 @@ from service_runtime.auth import Principal
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.documents import CONTAINERS_MAX, beside_the_loop, check_containers, parse_json
 from service_runtime.erased import hash_of
-from service_runtime.held_bytes import Held, HeldBytes
+from service_runtime.held_bytes import CallBytes, HeldBytes
 from service_runtime.places import Shares
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.tenants import Rounds
@@ -112,7 +112,7 @@ class Importing:
         provider: str,
         graph: EntityGraph,
         limits: Limits,
-        owed: Owed,
+        owed: ImportFollowups,
         mend: Mend,
         nesting_max: int,
         checks: RowChecks,
@@ -169,7 +169,7 @@ class Importing:
         self,
         import_id: UUID | None,
         chunks: AsyncGenerator[bytes, None],
-        held: Held,
+        held: CallBytes,
         *,
         principal: Principal,
         offset_bytes: int,
@@ -220,7 +220,7 @@ class Importing:
             await work.finish()
         return work.run
 
-    async def _take(self, work: _Import, coming: AsyncGenerator[Piece, None]) -> None:
+    async def _take(self, work: _Import, coming: AsyncGenerator[ArchivePiece, None]) -> None:
         async for piece in coming:
             if work.run.report.get("ended") or work.has_end:
                 raise piece.refused("there is something behind the end")
@@ -233,7 +233,7 @@ class Importing:
                 await work.add(piece)
         await work.write()
 
-    async def _lines(self, work: _Import, piece: Piece) -> None:
+    async def _lines(self, work: _Import, piece: ArchivePiece) -> None:
         """Write lines of a graph: the Entity Service knows what it has already."""
         name = piece.says.get("graph")
         if not isinstance(name, str) or work.run.open_context is not None or not work.run.manifest:
@@ -246,7 +246,7 @@ class Importing:
                 raise piece.refused(error.message) from error
         await work.add(piece, counts)
 
-    async def _file(self, work: _Import, first: Piece, coming: AsyncGenerator[Piece, None]) -> None:
+    async def _file(self, work: _Import, first: ArchivePiece, coming: AsyncGenerator[ArchivePiece, None]) -> None:
         """Take a file, and the records that come behind it, for one transaction: as an upload does."""
         _, size_bytes = file_said(first)
         if work.is_in_context or not work.has_manifest:
@@ -305,7 +305,7 @@ def _moved(run: Run) -> ImportMoved:
 class _Waiting:
     """A piece that waits for its transaction."""
 
-    piece: Piece
+    piece: ArchivePiece
     counts: Mapping[str, tuple[int, int]]  # of the lines of a graph
     file: IncomingFile | None  # of the records
 
@@ -336,10 +336,10 @@ class _Import:
         *,
         imported_by: str,
         provider: str,
-        owed: Owed,
+        owed: ImportFollowups,
         nesting_max: int,
         checks: RowChecks,
-        held: Held,
+        held: CallBytes,
         turn: Callable[[], Turn],
         take_over: Callable[[str], Awaitable[None]],
     ) -> None:
@@ -350,7 +350,7 @@ class _Import:
         self.is_in_context = run.open_context is not None
         self.has_end = False
         self._known = known
-        self._source = rows.Source(str(run.import_id or ""), imported_by)
+        self._source = rows.ImportOrigin(str(run.import_id or ""), imported_by)
         self._provider = provider
         self._owed = owed
         self._nesting_max = nesting_max
@@ -393,7 +393,7 @@ class _Import:
 
     async def add(
         self,
-        piece: Piece,
+        piece: ArchivePiece,
         counts: Mapping[str, tuple[int, int]] | None = None,
         *,
         file: IncomingFile | None = None,
@@ -549,7 +549,7 @@ class _Import:
             raise _moved(run)
 
     async def _apply(
-        self, transaction: Transaction, run: Run, piece: Piece, counts: Mapping[str, tuple[int, int]]
+        self, transaction: Transaction, run: Run, piece: ArchivePiece, counts: Mapping[str, tuple[int, int]]
     ) -> None:
         """Do what a piece says.
 
@@ -585,7 +585,7 @@ class _Import:
             raise piece.refused(error.message) from error
         run.pieces, run.offset_bytes, run.seal = piece.number + 1, piece.end_bytes, piece.seal
 
-    async def _rows(self, transaction: Transaction, run: Run, piece: Piece) -> None:
+    async def _rows(self, transaction: Transaction, run: Run, piece: ArchivePiece) -> None:
         table = CARRIED.get(str(piece.says.get("table")))
         if table is None or table is CONTEXT:
             raise piece.refused("no such table can be imported")
@@ -655,7 +655,7 @@ class _Import:
                 await self._name_pages(transaction, run, piece, parsed)
 
     async def _of_nobody_erased(
-        self, transaction: Transaction, run: Run, piece: Piece, table: Table, parsed: list[dict[str, Any]]
+        self, transaction: Transaction, run: Run, piece: ArchivePiece, table: Table, parsed: list[dict[str, Any]]
     ) -> list[dict[str, Any]]:
         """Return the rows but those of subjects that were erased here since: they do not come back."""
         kept = []
@@ -680,7 +680,7 @@ class _Import:
         self,
         transaction: Transaction,
         run: Run,
-        piece: Piece,
+        piece: ArchivePiece,
         table: Table,
         names: list[str],
         parsed: list[dict[str, Any]],
@@ -709,7 +709,7 @@ class _Import:
         conflicts = [(place, why) for place, why in put.conflicts if why != "taken" or place in still]
         return rows.Put(written=put.written + anew.written, present=put.present, conflicts=conflicts)
 
-    def _parsed(self, piece: Piece, table: Table) -> tuple[list[str], list[dict[str, Any]]]:
+    def _parsed(self, piece: ArchivePiece, table: Table) -> tuple[list[str], list[dict[str, Any]]]:
         """Return what each row says, and the rows.
 
         Raises:
@@ -744,7 +744,7 @@ class _Import:
             raise piece.refused("it has no rows")
         return names, found
 
-    def _check_names(self, piece: Piece, table: Table, allowed: Mapping[str, Column], names: list[str]) -> None:
+    def _check_names(self, piece: ArchivePiece, table: Table, allowed: Mapping[str, Column], names: list[str]) -> None:
         for name in names:
             if name not in allowed:
                 raise piece.refused(f"no row of the table may say {name[:100]!r}", line=1)
@@ -752,7 +752,7 @@ class _Import:
         if lacking:
             raise piece.refused(f"its rows do not say {lacking[0]!r}", line=1)
 
-    def _check_document(self, piece: Piece, table: Table, one: Column, text: object, line: int) -> None:
+    def _check_document(self, piece: ArchivePiece, table: Table, one: Column, text: object, line: int) -> None:
         if text is None:
             return
         if not isinstance(text, str):
@@ -768,7 +768,7 @@ class _Import:
         except (ValueError, InvalidArgument, LimitExceeded) as error:  # of orjson, too
             raise piece.refused(f"{one.name} is no document: {error}", line=line) from None
 
-    async def _begin_context(self, transaction: Transaction, run: Run, piece: Piece) -> None:
+    async def _begin_context(self, transaction: Transaction, run: Run, piece: ArchivePiece) -> None:
         if run.open_context is not None:
             raise piece.refused(f"context {run.context_id} breaks off")
         said = dict(piece.says, rows=1)
@@ -802,7 +802,7 @@ class _Import:
         for _, why in put.conflicts:
             _conflict(run, piece, CONTEXT, header, why)
 
-    async def _end_context(self, transaction: Transaction, run: Run, piece: Piece) -> None:
+    async def _end_context(self, transaction: Transaction, run: Run, piece: ArchivePiece) -> None:
         if run.open_context is None or piece.says.get("context") != run.context_id:
             raise piece.refused("it ends a context that has no header")
         header, is_there = run.open_context, run.is_there
@@ -855,7 +855,9 @@ class _Import:
         scopes = [Scope.of_user(MEMORY, transaction.tenant_id, user).id for user in users]
         await self._owed.count_memories(transaction, users, scopes)
 
-    async def _name_pages(self, transaction: Transaction, run: Run, piece: Piece, pages: list[dict[str, Any]]) -> None:
+    async def _name_pages(
+        self, transaction: Transaction, run: Run, piece: ArchivePiece, pages: list[dict[str, Any]]
+    ) -> None:
         """Give pages the names by which they are found: slugs and aliases, as this tenant knows them."""
         for page in await self._owed.pages(transaction, [str(row["page_id"]) for row in pages]):
             owner = Owner(
@@ -869,7 +871,7 @@ class _Import:
                 _conflict(run, piece, CARRIED["wiki_page"], {"page_id": str(page.page_id)}, "taken")
 
 
-def _manifest(run: Run, piece: Piece) -> None:
+def _manifest(run: Run, piece: ArchivePiece) -> None:
     """Read what an archive says of itself.
 
     Raises:
@@ -902,7 +904,7 @@ def _begun_at(run: Run) -> datetime | None:
     return begun_at if begun_at.tzinfo else None
 
 
-def _check_header(piece: Piece, header: Mapping[str, Any]) -> None:
+def _check_header(piece: ArchivePiece, header: Mapping[str, Any]) -> None:
     """Refuse a header that does not say what all rows of its context get from it.
 
     Raises:
@@ -929,7 +931,7 @@ def _given(run: Run) -> dict[str, Any]:
     }
 
 
-def _left_out(piece: Piece) -> list[str]:
+def _left_out(piece: ArchivePiece) -> list[str]:
     try:
         said = orjson.loads(piece.data)["left_out"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
@@ -939,7 +941,7 @@ def _left_out(piece: Piece) -> list[str]:
     return [one[:500] for one in said]
 
 
-def _number(piece: Piece, row: Mapping[str, Any]) -> int:
+def _number(piece: ArchivePiece, row: Mapping[str, Any]) -> int:
     seq = row["seq"]
     if type(seq) is not int or not 0 < seq <= rows.NUMBER_MAX:
         raise piece.refused(f"seq must be a whole number from 1 to {rows.NUMBER_MAX:,}")
@@ -952,12 +954,12 @@ def _count(run: Run, table: str, *, written: int = 0, present: int = 0, conflict
         counts[place] += more
 
 
-def _conflict(run: Run, piece: Piece, table: Table, row: Mapping[str, Any], why: str) -> None:
+def _conflict(run: Run, piece: ArchivePiece, table: Table, row: Mapping[str, Any], why: str) -> None:
     _count(run, table.name, conflicts=1)
     _tell(run, piece, table, row, why)
 
 
-def _tell(run: Run, piece: Piece, table: Table, row: Mapping[str, Any], why: str) -> None:
+def _tell(run: Run, piece: ArchivePiece, table: Table, row: Mapping[str, Any], why: str) -> None:
     if len(run.report["conflicts"]) < CONFLICTS_TOLD:
         key = {name: row[name] for name in (*table.key, "context_id") if name in row}
         if run.context_id:

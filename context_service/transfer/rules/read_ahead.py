@@ -11,14 +11,14 @@ from typing import NamedTuple
 from service_runtime import background
 
 
-class Made(NamedTuple):
+class ArchiveChunk(NamedTuple):
     """Some of an archive, and what goes on behind it; empty: nothing can."""
 
     data: bytes
     resume_token: str
 
 
-async def ahead(made: AsyncGenerator[Made, None], *, bytes_max: int) -> AsyncGenerator[Made, None]:
+async def ahead(made: AsyncGenerator[ArchiveChunk, None], *, bytes_max: int) -> AsyncGenerator[ArchiveChunk, None]:
     """Yield what `made` does, which runs in a task of its own.
 
     Args:
@@ -28,7 +28,7 @@ async def ahead(made: AsyncGenerator[Made, None], *, bytes_max: int) -> AsyncGen
     Raises:
         Whatever `made` raises, behind what came before.
     """
-    waiting: deque[Made] = deque()
+    waiting: deque[ArchiveChunk] = deque()
     held_bytes = 0
     taken, there = asyncio.Event(), asyncio.Event()
 

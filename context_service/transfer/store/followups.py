@@ -51,7 +51,7 @@ WHERE tenant_id = %s AND name_id = ANY (%s) AND page_id <> %s
 _BUMP_MAPPINGS = "UPDATE context.mapping_revision SET revision = revision + 1"
 
 
-class Owed:
+class ImportFollowups:
     """What belongs to rows that an import writes.
 
     Args:

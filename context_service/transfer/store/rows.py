@@ -76,7 +76,7 @@ class Page(NamedTuple):
     is_last: bool
 
 
-class Source(NamedTuple):
+class ImportOrigin(NamedTuple):
     """Where imported rows come from, as they say it."""
 
     import_id: str
@@ -187,7 +187,7 @@ async def put(
     *,
     count: int,
     given: Mapping[str, Any],
-    source: Source,
+    source: ImportOrigin,
     compare_only: bool = False,
 ) -> Put:
     """Write rows that are not there, and compare the others.

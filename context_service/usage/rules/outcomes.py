@@ -17,7 +17,7 @@ from contextkeep.errors import InvalidArgument, PermissionDenied, WindowClosed
 from service_runtime.auth import Principal
 from service_runtime.checks import check_between, check_text
 from service_runtime.ids import new_id
-from service_runtime.optimistic import Moved, until_written
+from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
@@ -168,7 +168,7 @@ class Outcomes:
             if locked.closed_at:
                 raise WindowClosed("the window is closed", window_id=window.window_id)
             if locked.epoch != window.epoch:
-                raise Moved
+                raise RowsChanged
             known = await self._endings.read_in(transaction, locked)
             await self._endings.write(transaction, locked, known.with_one(said))
             return Recorded(said.step_from, said.step_to, None)

@@ -25,7 +25,7 @@ from context_service.wiki.model import (
     names_of,
     slug_of,
 )
-from context_service.wiki.store.pages import Cut, Newest, Owner, PageRows, cut_of, scope_of
+from context_service.wiki.store.pages import Newest, Owner, PageIndexEntry, PageRows, cut_of, scope_of
 from contextkeep.errors import InvalidArgument, InvalidPageToken, PageNameTaken, PageNotFound, VersionConflict
 from service_runtime import pages
 from service_runtime.auth import Principal
@@ -129,7 +129,7 @@ class Pages:
                 raise PageNameTaken(f"{name!r} leads to the page {other.slug!r}", slug=other.slug)
         return await self._rows.newest(transaction, mine) if mine else None
 
-    def _cut(self, said: PageInput, scope_id: UUID) -> Cut:
+    def _cut(self, said: PageInput, scope_id: UUID) -> PageIndexEntry:
         parts: list[sections.Section] = []
         for part in sections.sections(said.markdown):
             parts.append(part)

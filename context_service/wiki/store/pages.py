@@ -201,7 +201,7 @@ _REASONS_MAX = 5  # of a kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedPage:
     """What a name leads to."""
 
     page_id: UUID
@@ -220,7 +220,7 @@ class Newest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class PageIndexEntry:
     """What a page is found by."""
 
     headings: Sequence[str]
@@ -269,11 +269,11 @@ class PageRows:
         """Let nobody else write a user's pages until the transaction ends."""
         await lock(transaction, scope_of(transaction.tenant_id, user_id))
 
-    async def named(self, transaction: Transaction, owner: Owner, names: Sequence[str]) -> dict[str, Named]:
+    async def named(self, transaction: Transaction, owner: Owner, names: Sequence[str]) -> dict[str, NamedPage]:
         """Return what names lead to, of those that lead somewhere."""
         by_id = {owner.name_id(name): name for name in names}
         rows = await transaction.query(_NAMED, (transaction.tenant_id, list(by_id)))
-        return {by_id[row.name_id]: Named(page_id=row.page_id, slug=row.slug) for row in rows}
+        return {by_id[row.name_id]: NamedPage(page_id=row.page_id, slug=row.slug) for row in rows}
 
     async def newest(self, transaction: Transaction, page_id: UUID) -> Newest:
         """Return the newest version of a page that is there."""
@@ -313,7 +313,7 @@ class PageRows:
         owner: Owner,
         page_id: UUID,
         said: PageInput,
-        found_by: Cut,
+        found_by: PageIndexEntry,
         *,
         before: Newest | None,
         created_by: str,
@@ -450,10 +450,10 @@ def passage(
 
 def cut_of(
     title: str, aliases: Sequence[str], parts: Sequence[Section], *, count: Callable[[str], int], scope_id: UUID
-) -> Cut:
+) -> PageIndexEntry:
     """Return what a page is found by; `count` counts the tokens of a text."""
     found = list(cut(title, aliases, parts, count=count))
-    return Cut(
+    return PageIndexEntry(
         headings=[part.heading for part in parts],
         pieces=found,
         numbers=[masks(scope_id, one.piece.terms) for one in found],

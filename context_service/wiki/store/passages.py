@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from context_service.retrieval.pure.sections import sections
 from context_service.retrieval.store.passages import WIKI, Audience, Scope
-from context_service.retrieval.store.sources import Origin, Source
+from context_service.retrieval.store.sources import IndexedText, PassageFeed
 from context_service.retrieval.store.user_scopes import users_of
 from context_service.wiki.store import pages
 from context_service.wiki.store.pages import KIND, cut_of, passage
@@ -24,13 +24,13 @@ LIMIT %(count)s
 """
 
 
-def page_source(count_tokens: Callable[[str], int]) -> Source:
+def page_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return what the pages of users are found by; a user without pages has no origins."""
 
-    async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+    async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         found = cut_of(row.title, row.aliases, list(sections(row.markdown)), count=count_tokens, scope_id=scope.id)
-        return Origin(
+        return IndexedText(
             seq=row.seq,
             audience=Audience(owner_user_id=row.owner_user_id, app_id=row.app_id, agent_bundle_id=row.agent_bundle_id),
             passages=[
@@ -39,7 +39,7 @@ def page_source(count_tokens: Callable[[str], int]) -> Source:
             ],
         )
 
-    return Source(
+    return PassageFeed(
         scope_kind=WIKI,
         kinds=frozenset({KIND}),
         owners=users_of("context.wiki_page", scope_kind=WIKI, things="pages", lock=pages.lock),

@@ -21,7 +21,7 @@ from context_service.packing.pure.task_state import (
     per_cent_in,
     place_of,
 )
-from context_service.packing.store.views import BY_CALLER, Held
+from context_service.packing.store.views import BY_CALLER, StoredEntry
 from context_service.profiles.pure.profiles import SECTIONS
 from contextkeep.errors import InvalidArgument
 from service_runtime.checks import check_text, limit_exceeded
@@ -39,7 +39,7 @@ _HEAD = "[The caller says, and it holds from here on, whatever was said of the s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class StateStatement:
     """What a caller says of one thing, as it came; to remove it, its section and key, or its text if it has none."""
 
     section: str
@@ -61,7 +61,9 @@ class Patched:
     ended: Mapping[int, int]
 
 
-def entries_said(said: Sequence[Said], removed: Sequence[Said], *, last_seq: int) -> tuple[list[Entry], list[Entry]]:
+def entries_said(
+    said: Sequence[StateStatement], removed: Sequence[StateStatement], *, last_seq: int
+) -> tuple[list[Entry], list[Entry]]:
     """Return what a caller sets as entries, and what he removes as such that stand in the same places.
 
     Args:
@@ -80,7 +82,7 @@ def entries_said(said: Sequence[Said], removed: Sequence[Said], *, last_seq: int
     return entries, [_entry(one, f"remove[{number}]", last_seq, is_removed=True) for number, one in enumerate(removed)]
 
 
-def patched(held: Sequence[Held], entries: Sequence[Entry], removed: Sequence[Entry]) -> Patched:
+def patched(held: Sequence[StoredEntry], entries: Sequence[Entry], removed: Sequence[Entry]) -> Patched:
     """Return what becomes of the state: what is removed goes first.
 
     Args:
@@ -117,7 +119,7 @@ def is_told_once(entry: Entry) -> bool:
     return entry.section == REMOVED and not entry.value
 
 
-def _entry(said: Said, field: str, last_seq: int, *, is_removed: bool = False) -> Entry:
+def _entry(said: StateStatement, field: str, last_seq: int, *, is_removed: bool = False) -> Entry:
     if said.section not in SAID:
         said_ones = ", ".join(sorted(SAID))
         raise InvalidArgument(f"section is none that callers say: {said_ones}", field=f"{field}.section")
@@ -174,7 +176,7 @@ def _is_meant(one: Entry, held: Entry) -> bool:
     return place_of(one) == place_of(held) if one.key or one.section in _ONE else not held.key and held.text == one.text
 
 
-def _removal(held: Held, seq: int) -> Entry:
+def _removal(held: StoredEntry, seq: int) -> Entry:
     """Return what says that an entry was removed, when the log was so long."""
     # What rules may read again stays removed; of the rest a model is told once.
     stays = held.source != BY_CALLER or held.entry.section in _OF_RULES

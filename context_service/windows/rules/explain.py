@@ -9,7 +9,7 @@ from uuid import UUID
 from context_service.contexts.room import Log
 from context_service.packing.pure.tallies import ENTITY, NO_TALLIES, TOOL, Tallies
 from context_service.packing.rules.pack import Zones, zones_of
-from context_service.packing.store.views import PIN, Held, Receipt, Seen, ViewRows
+from context_service.packing.store.views import PIN, Receipt, StoredEntry, ViewPart, ViewRows
 from context_service.windows.pure.patches import SAID
 from context_service.windows.store.windows import Window, WindowRows, no_window
 from contextkeep.errors import InvalidArgument
@@ -28,7 +28,7 @@ class Explained:
     """What a window shows, part by part."""
 
     window: Window
-    parts: list[Seen]
+    parts: list[ViewPart]
     zones: Zones
 
 
@@ -44,7 +44,7 @@ class State:
     """
 
     window: Window
-    held: list[Held]
+    held: list[StoredEntry]
     tallies: Tallies
     next_page_token: str = ""
 
@@ -134,7 +134,7 @@ class Accounts:
             held, tallies = await self._there(window, held, principal), NO_TALLIES
         return State(window=window, held=held, tallies=tallies, next_page_token=token)
 
-    async def said_still(self, window: Window, held: list[Held], *, principal: Principal) -> list[Held]:
+    async def said_still(self, window: Window, held: list[StoredEntry], *, principal: Principal) -> list[StoredEntry]:
         """Return entries of a window without those whose messages are retracted.
 
         Raises:
@@ -153,16 +153,16 @@ class Accounts:
             raise no_window(window.window_id)
         return context.last_seq - context.message_count != window.retracted_count
 
-    async def _there(self, window: Window, held: list[Held], principal: Principal) -> list[Held]:
+    async def _there(self, window: Window, held: list[StoredEntry], principal: Principal) -> list[StoredEntry]:
         """Return entries without those whose messages are retracted."""
         seqs = {one.entry.seq for one in held if one.entry.ref}
         there = await self._log.message_ids(window.context_id, sorted(seqs), principal=principal)
         return [one for one in held if not one.entry.ref or one.entry.seq in there]
 
 
-def _first(held: Sequence[Held], count: int) -> list[Held]:
+def _first(held: Sequence[StoredEntry], count: int) -> list[StoredEntry]:
     """Return the first entries, as many as a page has room for."""
-    found: list[Held] = []
+    found: list[StoredEntry] = []
     room = pages.PAGE_BYTES_MAX
     for one in held[:count]:
         room -= _ENTRY_BYTES + sum(len(text.encode()) for text in (one.entry.key, one.entry.text, one.entry.value))

@@ -11,11 +11,11 @@ from uuid import UUID
 
 from context_service.contexts.model import Message
 from context_service.contexts.room import SEQ_MAX, Log
-from context_service.contexts.rules.recall import Asked, ByMeaning, Filter, RecalledItem, Recalling
+from context_service.contexts.rules.recall import ByMeaning, Filter, RecalledItem, Recalling, RecallQuery
 from context_service.forks.store import ForkRows
 from context_service.kernel.parts import Part
-from context_service.packing.pure.units import Said, said_in
-from context_service.packing.store.views import STEP, SUMMARY, Seen, ViewRows
+from context_service.packing.pure.units import SpokenText, said_in
+from context_service.packing.store.views import STEP, SUMMARY, ViewPart, ViewRows
 from context_service.profiles.pure.profiles import ROLES
 from context_service.profiles.rules.learning import Learning
 from context_service.retrieval.store.passages import Passages, Scope
@@ -44,7 +44,7 @@ class Original:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class OriginalHit:
     """A passage that was found, with the steps of the window that it is of; 0: of none that it has read."""
 
     item: RecalledItem
@@ -54,7 +54,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
+class StepRange:
     """Which steps are meant, both included; 0: any."""
 
     first: int = 0
@@ -128,7 +128,7 @@ class Originals:
             texts = await self._passages.texts(principal, Scope.of_context(context_id), [place])
             if place in texts:
                 if learns:  # who said it, the passage does not tell
-                    said = [Said(role, texts[place], 0) for role in ROLES]
+                    said = [SpokenText(role, texts[place], 0) for role in ROLES]
                     await self._learning.looked_up(context_id, window_id, named.seq, said, principal=principal)
                 return _original(texts[place])
         if not 0 < named.seq <= named.last_seq <= context.last_seq:
@@ -156,8 +156,8 @@ class Originals:
         return Original(messages=messages, next_ref=next_ref and ref.removesuffix(last_ref) + next_ref)
 
     async def search(
-        self, window_id: UUID, asked: Asked, steps: Steps, *, principal: Principal
-    ) -> tuple[list[Hit], ByMeaning]:
+        self, window_id: UUID, asked: RecallQuery, steps: StepRange, *, principal: Principal
+    ) -> tuple[list[OriginalHit], ByMeaning]:
         """Return what is found, the best first, with the steps that it is of.
 
         Raises:
@@ -180,7 +180,7 @@ class Originals:
         # The best one is what was meant, if anything was.
         if window.config.learning and hits and hits[0].zone not in ("", "verbatim"):
             best = hits[0].item
-            said = [Said(best.role, best.text, 0)]
+            said = [SpokenText(best.role, best.text, 0)]
             await self._learning.looked_up(context_id, window_id, best.seq, said, principal=principal)
         return hits, found.meaning
 
@@ -215,7 +215,7 @@ def _no_ref(ref: str) -> RefNotFound:
     return RefNotFound("the context has nothing of this ref", ref=ref)
 
 
-def _within(which: Filter, parts: Sequence[Seen], steps: Steps) -> Filter:
+def _within(which: Filter, parts: Sequence[ViewPart], steps: StepRange) -> Filter:
     """Return a filter narrowed to the messages of steps; of steps in a summary, to all of the summary's."""
     last = steps.last or max((one.step_to for one in parts), default=0)
     meant = [
@@ -230,7 +230,7 @@ def _within(which: Filter, parts: Sequence[Seen], steps: Steps) -> Filter:
     )
 
 
-def _hits(items: Sequence[RecalledItem], parts: Sequence[Seen], window: Window) -> list[Hit]:
+def _hits(items: Sequence[RecalledItem], parts: Sequence[ViewPart], window: Window) -> list[OriginalHit]:
     """Return what is found with the steps that it is of.
 
     Steps may overlap, where a user spoke while a tool ran: the step that begins last is meant.
@@ -246,8 +246,8 @@ def _hits(items: Sequence[RecalledItem], parts: Sequence[Seen], window: Window) 
             at -= 1
         is_of_step = at >= 0 and item.seq <= ends[at]
         if not is_of_step or item.seq > window.reached_seq or item.seq in window.left_out:
-            hits.append(Hit(item=item))
+            hits.append(OriginalHit(item=item))
         else:
             step = steps[at]
-            hits.append(copied(Hit, step, item=item))
+            hits.append(copied(OriginalHit, step, item=item))
     return hits

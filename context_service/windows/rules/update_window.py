@@ -21,12 +21,12 @@ from context_service.packing.rules.pack import Packs
 from context_service.packing.store.views import BY_CALLER, PIN, Account, Receipt, ViewRows
 from context_service.usage.store.usage import UsageRows
 from context_service.windows.pure import config, refs
-from context_service.windows.pure.patches import ENTRIES_MAX, Said, entries_said, patched
+from context_service.windows.pure.patches import ENTRIES_MAX, StateStatement, entries_said, patched
 from context_service.windows.pure.pins import PIN_BYTES_MAX, PINS_MAX, pinned, said_in
 from context_service.windows.pure.refs import Ref
 from context_service.windows.rules.heads import RENDERING, check_head, check_room, counted
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import Standing, Window, WindowRows, no_window
+from context_service.windows.store.windows import Window, WindowRows, WindowSnapshot, no_window
 from contextkeep.errors import (
     Aborted,
     Erased,
@@ -42,7 +42,7 @@ from service_runtime.auth import Principal
 from service_runtime.checks import check_long_text, check_size
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
-from service_runtime.optimistic import Moved, until_written
+from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
@@ -133,7 +133,7 @@ class Editing:
         is_new_goal = breaks = False
         told = {**change.config, **config.budget_of(change.token_budget, change.output_reservation)}
 
-        async def prepared(standing: Standing) -> _Write:
+        async def prepared(standing: WindowSnapshot) -> _Write:
             nonlocal breaks
             window = standing.window
             said = {name: value for name in _HEAD if (value := getattr(change, name)) is not None}
@@ -154,7 +154,7 @@ class Editing:
                 nonlocal is_new_goal
                 is_new_goal = "goal" in changed
                 if locked.config_json != window.config_json:  # which breaks no prefix, so that nothing else tells
-                    raise Moved
+                    raise RowsChanged
                 await self._rows.configure(transaction, wanted)
                 if changed:
                     await self._views.change_head(transaction, wanted)
@@ -199,7 +199,7 @@ class Editing:
         check_long_text("text", text, size_bytes_max=PIN_BYTES_MAX)
         pin_id = new_id()
 
-        async def prepared(standing: Standing) -> _Write:
+        async def prepared(standing: WindowSnapshot) -> _Write:
             said = await self._said(standing, named, ref, principal) if named else text
             room = await self._room(standing.window, principal)
             new = Entry(section=PIN, key=str(pin_id), text=said, value="", ref=ref, seq=named.seq if named else 0)
@@ -240,7 +240,7 @@ class Editing:
             RequestIdReused, Aborted: see the contract.
         """
 
-        async def prepared(standing: Standing) -> _Write:
+        async def prepared(standing: WindowSnapshot) -> _Write:
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
                 pins = await self._views.held_in(transaction, locked, [PIN])
                 gone = [one.number for one in pins if one.entry.key == str(pin_id)]
@@ -260,8 +260,8 @@ class Editing:
     async def patch_state(
         self,
         window_id: UUID,
-        said: Sequence[Said],
-        removed: Sequence[Said],
+        said: Sequence[StateStatement],
+        removed: Sequence[StateStatement],
         *,
         principal: Principal,
         request: Request | None,
@@ -275,7 +275,7 @@ class Editing:
         """
         entries_said(said, removed, last_seq=0)  # a request that cannot be is refused before anything is read
 
-        async def prepared(standing: Standing) -> _Write:
+        async def prepared(standing: WindowSnapshot) -> _Write:
             window = standing.window
             entries, gone = entries_said(said, removed, last_seq=standing.last_seq)
             held = await self._views.held_of(
@@ -313,7 +313,7 @@ class Editing:
                     reached_seq=window.reached_seq,
                     source=BY_CALLER,
                 ):
-                    raise Moved
+                    raise RowsChanged
                 await self._views.tell_later(transaction, locked)
                 return {"changed_count": len(patch.entries)}
 
@@ -327,7 +327,7 @@ class Editing:
     async def _edited(
         self,
         window_id: UUID,
-        prepared: Callable[[Standing], Awaitable[_Write]],
+        prepared: Callable[[WindowSnapshot], Awaitable[_Write]],
         *,
         principal: Principal,
         request: Request | None,
@@ -369,13 +369,13 @@ class Editing:
             if locked is None:
                 raise no_window(window.window_id)
             if locked.epoch != window.epoch or locked.closed_at:
-                raise Moved
+                raise RowsChanged
             return await write(transaction, locked)
 
         once = self._requests.once(request, work, about_id=window.context_id)
         return await self._log.of(principal, window.context_id).transaction(once)
 
-    async def _standing(self, window_id: UUID, principal: Principal) -> Standing:
+    async def _standing(self, window_id: UUID, principal: Principal) -> WindowSnapshot:
         standing = await self._rows.standing(window_id, principal=principal)
         if standing is None:
             raise no_window(window_id)
@@ -391,7 +391,7 @@ class Editing:
         tokens = await beside_the_loop(_size_of(held), _tokens_needed, window, held)
         return _Room(await self._usage.factor(window, principal=principal), tokens)
 
-    async def _said(self, standing: Standing, named: Ref, ref: str, principal: Principal) -> str:
+    async def _said(self, standing: WindowSnapshot, named: Ref, ref: str, principal: Principal) -> str:
         """Return what a ref is of. A message that is retracted from now on takes the pin with it at the next pack."""
         if not 0 < named.seq <= standing.last_seq:
             raise _no_ref(ref)

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from context_service.contexts.store.log import ALIVE
 from context_service.kernel.lookout import Kind, Lookout, Nothing
-from context_service.packing.store.views import Held, Receipt, ViewRows
+from context_service.packing.store.views import Receipt, StoredEntry, ViewRows
 from context_service.windows.rules.explain import ENTRY_SECTIONS, Accounts
 from context_service.windows.store.windows import Window, WindowRows, no_window
 from contextkeep.errors import InvalidArgument
@@ -57,7 +57,7 @@ def _mark(row: Row) -> Mark:
 _WINDOW = Kind(_MARKS, _mark)
 
 
-class Place(NamedTuple):
+class WatchPosition(NamedTuple):
     """What a watcher knows of a window: breaks up to an epoch, entries of the state below a number."""
 
     epoch_after: int
@@ -65,11 +65,11 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
+class WindowEvent:
     """A break of the prefix, an entry of the state, the window as it is, or nothing; and what is known then."""
 
-    what: Receipt | Held | Window | None
-    place: Place
+    what: Receipt | StoredEntry | Window | None
+    place: WatchPosition
 
 
 class WindowWatching:
@@ -91,12 +91,12 @@ class WindowWatching:
     async def watch(
         self,
         window_id: UUID,
-        place: Place,
+        place: WatchPosition,
         *,
         until_now: bool,
         principal: Principal,
         check: Callable[[], Awaitable[None]],
-    ) -> AsyncGenerator[Happened, None]:
+    ) -> AsyncGenerator[WindowEvent, None]:
         """Yield what changes of a window; it ends when the window is closed and all is told.
 
         What is there comes first, and behind each change the window as it is then; of several changes between two
@@ -126,7 +126,7 @@ class WindowWatching:
             async with aclosing(marks):
                 async for mark in marks:
                     if mark is Nothing.HAPPENED:
-                        yield Happened(what=None, place=place)
+                        yield WindowEvent(what=None, place=place)
                         continue
                     if mark is Nothing.IS_THERE:
                         raise no_window(window_id)
@@ -137,14 +137,18 @@ class WindowWatching:
                         async for happened in since:
                             place = happened.place
                             yield happened
-                    place = Place(max(place.epoch_after, window.epoch), max(place.entry_from, window.entry_count))
+                    place = WatchPosition(
+                        max(place.epoch_after, window.epoch), max(place.entry_from, window.entry_count)
+                    )
                     if window != told:
-                        yield Happened(what=window, place=place)
+                        yield WindowEvent(what=window, place=place)
                         told = window
                     if window.closed_at or until_now:
                         return
 
-    async def _since(self, window: Window, place: Place, principal: Principal) -> AsyncGenerator[Happened, None]:
+    async def _since(
+        self, window: Window, place: WatchPosition, principal: Principal
+    ) -> AsyncGenerator[WindowEvent, None]:
         """Yield the breaks and the entries of a window behind a place."""
         while place.epoch_after < window.epoch:
             receipts = await self._views.receipts_since(
@@ -152,7 +156,7 @@ class WindowWatching:
             )
             for receipt in receipts:
                 place = place._replace(epoch_after=receipt.epoch)
-                yield Happened(what=receipt, place=place)
+                yield WindowEvent(what=receipt, place=place)
             if len(receipts) < _RECEIPTS:
                 break
         while place.entry_from < window.entry_count:
@@ -163,5 +167,5 @@ class WindowWatching:
             for one in await self._accounts.said_still(window, held, principal=principal):
                 if one.entry.section in ENTRY_SECTIONS:
                     place = place._replace(entry_from=one.number + 1)
-                    yield Happened(what=one, place=place)
+                    yield WindowEvent(what=one, place=place)
             place = place._replace(entry_from=last + 1)

@@ -120,7 +120,7 @@ class Spent(NamedTuple):
     is_over: bool  # a pack that is to be counted has more than are left
 
 
-class Standing(NamedTuple):
+class WindowSnapshot(NamedTuple):
     """A window, and the log that it reads, at one time."""
 
     window: Window
@@ -340,7 +340,7 @@ class WindowRows:
         rows = await door.query(_HEADER, (door.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
 
-    async def standing(self, window_id: UUID, *, principal: Principal) -> Standing | None:
+    async def standing(self, window_id: UUID, *, principal: Principal) -> WindowSnapshot | None:
         """Return a window of what the principal himself may see, and how far its log is; None: there is none."""
         door = self._database.of(principal)
         rows = await door.query(_STANDING, {"window_id": window_id})
@@ -350,7 +350,7 @@ class WindowRows:
         following = messages_of(rows[0].following or "[]")
         is_all = len(following) == last_seq - window.reached_seq
         following = following if is_all else []
-        return Standing(window, last_seq, rows[0].retracted, following, rows[0].packed_seq, rows[0].idle_s)
+        return WindowSnapshot(window, last_seq, rows[0].retracted, following, rows[0].packed_seq, rows[0].idle_s)
 
     async def lock(self, transaction: Transaction, context_id: UUID, window_id: UUID) -> Window | None:
         """Return a window, locked until the transaction ends."""

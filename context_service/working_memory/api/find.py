@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from context_service.kernel.llm.embeddings import Embedding
 from context_service.kernel.wire.node_names import NodeNames
 from context_service.working_memory.rules.manifest import ManifestEntity, ManifestQuestion, Manifests
-from context_service.working_memory.rules.query import Order, Question, RecordQueries
+from context_service.working_memory.rules.query import Order, RecordQueries, RecordQuery
 from context_service.working_memory.rules.search import Searches, SearchHit, SearchMode, SearchQuestion
 from context_service.working_memory.wire import record_filter, record_message
 from contextkeep.context.v1 import working_memory_pb2 as pb
@@ -74,7 +74,7 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
     async def QueryWMRecords(self, request: pb.QueryWMRecordsRequest, context: object) -> pb.QueryWMRecordsResponse:
         """Answer a question about records."""
         question = copied(
-            Question,
+            RecordQuery,
             request,
             select=tuple(request.select),
             group_by=tuple(request.group_by),

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from context_service.retrieval.documents.kinds import BY_CHANCE, Kind, Reason, Unread, kind_of
 from context_service.retrieval.documents.reading import FILE_BYTES_MAX, FileText
-from context_service.retrieval.pure.pieces import NumberedPiece, numbered
+from context_service.retrieval.pure.pieces import NumberedTextPiece, numbered
 from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
 from context_service.working_memory.rules.record_texts import RecordTexts
 from context_service.working_memory.store.passages import PLACE, RecordPassages
@@ -24,7 +24,7 @@ from context_service.working_memory.store.records import TEXT_TOPIC
 from contextkeep.errors import Unavailable
 from service_runtime import background
 from service_runtime.auth import Principal
-from service_runtime.outbox import Outbox, Owed
+from service_runtime.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.tenants import Rounds
 
@@ -104,7 +104,7 @@ class FileTexts:
         """Read some of what is due of a tenant; return how many files that were, and whether there are more."""
         return await self._outbox.each_due(tenant, partial(self._read, tenant), for_s=STEP_S)
 
-    async def _read(self, tenant: Tenant, owed: Owed) -> None:
+    async def _read(self, tenant: Tenant, owed: QueuedItem) -> None:
         """Read one file, and store its text or why there is none."""
         try:
             read = await self._texts.content(tenant, owed.subject_id)
@@ -124,14 +124,14 @@ class FileTexts:
             return
         await tenant.transaction(partial(self._outbox.done, owed=owed))  # the record is gone
 
-    async def _put(self, tenant: Tenant, owed: Owed, read: FileText) -> None:
+    async def _put(self, tenant: Tenant, owed: QueuedItem, read: FileText) -> None:
         """Write the passages of a text step by step, then its beginning; nothing more if somebody else is at it."""
         # Within the walls of what is nobody's in particular, as records are.
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
         node_id = next(
             (row.entity_node_id for row in await door.query(_NODE, (tenant.tenant_id, owed.subject_id))), None
         )
-        pieces: Sequence[NumberedPiece] = ()
+        pieces: Sequence[NumberedTextPiece] = ()
         if node_id:
             cut = partial(numbered, read.text, node_id, count=self._count, pieces_max=PASSAGES_MAX)
             pieces = await asyncio.to_thread(cut)
@@ -142,7 +142,7 @@ class FileTexts:
             async def work(
                 transaction: Transaction,
                 first: int = first,
-                step: Sequence[NumberedPiece] = step,
+                step: Sequence[NumberedTextPiece] = step,
                 is_last: bool = is_last,
             ) -> bool:
                 record = await _lock(transaction, owed.subject_id)
@@ -158,7 +158,7 @@ class FileTexts:
             if not await door.transaction(work):
                 return
 
-    async def _tell(self, tenant: Tenant, owed: Owed, unread: Unread, *, failed: bool) -> None:
+    async def _tell(self, tenant: Tenant, owed: QueuedItem, unread: Unread, *, failed: bool) -> None:
         """Let the record say why there is no text, and try again unless it stays so."""
         error = f"{unread.reason.value}: {unread.detail}"
 
@@ -180,5 +180,5 @@ async def _lock(transaction: Transaction, record_id: UUID) -> Row | None:
     return rows[0] if rows else None
 
 
-def _named(transaction: Transaction, owed: Owed) -> dict[str, object]:
+def _named(transaction: Transaction, owed: QueuedItem) -> dict[str, object]:
     return {"tenant_id": transaction.tenant_id, "id": owed.subject_id}

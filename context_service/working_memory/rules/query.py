@@ -63,7 +63,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class RecordQuery:
     """What a caller asks; the names are those of the request."""
 
     select: Sequence[str]
@@ -75,7 +75,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RecordRows:
     """Rows as JSON objects, their columns in the order of `select`."""
 
     rows_json: list[str]
@@ -88,7 +88,7 @@ class RecordQueries:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def answer(self, question: Question, *, principal: Principal) -> Answer:
+    async def answer(self, question: RecordQuery, *, principal: Principal) -> RecordRows:
         """Return the rows of an answer.
 
         Raises:
@@ -113,7 +113,7 @@ class RecordQueries:
                 use="QueryWMRecords",
                 size_bytes_max=ANSWER_BYTES_MAX,
             )
-        return Answer(rows_json=[statement.row_json(row) for row in shown], has_more=found > limit)
+        return RecordRows(rows_json=[statement.row_json(row) for row in shown], has_more=found > limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ class _Statement:
         InvalidArgument, LimitExceeded: as `RecordQueries.answer`.
     """
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: RecordQuery) -> None:
         self.bindings = Bindings()
         self._fields: dict[str, tuple[str, FieldType]] = {}  # by name: expression and type in the inner part
         for field, names in (

@@ -223,7 +223,7 @@ class SearchQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class RankedRecord:
     """A record by its id, and why it was found."""
 
     id: UUID
@@ -240,7 +240,7 @@ class SearchHit:
     """A record that was found."""
 
     record: Record
-    found: Found
+    found: RankedRecord
 
 
 class Searches:
@@ -285,8 +285,8 @@ class Searches:
             question = dataclasses.replace(question, embedding=await self._embed_text(question.text))
         tenant = self._database.of(principal)
         places_max = max(limit, CANDIDATES) if mode is SearchMode.FUSED else limit
-        by_text: list[Found] = []
-        by_vector: list[Found] = []
+        by_text: list[RankedRecord] = []
+        by_vector: list[RankedRecord] = []
         if mode is SearchMode.FUSED:
             async with asyncio.TaskGroup() as both:
                 text_task = both.create_task(self._by_text(tenant, question, places_max, principal))
@@ -300,7 +300,9 @@ class Searches:
         records = await self._records(tenant, [one.id for one in found], with_content=question.with_content)
         return [SearchHit(record=records[one.id], found=one) for one in found if one.id in records]
 
-    async def _by_text(self, tenant: Tenant, question: SearchQuestion, limit: int, principal: Principal) -> list[Found]:
+    async def _by_text(
+        self, tenant: Tenant, question: SearchQuestion, limit: int, principal: Principal
+    ) -> list[RankedRecord]:
         bindings = Bindings()
         where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
         statement = _BY_TEXT.format(scope=_SCOPE.format(row="r"), where=where)
@@ -318,7 +320,7 @@ class Searches:
             scores[record_id] = max(score, scores.get(record_id, 0.0))
         best = sorted(scores.items(), key=lambda one: (one[1], one[0]), reverse=True)[:limit]
         return [
-            Found(id=record_id, score=score, text_place=place, text_score=score)
+            RankedRecord(id=record_id, score=score, text_place=place, text_score=score)
             for place, (record_id, score) in enumerate(best, 1)
         ]
 
@@ -337,7 +339,7 @@ class Searches:
         rows = await self._database.of(principal).query(statement, {**parameters, "found": given}, ad_hoc=True)
         return [(row.id, row.score) for row in rows]
 
-    async def _by_vector(self, tenant: Tenant, question: SearchQuestion, limit: int) -> list[Found]:
+    async def _by_vector(self, tenant: Tenant, question: SearchQuestion, limit: int) -> list[RankedRecord]:
         assert question.embedding is not None
         bindings = Bindings()
         where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
@@ -364,7 +366,7 @@ class Searches:
 
     async def _by_index(
         self, tenant: Tenant, parts: Mapping[str, str], parameters: Mapping[str, Any], count: int
-    ) -> list[Found]:
+    ) -> list[RankedRecord]:
         async def read(transaction: Transaction) -> list[Row]:
             await transaction.query(SET_INDEXED, (str(INDEX_EF_SEARCH), str(INDEX_VISITED_MAX)), named=False)
             return await transaction.query(BY_INDEX.format(**parts), parameters)
@@ -408,23 +410,25 @@ def slice_sql(where: str, *, dimension: int = EMBEDDING_DIMENSION) -> str:
     return f"{_SLICE.format(dimension=dimension)} AND {_SCOPE.format(row='e')} AND {where}"
 
 
-def _nearest(rows: Sequence[Row], *, approximate: bool = False) -> list[Found]:
+def _nearest(rows: Sequence[Row], *, approximate: bool = False) -> list[RankedRecord]:
     return [
-        Found(id=row.id, score=row.score, vector_place=place, similarity=row.score, approximate=approximate)
+        RankedRecord(id=row.id, score=row.score, vector_place=place, similarity=row.score, approximate=approximate)
         for place, row in enumerate(rows, 1)
     ]
 
 
-def fused(by_text: Sequence[Found], by_vector: Sequence[Found]) -> list[Found]:
+def fused(by_text: Sequence[RankedRecord], by_vector: Sequence[RankedRecord]) -> list[RankedRecord]:
     """Return what is in either order, by the sum of its reciprocal ranks; ties by text, then vector."""
     texts = {one.id: one for one in by_text}
     vectors = {one.id: one for one in by_vector}
-    nowhere = Found(id=UUID(int=0), score=0.0)
+    nowhere = RankedRecord(id=UUID(int=0), score=0.0)
     both = []
     for record_id, score in reciprocal_ranks(list(texts), list(vectors)).items():
         text, vector = texts.get(record_id, nowhere), vectors.get(record_id, nowhere)
         both.append(
-            copied(Found, vector, id=record_id, score=score, text_place=text.text_place, text_score=text.text_score)
+            copied(
+                RankedRecord, vector, id=record_id, score=score, text_place=text.text_place, text_score=text.text_score
+            )
         )
     return both
 

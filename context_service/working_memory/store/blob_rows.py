@@ -17,7 +17,7 @@ import psycopg
 
 from context_service.blobs.storage import Digest
 from service_runtime.copying import copied
-from service_runtime.optimistic import Moved, until_written
+from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Across, Tenant, Transaction
 
 _T = TypeVar("_T")
@@ -130,7 +130,7 @@ async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, dig
     try:
         published = await transaction.query(_PUBLISH, content)
     except psycopg.errors.UniqueViolation as error:
-        raise Moved from error
+        raise RowsChanged from error
     return blob_id if published else None
 
 

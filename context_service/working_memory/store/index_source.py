@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.part_texts import RECORD
-from context_service.retrieval.pure.pieces import NumberedPiece, Piece
+from context_service.retrieval.pure.pieces import NumberedTextPiece, TextPiece
 from context_service.retrieval.pure.terms import masks, terms_of
 from context_service.retrieval.store.passages import Audience, Passage, Scope
-from context_service.retrieval.store.sources import Origin, Owners, Source
+from context_service.retrieval.store.sources import IndexedText, Owners, PassageFeed
 from context_service.working_memory.store.passages import NODE, passage, scope_of, take_turn
 from service_runtime.postgres import Row
 
@@ -53,21 +53,21 @@ ORDER BY r.seq, p.ordinal
 """
 
 
-async def _origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+async def _origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
     first = rows[0]
     audience = Audience(graph_name=first.graph_name, agent_bundle_id=first.agent_bundle_id, app_id=first.app_id)
     passages = [_passage(scope, row) for row in rows if row.ordinal is not None]
-    return Origin(seq=first.seq, audience=audience, passages=passages)
+    return IndexedText(seq=first.seq, audience=audience, passages=passages)
 
 
 def _passage(scope: Scope, row: Row) -> Passage:
     terms = tuple(terms_of(row.text))
-    piece = NumberedPiece(Piece(row.text, terms, marks_of(row.text)), masks(scope.id, terms))
+    piece = NumberedTextPiece(TextPiece(row.text, terms, marks_of(row.text)), masks(scope.id, terms))
     return passage(piece, row, row.id, ordinal=row.ordinal)
 
 
 # A node is never gone: one without records has no origins.
-RECORDS = Source(
+RECORDS = PassageFeed(
     scope_kind=NODE,
     kinds=frozenset({RECORD}),
     owners=_NODES,

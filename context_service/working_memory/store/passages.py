@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from context_service.retrieval.pure.part_texts import RECORD
-from context_service.retrieval.pure.pieces import NumberedPiece
+from context_service.retrieval.pure.pieces import NumberedTextPiece
 from context_service.retrieval.store.passages import Audience, Passage, Passages, Scope
 from service_runtime.postgres import Row, Transaction
 
@@ -46,7 +46,7 @@ class RecordPassages:
         self._passages = passages
 
     async def put(
-        self, transaction: Transaction, record_id: UUID, record: Row, pieces: Sequence[NumberedPiece], *, first: int
+        self, transaction: Transaction, record_id: UUID, record: Row, pieces: Sequence[NumberedTextPiece], *, first: int
     ) -> None:
         """Write the pieces of a record from the number `first` on; with 0, instead of all that it has.
 
@@ -88,7 +88,7 @@ class RecordPassages:
         await transaction.query(_FORGET, key)
 
 
-def passage(one: NumberedPiece, record: Row, record_id: UUID, *, ordinal: int) -> Passage:
+def passage(one: NumberedTextPiece, record: Row, record_id: UUID, *, ordinal: int) -> Passage:
     """Return a passage where it stands."""
     return Passage(
         seq=record.seq,

@@ -16,13 +16,13 @@ from uuid import UUID
 
 import pytest
 
-from context_service.mcp_servers.client import McpClient, Target, ToolRefused, _readable, origin_of
+from context_service.mcp_servers.client import McpClient, ServerAddress, ToolRefused, _readable, origin_of
 from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
 from service_runtime import destinations
 from service_runtime.auth import Principal
 from service_runtime.calls import Call, current_call
 from service_runtime.destinations import Destinations, check_entries
-from service_runtime.pinned import Steps, Watch
+from service_runtime.pinned import ReadTurns, Watch
 from tests.cpu import in_units
 from tests.fakes.mcp_server import Behave, FakeMcp, FakeTool, answering, fake_mcp, flooding, misbehaving, silent
 
@@ -40,8 +40,8 @@ def client() -> McpClient:
     return McpClient(Destinations(["127.0.0.0/8"]))
 
 
-def target(url: str, **said: str) -> Target:
-    return Target(url=url, **{"secret": SECRET, **said})
+def target(url: str, **said: str) -> ServerAddress:
+    return ServerAddress(url=url, **{"secret": SECRET, **said})
 
 
 async def test_tools_are_discovered_and_called_in_any_version_of_the_protocol(server: FakeMcp, client: McpClient):
@@ -204,7 +204,7 @@ def _repeating(first: bytes, again: bytes) -> Behave:
 
 async def test_conversations_of_a_tenant_read_one_after_the_other():
     """Dozens of them at once had dozens of turns of the loop for each of another tenant's call."""
-    steps, taken = Steps(), 0
+    steps, taken = ReadTurns(), 0
 
     async def read() -> None:
         nonlocal taken
@@ -225,7 +225,7 @@ async def test_conversations_of_a_tenant_read_one_after_the_other():
 
 async def test_a_brief_conversation_waits_for_few_reads_of_talkative_ones_of_its_tenant():
     """However many these are: one read of another before each of its own, once they have read as often."""
-    steps, taken = Steps(), 0
+    steps, taken = ReadTurns(), 0
 
     async def talk() -> None:
         nonlocal taken

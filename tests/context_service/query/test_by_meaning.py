@@ -16,7 +16,7 @@ from contextkeep.context.v1 import knowledge_pb2 as knowledge
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import Caller, with_embedder
 from tests.context_service.working_memory.callers import until
-from tests.fakes.context_providers import Answered, Asked, Stub, hit, installed
+from tests.fakes.context_providers import Answered, ProviderQuery, Stub, hit, installed
 from tests.fakes.embedding_server import EmbeddingServer
 
 QUESTION = "When was the renewal of Acme signed?"
@@ -42,7 +42,7 @@ class Many(Stub):
 
     id = "many"
 
-    async def answered(self, asked: Asked, principal: object) -> Answered:
+    async def answered(self, asked: ProviderQuery, principal: object) -> Answered:
         return Answered(hits=[hit(str(n), f"Acme has a canteen on floor {n}.", cosine=1.0) for n in range(20)])
 
 

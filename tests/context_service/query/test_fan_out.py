@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from context_service.query.rules.fan_out import LINGERING_MAX, Busy, Late, Question, Reaper, ask_all
+from context_service.query.rules.fan_out import LINGERING_MAX, Busy, Late, ProviderCall, Reaper, ask_all
 
 
 def part(provider_id, search, deadline_s=0.2):
-    return Question(provider_id=provider_id, deadline_s=deadline_s, search=search)
+    return ProviderCall(provider_id=provider_id, deadline_s=deadline_s, search=search)
 
 
 async def test_all_are_asked_at_once_and_each_ends_by_its_deadline():

@@ -22,9 +22,9 @@ from context_service.memories.store.memories import MemoryRows
 from context_service.query.model import MemoryMode
 from context_service.query.providers import (
     Answered,
-    Asked,
     Hit,
     ProviderInvalid,
+    ProviderQuery,
     Providers,
     Scope,
     State,
@@ -54,7 +54,7 @@ from tests.fakes.entity_graph import FakeEntityGraph
 ADA = replace(PRINCIPAL, user_id="ada")
 
 
-def native(provider: Any, asked: Asked) -> AskedProvider:
+def native(provider: Any, asked: ProviderQuery) -> AskedProvider:
     return AskedProvider(provider=provider, asked=asked, principal=ADA, stranger=OTHER_PRINCIPAL, is_native=True)
 
 
@@ -67,7 +67,7 @@ class TestWorkspace(ContextProviderConformance):
         database = world.opened.database
         searches = Searches(database, language="english", vectors_max=1, passages=Passages(database))
         provider = Workspace(AskedRecords(database, Passages(database), searches), None, depth_max=1)  # type: ignore[arg-type]
-        return native(provider, Asked(query="Which gondola is it?", limit=10))
+        return native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
 
 
 class Reader:
@@ -103,7 +103,7 @@ class TestSpecialist(ContextProviderConformance):
             updated_by="",
         )
         provider = SpecialistProvider(specialist, workspace, chat=request.param)
-        return native(provider, Asked(query="Which gondola is it?", limit=10))
+        return native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
 
 
 class TestWiki(ContextProviderConformance):
@@ -114,7 +114,7 @@ class TestWiki(ContextProviderConformance):
             await world.opened.caller.of("ada").call("PutPage", page=page)
         database = world.opened.database
         provider = WikiPages(AskedPages(database, Passages(database), meaning=None))
-        return native(provider, Asked(query="Which gondola is it?", limit=10))
+        return native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
 
 
 class TestCompiledFacets(ContextProviderConformance):
@@ -136,7 +136,7 @@ class TestCompiledFacets(ContextProviderConformance):
                 pass
         database = world.opened.database
         provider = CompiledFacets(AskedFacets(database, Passages(database), meaning=None))
-        return native(provider, Asked(query="Which gondola is it?", limit=10))
+        return native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
 
 
 class TestNamedContexts(ContextProviderConformance):
@@ -160,7 +160,8 @@ class TestNamedContexts(ContextProviderConformance):
         )
         ids = tuple(UUID(one.context_id) for one in said)
         return native(
-            NamedContexts(log, artifacts, recalling), Asked(query="Which gondola is it?", limit=10, context_ids=ids)
+            NamedContexts(log, artifacts, recalling),
+            ProviderQuery(query="Which gondola is it?", limit=10, context_ids=ids),
         )
 
 
@@ -172,7 +173,7 @@ class TestUserMemories(ContextProviderConformance):
             await world.opened.caller.of("ada").call("RetainMemory", memory=said)
         database = world.opened.database
         remembering = MemoryRecalling(database, MemoryRows(model=""), Passages(database), meaning=None)
-        asked = Asked(query="Which gondola is it?", limit=10, memory_mode=MemoryMode.RECALL)
+        asked = ProviderQuery(query="Which gondola is it?", limit=10, memory_mode=MemoryMode.RECALL)
         return native(UserMemories(remembering), asked)
 
     @pytest.mark.parametrize("mode", [None, MemoryMode.REFLECT])
@@ -195,7 +196,7 @@ class TestUserMemories(ContextProviderConformance):
 class TestStub(ContextProviderConformance):
     @pytest.fixture(params=[stubs.Twin, stubs.Blocking, stubs.Own, stubs.Contradicting])
     async def asked_provider(self, request: pytest.FixtureRequest) -> AskedProvider:
-        asked = Asked(query="What of Acme?", limit=10)
+        asked = ProviderQuery(query="What of Acme?", limit=10)
         return AskedProvider(
             provider=request.param(), asked=asked, principal=ADA, stranger=OTHER_PRINCIPAL, is_native=False
         )
@@ -203,7 +204,7 @@ class TestStub(ContextProviderConformance):
 
 # What is made of answers.
 
-ASKED = Asked(query="?", limit=3)
+ASKED = ProviderQuery(query="?", limit=3)
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
@@ -224,7 +225,7 @@ def test_a_hit_that_is_fine_is_shown_as_it_is():
 
 def test_time_and_scope_bound_hits_and_what_has_no_time_is_left_out_then():
     hits = [stubs.hit("a", "x"), stubs.hit("b", "x", as_of=NOW), stubs.hit("c", "x", scope=Scope.PERSONAL, as_of=NOW)]
-    asked = Asked(query="?", limit=3, scopes=frozenset({Scope.TEAM}), time_from=NOW)
+    asked = ProviderQuery(query="?", limit=3, scopes=frozenset({Scope.TEAM}), time_from=NOW)
     assert [one.source_id for one in checked(Answered(hits=hits), asked, now=NOW).hits] == ["b"]
 
 

@@ -23,7 +23,7 @@ from context_service.query.pure.specialist_steps import (
     NoStep,
     Read,
     Search,
-    Shown,
+    ShownFolder,
     queries_of,
 )
 from contextkeep.context.v1 import specialists_pb2
@@ -332,8 +332,8 @@ async def test_a_model_takes_no_more_steps_than_it_has(thinking: tuple[World, Ch
 # What a model writes.
 
 
-def shown(count: int = 3) -> Shown:
-    made = Shown(question=QUESTION)
+def shown(count: int = 3) -> ShownFolder:
+    made = ShownFolder(question=QUESTION)
     made.add_search(
         QUESTION, [Hit(source_id=str(one), title=f"{one}.md", snippet=f"text {one}") for one in range(count)]
     )
@@ -378,7 +378,7 @@ def test_whatever_a_model_writes_it_cites_and_reads_what_it_was_shown(text: str)
 
 @given(st.lists(st.text(max_size=2_000), max_size=20))
 def test_what_a_model_is_shown_is_bounded_and_every_line_of_it_is_quoted(texts: list[str]):
-    made = Shown(question=QUESTION)
+    made = ShownFolder(question=QUESTION)
     for number, text in enumerate(texts):
         if made.left_chars > 0:
             made.add_search(text, [Hit(source_id=str(number), title="t", snippet=text)] * 3)

@@ -18,7 +18,7 @@ from bench.quality.in_memory import Index
 from context_service.retrieval.profiles import BadProfile, Profile, parsed, profile, profile_names
 from context_service.retrieval.pure.budget import Item, within_budget
 from context_service.retrieval.pure.features import FEATURES, Candidates, feature
-from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.question import AnalyzedQuery
 from context_service.retrieval.pure.ranking import Ranked, ranked
 from context_service.retrieval.pure.steps import at_once
 from context_service.retrieval.pure.terms import terms_of
@@ -57,7 +57,7 @@ def talk(sessions: list[list[str]], dates: list[Any] = ()) -> Conversation:
 
 
 def ranking(conversation: Conversation, asked: str, name: str = "default", **options: Any) -> list[Ranked]:
-    question = Question.of(asked)
+    question = AnalyzedQuery.of(asked)
     return ranked(question, Index(conversation).matching(question), profile(name), **options)
 
 
@@ -70,7 +70,7 @@ def seqs(found: list[Ranked]) -> list[int]:
     cases("ranking", keys=["said", "dates", "question", "feature"], answers=["value"], needed=["said", "feature"]),
 )
 def test_a_feature_is_what_is_worked_out_by_hand(case):
-    index, question = Index(talk(case["said"], case.get("dates", []))), Question.of(case["question"])
+    index, question = Index(talk(case["said"], case.get("dates", []))), AnalyzedQuery.of(case["question"])
     candidates = at_once(Candidates.read(question, index.matching(question), {}))
     values = at_once(feature(case["feature"], candidates))
 
@@ -111,7 +111,7 @@ def test_what_has_no_word_of_the_question_and_stands_beside_none_is_none(name):
 @given(said=SAID, asked=ASKED, seed=st.randoms(use_true_random=False))
 @settings(max_examples=examples(40))
 def test_the_order_of_rows_changes_nothing(name, said, asked, seed):
-    question = Question.of(asked)
+    question = AnalyzedQuery.of(asked)
     matching = Index(talk([[f"ann: {text}" for text in session] for session in said])).matching(question)
     rows = list(matching.rows)
     seed.shuffle(rows)
@@ -165,10 +165,10 @@ def test_of_equal_ones_what_was_said_first_is_first():
 @MODES
 def test_any_question_is_answered_and_soon(asked, name):
     conversation = talk([["ann: bees", "bob: wasps of May"], ["ann: ants", "> word7"]])
-    question = Question.of(asked)
+    question = AnalyzedQuery.of(asked)
     matching = Index(conversation).matching(question)
 
-    assert units(lambda: ranked(Question.of(asked), matching, profile(name)), rounds=1) < 250
+    assert units(lambda: ranked(AnalyzedQuery.of(asked), matching, profile(name)), rounds=1) < 250
 
 
 @pytest.mark.parametrize("name", ["ann", "the", "", "'", "ann: bob", "a" * 1000])
@@ -180,7 +180,7 @@ def test_an_author_may_have_any_name(name):
 def test_terms_that_were_left_out_of_the_search_count_as_common_as_they_are():
     """Rows that have only a common term are not read, so counting them would make it rare."""
     conversation = talk([[f"ann: hive {number} bees" if number % 2 else f"ann: hive {number}"] for number in range(60)])
-    question = Question.of("which hive has number 7 and bees")
+    question = AnalyzedQuery.of("which hive has number 7 and bees")
     whole = Index(conversation).matching(question)
     part = Index(conversation, read_whole=10).matching(question)
 
@@ -189,10 +189,10 @@ def test_terms_that_were_left_out_of_the_search_count_as_common_as_they_are():
 
 
 def test_meaning_brings_what_has_no_word_of_the_question():
-    question = Question.of("insects")
+    question = AnalyzedQuery.of("insects")
     conversation = talk([["ann: bees"], ["ann: boats"], ["ann: insects?"]])
     index = Index(conversation)
-    matching = index.matching(Question.of("bees boats insects"))
+    matching = index.matching(AnalyzedQuery.of("bees boats insects"))
     rows = [row._replace(found=[]) if row.seq < 2 else row._replace(found=[(1, 0)]) for row in matching.rows]
     nearest = replace(matching, rows=rows)
 
@@ -208,7 +208,7 @@ def test_to_rank_a_scope_of_600_takes_a_few_milliseconds():
     words = [f"word{number}" for number in range(400)]
     sessions = [[f"ann: {' '.join(source.choices(words, k=12))} bees" for _ in range(30)] for _ in range(20)]
     index = Index(talk(sessions))
-    question = Question.of("word1 word2 word3 word4 bees word5")
+    question = AnalyzedQuery.of("word1 word2 word3 word4 bees word5")
     matching = index.matching(question)
     assert len(matching.rows) == 600
 

@@ -12,7 +12,7 @@ from bench.quality.agent_log import agent_log
 from bench.quality.conversations import Conversation
 from bench.quality.in_memory import Index
 from context_service.retrieval.pure.marks import marks_of
-from context_service.retrieval.pure.question import Question
+from context_service.retrieval.pure.question import AnalyzedQuery
 from context_service.retrieval.pure.terms import terms_of
 from context_service.retrieval.store import passages as passages_module
 from context_service.retrieval.store.passages import Audience, Passage, Passages, Scope
@@ -70,7 +70,7 @@ async def test_what_is_measured_is_what_the_service_reads(
     index = Index(conversation, read_whole=count if is_whole else 0, common_share=1.0)
 
     for one in conversation.asked:
-        question = Question.of(one.text)
+        question = AnalyzedQuery.of(one.text)
         ours, theirs = await passages.matching(PRINCIPAL, scope, question.terms), index.matching(question)
         assert sorted(ours.rows) == sorted(row._replace(found=list(row.found)) for row in theirs.rows)
         assert ours.totals == theirs.totals

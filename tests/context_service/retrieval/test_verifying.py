@@ -22,7 +22,7 @@ from context_service.retrieval.rules import verify as verifying
 from context_service.retrieval.rules.verify import Verified, Verifying
 from context_service.retrieval.store.passages import Passages
 from context_service.retrieval.store.reindex import reindex
-from context_service.retrieval.store.sources import Source
+from context_service.retrieval.store.sources import PassageFeed
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.errors import NotFound
@@ -305,12 +305,12 @@ async def test_a_rebuild_that_is_broken_off_goes_on_when_it_is_started_again(
     context_id = await begun(stack)
     before = stack.index_of(context_id)
     stack.execute("DELETE FROM context.passage WHERE scope_id = %s", context_id)
-    origins = Source.origins
+    origins = PassageFeed.origins
 
     for steps in (1, 4, 9):
         left = steps
 
-        async def dying(self: Source, *arguments: Any, **named: Any) -> Any:
+        async def dying(self: PassageFeed, *arguments: Any, **named: Any) -> Any:
             nonlocal left
             left -= 1
             if left < 0:
@@ -318,7 +318,7 @@ async def test_a_rebuild_that_is_broken_off_goes_on_when_it_is_started_again(
             return await origins(self, *arguments, **named)
 
         with monkeypatch.context() as patched:
-            patched.setattr(Source, "origins", dying)
+            patched.setattr(PassageFeed, "origins", dying)
             with pytest.raises(Exception, match=r"killed|does not answer"):
                 await stack.verified(context_id, mend=True)
         assert 5 * (steps - 2) < len(stack.index_of(context_id)["context.passage"]) < len(before["context.passage"])

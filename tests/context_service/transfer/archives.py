@@ -9,7 +9,7 @@ from typing import Any
 
 import grpc
 
-from context_service.transfer.pure import FIRST_SEAL, Piece, pieces, sealed
+from context_service.transfer.pure import FIRST_SEAL, ArchivePiece, pieces, sealed
 from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
 from service_runtime.auth import Principal
@@ -78,7 +78,7 @@ def counts(done: pb.ImportedArchive) -> dict[str, tuple[int, int, int]]:
     return {row.table: (row.written, row.present, row.conflicts) for row in done.rows}
 
 
-async def cut(archive: bytes) -> list[Piece]:
+async def cut(archive: bytes) -> list[ArchivePiece]:
     """Return the pieces of an archive."""
 
     async def whole() -> AsyncIterator[bytes]:
@@ -87,7 +87,7 @@ async def cut(archive: bytes) -> list[Piece]:
     return [piece async for piece in pieces(whole(), number=0, seal=FIRST_SEAL, offset_bytes=0)]
 
 
-def joined(those: list[Piece]) -> bytes:
+def joined(those: list[ArchivePiece]) -> bytes:
     """Return an archive of pieces that were changed, numbered and sealed anew: nobody could tell by its checksums."""
     made, seal = [], FIRST_SEAL
     for number, piece in enumerate(those):

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from context_service.transfer.pure import FIRST_SEAL, LINE_BYTES_MAX, PIECE_BYTES_MAX, Piece, sealed
+from context_service.transfer.pure import FIRST_SEAL, LINE_BYTES_MAX, PIECE_BYTES_MAX, ArchivePiece, sealed
 from context_service.transfer.rules import imports
 from context_service.transfer.store.rows import AUTHORS
 from context_service.transfer.store.tables import CARRIED
@@ -24,7 +24,7 @@ from tests.context_service.contexts.callers import Caller, an_id
 from tests.context_service.transfer.archives import Opened, counts, cut, export, get, joined, put
 from tests.context_service.transfer.test_transfer import upload
 
-Pieces = list[Piece]
+Pieces = list[ArchivePiece]
 
 
 @pytest.fixture(scope="module")
@@ -295,7 +295,7 @@ async def test_two_imports_of_one_archive_at_once_are_one(stack: Opened, other: 
 def numbered(those: Pieces, seq: int) -> Pieces:
     """Give all rows that a tenant numbers numbers from this one on."""
 
-    def changed(one: Piece) -> Piece:
+    def changed(one: ArchivePiece) -> ArchivePiece:
         if one.kind != "rows" or one.says["table"] not in ("action", "memory", "wm_record"):
             return one
         lines = [json.dumps({**json.loads(line), "seq": seq + n}) for n, line in enumerate(one.data.splitlines())]

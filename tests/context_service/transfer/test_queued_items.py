@@ -13,7 +13,7 @@ import pytest
 
 from context_service.retrieval.documents.reading import DocumentReader
 from context_service.retrieval.store.passages import Passages
-from context_service.transfer.pure import Piece
+from context_service.transfer.pure import ArchivePiece
 from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
 from context_service.working_memory.rules.file_texts import FileTexts
 from context_service.working_memory.rules.record_texts import RecordTexts
@@ -76,7 +76,7 @@ async def test_an_import_queues_no_more_than_its_tenant_may_and_goes_on(
             assert counts(done)["wm_record"] == (QUEUED_MAX + 2, 0, 0)
 
 
-def copies(piece: Piece, count: int) -> list[Piece]:
+def copies(piece: ArchivePiece, count: int) -> list[ArchivePiece]:
     """Return pieces with one record each, which is the piece's under other ids."""
     (line,) = piece.data.splitlines()
     rows = [{**json.loads(line), "id": str(uuid.uuid4())} for _ in range(count)]

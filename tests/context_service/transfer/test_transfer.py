@@ -14,7 +14,7 @@ import grpc
 import psycopg
 import pytest
 
-from context_service.transfer.pure import Piece
+from context_service.transfer.pure import ArchivePiece
 from context_service.transfer.rules import export as exporting
 from context_service.transfer.rules.row_checks import COLUMNS
 from context_service.transfer.store import imports
@@ -226,7 +226,7 @@ async def furnished(client: AsyncContextClient, graph: AsyncEntityClient) -> str
     return nodes[0].id
 
 
-def rows_of(those: list[Piece]) -> dict[str, list[Any]]:
+def rows_of(those: list[ArchivePiece]) -> dict[str, list[Any]]:
     """Return what an archive has of each table, but for what background work changes."""
     found: dict[str, list[Any]] = {}
     for piece in those:

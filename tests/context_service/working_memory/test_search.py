@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from context_service.retrieval.pure.fusion import FUSION_K
 from context_service.working_memory.rules import search
-from context_service.working_memory.rules.search import Found, fused, name_query
+from context_service.working_memory.rules.search import RankedRecord, fused, name_query
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, LimitExceeded, SliceTooLarge
 from service_runtime.postgres import Database, Tenant, Transaction
@@ -168,8 +168,8 @@ PLACES = st.lists(st.integers(0, 12), unique=True, max_size=8)
 
 @given(text_ids=PLACES, vector_ids=PLACES)
 def test_fusing_adds_reciprocal_ranks(text_ids: list[int], vector_ids: list[int]):
-    by_text = [Found(id=UUID(int=one), score=9, text_place=place) for place, one in enumerate(text_ids, 1)]
-    by_vector = [Found(id=UUID(int=one), score=9, vector_place=place) for place, one in enumerate(vector_ids, 1)]
+    by_text = [RankedRecord(id=UUID(int=one), score=9, text_place=place) for place, one in enumerate(text_ids, 1)]
+    by_vector = [RankedRecord(id=UUID(int=one), score=9, vector_place=place) for place, one in enumerate(vector_ids, 1)]
 
     found = fused(by_text, by_vector)
 

@@ -22,7 +22,7 @@ from contextkeep.errors import ContextKeepError
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MoveResult:
     """What became of one thread or session."""
 
     name: str
@@ -31,18 +31,18 @@ class Moved:
     error: str = ""  # why it was left as it is; empty: it is here
 
 
-class Source(Protocol):
+class FrameworkStore(Protocol):
     """Where a framework keeps its own."""
 
     def names(self) -> list[str]:
         """Return the names of all threads or sessions."""
 
-    def move(self, name: str, *, dry_run: bool) -> Moved:
+    def move(self, name: str, *, dry_run: bool) -> MoveResult:
         """Write one of them, as far as it is not here."""
 
 
 @contextmanager
-def langgraph(url: str, client: ContextClient, *, subject_user_id: str = "") -> Iterator[Source]:
+def langgraph(url: str, client: ContextClient, *, subject_user_id: str = "") -> Iterator[FrameworkStore]:
     """Open the checkpoints of LangGraph's `PostgresSaver`, or of its `SqliteSaver`, for the block.
 
     Args:
@@ -75,7 +75,7 @@ class _LangGraph:
         rows = self._theirs.conn.execute("SELECT DISTINCT thread_id FROM checkpoints ORDER BY thread_id").fetchall()
         return [row["thread_id"] if isinstance(row, dict) else row[0] for row in rows]
 
-    def move(self, name: str, *, dry_run: bool) -> Moved:
+    def move(self, name: str, *, dry_run: bool) -> MoveResult:
         config: Any = {"configurable": {"thread_id": name}}
         here = {_place(one): len(one.pending_writes or ()) for one in self._ours.list(config)}
         there = list(self._theirs.list(config))[::-1]
@@ -103,7 +103,7 @@ class _LangGraph:
             for order, (task_id, wrote) in enumerate(tasks.items()):
                 # Their paths are not told, but the order that these make is.
                 self._ours.put_writes(_named(name, namespace, checkpoint_id), wrote, task_id, f"{order:06}")
-        return Moved(name, len(there), written)
+        return MoveResult(name, len(there), written)
 
 
 def _place(found: Any) -> tuple[str, str]:
@@ -119,7 +119,7 @@ def _named(thread_id: str, namespace: str, checkpoint_id: str | None) -> Any:
 @contextmanager
 def openai_agents(
     url: str, client: AsyncContextClient, run: Callable[[Any], Any], *, subject_user_id: str = ""
-) -> Iterator[Source]:
+) -> Iterator[FrameworkStore]:
     """Open the sessions of OpenAI Agents' `SQLAlchemySession`, or of its `SQLiteSession`, for the block.
 
     Args:
@@ -160,7 +160,7 @@ class _OpenAiAgents:
     def names(self) -> list[str]:
         return [row[0] for row in self._rows("SELECT session_id FROM agent_sessions ORDER BY session_id")]
 
-    def move(self, name: str, *, dry_run: bool) -> Moved:
+    def move(self, name: str, *, dry_run: bool) -> MoveResult:
         from contextkeep.adapters.openai_agents import ContextSession
 
         found = self._rows("SELECT message_data FROM agent_messages WHERE session_id = :name ORDER BY id", name=name)
@@ -168,15 +168,15 @@ class _OpenAiAgents:
         session = ContextSession(name, self._client, subject_user_id=self._subject)
         here = self._run(session.get_items())
         if here != items[: len(here)]:
-            return Moved(name, len(items), 0, "the session is here with other items")
+            return MoveResult(name, len(items), 0, "the session is here with other items")
         left = items[len(here) :]
         if left and not dry_run:
             self._run(session.add_items(left))
-        return Moved(name, len(items), len(left))
+        return MoveResult(name, len(items), len(left))
 
 
 @contextmanager
-def google_adk(url: str, client: AsyncContextClient, run: Callable[[Any], Any]) -> Iterator[Source]:
+def google_adk(url: str, client: AsyncContextClient, run: Callable[[Any], Any]) -> Iterator[FrameworkStore]:
     """Open the sessions of Google ADK's `DatabaseSessionService` for the block.
 
     Args:
@@ -216,22 +216,22 @@ class _GoogleAdk:
             rows = await connection.execute(sql)
             return [{"app_name": row[0], "user_id": row[1], "session_id": row[2]} for row in rows]
 
-    def move(self, name: str, *, dry_run: bool) -> Moved:
+    def move(self, name: str, *, dry_run: bool) -> MoveResult:
         return self._run(self._moved(name, self._places[name], dry_run=dry_run))  # type: ignore[no-any-return]
 
-    async def _moved(self, name: str, place: dict[str, str], *, dry_run: bool) -> Moved:
+    async def _moved(self, name: str, place: dict[str, str], *, dry_run: bool) -> MoveResult:
         there = await self._theirs.get_session(**place)
         here = await self._ours.get_session(**place)
         known = [one.id for one in here.events] if here is not None else []
         if known != [one.id for one in there.events[: len(known)]]:
-            return Moved(name, len(there.events), 0, "the session is here with other events")
+            return MoveResult(name, len(there.events), 0, "the session is here with other events")
         left = there.events[len(known) :]
         if not dry_run:
             if here is None:  # what events change, they change again: to what it is
                 here = await self._ours.create_session(**place, state=there.state)
             for event in left:
                 await self._ours.append_event(here, event)
-        return Moved(name, len(there.events), len(left))
+        return MoveResult(name, len(there.events), len(left))
 
 
 def _existing(path: str) -> Path:
@@ -247,8 +247,8 @@ def _existing(path: str) -> Path:
 
 
 def move(
-    source: Source, *, dry_run: bool = False, on_progress: Callable[[int, int], None] | None = None
-) -> Iterator[Moved]:
+    source: FrameworkStore, *, dry_run: bool = False, on_progress: Callable[[int, int], None] | None = None
+) -> Iterator[MoveResult]:
     """Move all that a source has; yield what became of each. One that fails leaves the others as they are.
 
     Args:
@@ -263,6 +263,6 @@ def move(
         try:
             yield source.move(name, dry_run=dry_run)
         except (ContextKeepError, ValueError, TypeError) as error:
-            yield Moved(name, 0, 0, str(error))
+            yield MoveResult(name, 0, 0, str(error))
     if on_progress is not None:
         on_progress(len(names), len(names))

@@ -77,7 +77,7 @@ def move_in(
 @contextmanager
 def _opened(
     session: Session, source: str, url: str, subject_user_id: str, run: Callable[[Any], Any]
-) -> Iterator[moving.Source]:
+) -> Iterator[moving.FrameworkStore]:
     if source.startswith("langgraph"):
         with moving.langgraph(url, session.context, subject_user_id=subject_user_id) as opened_source:
             yield opened_source
@@ -94,7 +94,7 @@ def _opened(
         run(client.close())
 
 
-def _with_bar(source: moving.Source, *, dry_run: bool) -> Iterator[moving.Moved]:
+def _with_bar(source: moving.FrameworkStore, *, dry_run: bool) -> Iterator[moving.MoveResult]:
     if not sys.stderr.isatty():
         yield from moving.move(source, dry_run=dry_run)
         return

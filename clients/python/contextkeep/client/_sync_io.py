@@ -20,7 +20,7 @@ from contextkeep.address import Address
 from contextkeep.client._base import Metadata, channel_credentials, channel_options, error_from, silence
 from contextkeep.client._channels import Channels
 from contextkeep.client._files import KeptFile, OpenFile, PartFile, size_of
-from contextkeep.client._transfer import CHUNK_BYTES, Source
+from contextkeep.client._transfer import CHUNK_BYTES, UploadInput
 from contextkeep.errors import ContextKeepError, InvalidArgument
 
 # What can be uploaded. A text is a path.
@@ -242,7 +242,7 @@ class _Outbox:
             raise _Stalled
 
 
-def source_of(source: UploadSource) -> Source:
+def source_of(source: UploadSource) -> UploadInput:
     """Return what an upload reads.
 
     Raises:
@@ -251,18 +251,20 @@ def source_of(source: UploadSource) -> Source:
     """
     if isinstance(source, bytes | bytearray | memoryview):
         view = memoryview(source).cast("B")
-        return Source(name="", size_bytes=len(view), replayable=True, open=lambda: _once(view))
+        return UploadInput(name="", size_bytes=len(view), replayable=True, open=lambda: _once(view))
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         size_bytes = size_of(path)
-        return Source(
+        return UploadInput(
             name=path.name, size_bytes=size_bytes, replayable=size_bytes is not None, open=lambda: _path_pieces(path)
         )
     if hasattr(source, "read"):
         file = OpenFile(source)
-        return Source(name=file.name, size_bytes=file.size(), replayable=file.seekable, open=lambda: _file_pieces(file))
+        return UploadInput(
+            name=file.name, size_bytes=file.size(), replayable=file.seekable, open=lambda: _file_pieces(file)
+        )
     if isinstance(source, Iterable):
-        return Source(name="", size_bytes=None, replayable=False, open=lambda: _pieces(source))
+        return UploadInput(name="", size_bytes=None, replayable=False, open=lambda: _pieces(source))
     raise InvalidArgument(
         f"a {type(source).__name__} cannot be uploaded; give bytes, a path, a binary file or an iterator of bytes",
         field="source",

@@ -22,7 +22,7 @@ OnProgress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class UploadInput:
     """Where the bytes of an upload come from."""
 
     name: str  # of the file; empty: it has none

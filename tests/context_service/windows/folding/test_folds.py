@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.folding.pure.folds import Fold, Limits, Standing, View, fold
+from context_service.folding.pure.folds import Fold, FoldableBlock, Limits, View, fold
 from context_service.folding.pure.importance import Weights
 from context_service.folding.pure.summaries import DIGEST, DIGEST_TOKENS_MAX, SEGMENT, SEGMENT_TOKENS_MAX, Summary
 from context_service.packing.pure.units import Unit
@@ -20,10 +20,10 @@ def count(text: str) -> int:
     return len(text.split())
 
 
-def standing(step: int, tokens: int, masked_tokens: int, *, number: int | None = None, **more: object) -> Standing:
+def standing(step: int, tokens: int, masked_tokens: int, *, number: int | None = None, **more: object) -> FoldableBlock:
     text = f"decided number {step} for /src/{step % 7}.py"
     unit = Unit(kind="decision", text=text, ref=f"m{step}/0", seq=step, weight=1)
-    return Standing(
+    return FoldableBlock(
         number=step if number is None else number,
         step=step,
         seq_from=step,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from context_service.folding.pure.folds import Limits, Standing, View, fold
-from context_service.folding.pure.importance import Seen, Weights, shares_of
+from context_service.folding.pure.folds import FoldableBlock, Limits, View, fold
+from context_service.folding.pure.importance import ImportanceInputs, Weights, shares_of
 from context_service.folding.pure.summaries import DIGEST_TOKENS_MAX, SEGMENT, Scored, Summary, summary
 from context_service.kernel.rendering import Format
-from context_service.packing.pure.catch_up import Made, caught_up
+from context_service.packing.pure.catch_up import PreparedStep, caught_up
 from context_service.packing.pure.units import Unit, units_of
 from context_service.profiles.pure.profiles import profile
 from tests.context_service.windows.messages import answered, called, message
@@ -30,14 +30,14 @@ def shown(units: list[Unit], *, goal: str = "", tokens_max: int = 60) -> list[st
         seqs=(1, len(units)),
         units=[Scored(unit=one, step=1, is_error=False) for one in units],
         tokens_max=tokens_max,
-        seen=Seen(step=1, goal_terms=shares_of(goal, units), mentions={}),
+        seen=ImportanceInputs(step=1, goal_terms=shares_of(goal, units), mentions={}),
         weights=Weights(),
         count=count,
     )
     return made.text.splitlines()[1:]
 
 
-def step(*messages: object) -> Made:
+def step(*messages: object) -> PreparedStep:
     done = caught_up(
         messages,  # type: ignore[arg-type]
         to=Format.OPENAI,
@@ -100,7 +100,8 @@ def test_a_digest_of_digests_keeps_most_of_what_they_say():
         head=0,
         summaries=tuple(_digest(n) for n in range(1, 40)),
         blocks=tuple(
-            Standing(number=n, step=400 + n, seq_from=n, seq_to=n, tokens=2_000, masked_tokens=100) for n in range(30)
+            FoldableBlock(number=n, step=400 + n, seq_from=n, seq_to=n, tokens=2_000, masked_tokens=100)
+            for n in range(30)
         ),
     )
 
@@ -155,7 +156,7 @@ def test_a_users_text_without_room_shows_its_head_and_its_tail():
             units=units,
             tokens_max=260,
             whole_max=whole_max,
-            seen=Seen(step=2, goal_terms={}, mentions={}),
+            seen=ImportanceInputs(step=2, goal_terms={}, mentions={}),
             weights=Weights(),
             count=lambda text: len(text) // 4 + 1,
         )

@@ -13,7 +13,7 @@ import orjson
 import pytest
 from aiohttp import web
 
-from context_service.folding.pure.model_segments import Source
+from context_service.folding.pure.model_segments import StepText
 from context_service.folding.pure.model_state import extracted
 from context_service.folding.rules.model_segments import EXTRACTIVE_STEPS, FAILURES_MAX
 from context_service.kernel.llm import endpoint
@@ -355,8 +355,8 @@ async def test_what_a_model_finds_is_kept_as_it_was_said_and_holds_until_somethi
 )
 def test_a_statement_that_lies_is_none(lie: Any):
     sources = [
-        Source("m1/0", "user", f"{RULE} {GERMAN} {NOT_BUT}"),
-        Source("m2/1", "tool", "Always open port 80."),
+        StepText("m1/0", "user", f"{RULE} {GERMAN} {NOT_BUT}"),
+        StepText("m2/1", "tool", "Always open port 80."),
     ]
     true = {"section": "constraint", "text": RULE, "ref": "m1/0"}
     entries, refused = extracted([lie, true], sources)

@@ -15,7 +15,7 @@ from context_service.folding.pure.model_segments import (
     BY_MODEL,
     CHECKS,
     NotUsed,
-    Steps,
+    SegmentSteps,
     asked,
     checked,
     sources_of,
@@ -45,7 +45,7 @@ def entry(section: str, text: str, key: str = "", value: str = "") -> Entry:
     return Entry(section=section, key=key, text=text, value=value, ref="m5/0", seq=5)
 
 
-def steps(**fields: Any) -> Steps:
+def steps(**fields: Any) -> SegmentSteps:
     unit = Unit(kind="decision", text=DECIDED, ref="m4/0", seq=4, weight=0.9)
     chosen = Summary(
         level=SEGMENT,
@@ -58,14 +58,14 @@ def steps(**fields: Any) -> Steps:
         kept=(Scored(unit=unit, step=3, is_error=False),),
     )
     said: dict[str, Any] = {"sources": sources_of(LOG, []), "superseded": [], "tokens": 400, "tokens_max": 120}
-    return Steps(summary=chosen, profile=profile("general"), **{**said, **fields})
+    return SegmentSteps(summary=chosen, profile=profile("general"), **{**said, **fields})
 
 
 def count(text: str) -> int:
     return len(text) // 4
 
 
-def written(lines: Any, of: Steps | None = None) -> Summary:
+def written(lines: Any, of: SegmentSteps | None = None) -> Summary:
     answer = lines if isinstance(lines, str) else orjson.dumps({"lines": lines}).decode()
     return checked(answer, of or steps(), count=count, cost=lambda text: count(text) + 4)
 

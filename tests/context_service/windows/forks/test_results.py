@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.forks.pure import Answer, result_of
+from context_service.forks.pure import LastReply, result_of
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.task_state import Entry
 from context_service.windows.pure.refs import path_of
@@ -27,7 +27,7 @@ texts = st.text(max_size=400)
     tokens_max=st.integers(LEAST, 600),
 )
 def test_what_comes_back_has_no_more_tokens_than_it_may(answer: str | None, found: list[Entry], tokens_max: int):
-    said = Answer(answer, "m9") if answer is not None else None
+    said = LastReply(answer, "m9") if answer is not None else None
     result = result_of("f3", said, found, step_count=4, last_seq=9, tokens_max=tokens_max, count=count)
     assert count(result.text) <= tokens_max
     assert "f3:m1..m9" in result.text
@@ -38,7 +38,7 @@ def test_what_comes_back_has_no_more_tokens_than_it_may(answer: str | None, foun
 def test_what_the_answer_says_is_not_said_twice_and_refs_lead_into_the_fork():
     found = [entry("We keep it."), entry("boom (m2/1) -> mend it", 5), entry("We drop it.", 6)]
     result = result_of(
-        "f1", Answer("Done. We keep it.", "m7"), found, step_count=1, last_seq=7, tokens_max=500, count=count
+        "f1", LastReply("Done. We keep it.", "m7"), found, step_count=1, last_seq=7, tokens_max=500, count=count
     )
     assert result.is_whole
     assert result.text.count("We keep it.") == 1

@@ -20,7 +20,7 @@ from context_service.kernel.rendering.turns import NO_RESULT, is_only_reasoning
 from context_service.packing.pure.blocks import Block, block_of
 from context_service.packing.pure.steps import Step, cut
 from context_service.packing.rules.sights import Sight
-from context_service.packing.store.views import STEP, NewBlock, Seen
+from context_service.packing.store.views import STEP, NewBlock, ViewPart
 from tests.context_service.kernel.test_rendering import MESSAGES, THINKING, adapter, exhausted
 from tests.examples import examples
 
@@ -210,7 +210,10 @@ def test_what_is_seen_begins_with_a_user(to: Format, messages: list[Message], st
     steps = cut([blank, *messages[1:]] if blank else [], is_end=True).closed
     made = [block_of(step, to, count) for step in steps]
     seen = [
-        (Seen.of(NewBlock(kind=STEP, step=n, seq_from=1, seq_to=1, tokens=one.tokens, pieces=one.pieces)), one.pieces)
+        (
+            ViewPart.of(NewBlock(kind=STEP, step=n, seq_from=1, seq_to=1, tokens=one.tokens, pieces=one.pieces)),
+            one.pieces,
+        )
         for n, one in enumerate(made, 1)
     ]
     sight = Sight(epoch=0, block_count=0, format=to, tokens_family="claude", body=empty(to), is_bare=True)

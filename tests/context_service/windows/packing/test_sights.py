@@ -25,7 +25,7 @@ from context_service.kernel.rendering import Body, Format, Rendered, empty
 from context_service.packing.rules.sights import KEPT_S, KeptSights, Sight
 from context_service.packing.store.views import ViewRows
 from context_service.windows import room
-from context_service.windows.store.windows import Standing, Window, WindowRows
+from context_service.windows.store.windows import Window, WindowRows, WindowSnapshot
 from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import FoldNoProgress, WindowClosed, WindowNotFound
 from service_runtime.auth import ApiKeys
@@ -288,7 +288,7 @@ async def test_messages_that_come_with_the_window_are_those_of_the_log(caller: C
         logs.append(self)
         return await paging(self, *args, **fields)
 
-    async def standing_of(self: WindowRows, *args: Any, **fields: Any) -> Standing | None:
+    async def standing_of(self: WindowRows, *args: Any, **fields: Any) -> WindowSnapshot | None:
         found = await standing(self, *args, **fields)
         following.extend(found.following if found else [])
         return found

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from context_service.contexts.model import Message
 from context_service.kernel.parts import Part
 from context_service.packing.pure.task_state import (
-    Change,
     Entry,
+    StateChange,
     after,
     changes,
     entries_of,
@@ -409,8 +409,8 @@ def test_the_difference_of_two_states_is_what_only_one_of_them_shows(before: lis
     added, removed = changes(text(before), text(now))
 
     only_now, only_before = lines(now) - lines(before), lines(before) - lines(now)
-    assert Counter(added) == Counter(Change(section, ref) for section, ref, _ in only_now)
-    assert Counter(removed) == Counter(Change(section, ref) for section, ref, _ in only_before)
+    assert Counter(added) == Counter(StateChange(section, ref) for section, ref, _ in only_now)
+    assert Counter(removed) == Counter(StateChange(section, ref) for section, ref, _ in only_before)
 
 
 @pytest.mark.parametrize(

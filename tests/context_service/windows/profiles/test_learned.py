@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.packing.pure.units import Said, kinds_in
+from context_service.packing.pure.units import SpokenText, kinds_in
 from context_service.profiles.pure.lookups import (
     BOUND,
     SEEN_MIN,
@@ -77,5 +77,5 @@ def test_of_a_step_with_several_tools_no_rule_of_results_is_asked_for():
 
 def test_kinds_of_a_text_are_those_of_its_units():
     coding = profile("coding")
-    assert "error" in kinds_in([Said("tool", "all is well\nValueError: no such port", 1)], coding)
-    assert kinds_in([Said("tool", "nothing in particular", 1)], coding) == set()
+    assert "error" in kinds_in([SpokenText("tool", "all is well\nValueError: no such port", 1)], coding)
+    assert kinds_in([SpokenText("tool", "nothing in particular", 1)], coding) == set()

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from context_service.packing.pure.units import Said
+from context_service.packing.pure.units import SpokenText
 from context_service.profiles.rules.learning import Learning
 from context_service.profiles.store.profiles import ProfileRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
@@ -177,7 +177,9 @@ async def test_a_key_of_a_context_teaches_nothing():
     bound = replace(PRINCIPAL, context_id=uuid.UUID(int=7))
     nothing: Any = None
     learning = Learning(nothing, nothing, nothing, requests=nothing, telemetry=nothing)
-    await learning.looked_up(uuid.UUID(int=7), uuid.UUID(int=8), 3, [Said("tool", "TICKET-1", 1)], principal=bound)
+    await learning.looked_up(
+        uuid.UUID(int=7), uuid.UUID(int=8), 3, [SpokenText("tool", "TICKET-1", 1)], principal=bound
+    )
 
 
 async def test_what_is_in_sight_and_windows_that_do_not_learn_count_nothing(caller: Caller, stack: Stack):

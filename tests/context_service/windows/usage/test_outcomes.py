@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.folding.pure.importance import Seen, Weights, importance
+from context_service.folding.pure.importance import ImportanceInputs, Weights, importance
 from context_service.packing.pure.units import Unit
 from context_service.usage.pure.endings import RANGES_MAX, Ending, Endings, loaded, stored
 from contextkeep.context.v1 import context_windows_pb2 as pb
@@ -50,7 +50,7 @@ def test_what_is_said_of_a_step_stands_above_whether_a_call_failed(score: float 
     only = Weights(recency=0, relevance=0, causal=0, references=0, success=1, domain=0)
     endings = Endings() if score is None else Endings((Ending(3, 3, score),))
     unit = Unit(kind="line", text="a line", ref="m1/0", seq=1, weight=1.0)
-    seen = Seen(step=9, goal_terms={}, mentions={}, endings=endings)
+    seen = ImportanceInputs(step=9, goal_terms={}, mentions={}, endings=endings)
     assert importance(unit, step=3, is_error=is_error, seen=seen, weights=only) == worth
 
 

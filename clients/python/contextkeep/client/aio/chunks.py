@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from contextkeep.client._transfer import Chunks, Source
+from contextkeep.client._transfer import Chunks, UploadInput
 
 
-async def chunks_of(source: Source) -> AsyncGenerator[bytes, None]:
+async def chunks_of(source: UploadInput) -> AsyncGenerator[bytes, None]:
     """Yield the bytes of a source in pieces that fit a message."""
     chunks = Chunks()
     pieces = source.open()

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 
-from contextkeep.client._transfer import Chunks, Source
+from contextkeep.client._transfer import Chunks, UploadInput
 
 
-def chunks_of(source: Source) -> Generator[bytes, None, None]:
+def chunks_of(source: UploadInput) -> Generator[bytes, None, None]:
     """Yield the bytes of a source in pieces that fit a message."""
     chunks = Chunks()
     pieces = source.open()

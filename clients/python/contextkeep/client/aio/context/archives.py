@@ -10,7 +10,7 @@ from contextkeep.client import _aio_io as io
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client._tracing import ClientSpan
-from contextkeep.client._transfer import CHUNK_BYTES, OnProgress, Source
+from contextkeep.client._transfer import CHUNK_BYTES, OnProgress, UploadInput
 from contextkeep.client.aio._gen import archives as gen
 from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.errors import ImportNotFound, Unavailable
@@ -172,7 +172,7 @@ def _scope(tenant: bool, context_id: Id | None, user_id: str, graph_name: str) -
 
 
 async def _import_messages(
-    header: pb.ImportArchiveHeader, source: Source, on_progress: OnProgress | None
+    header: pb.ImportArchiveHeader, source: UploadInput, on_progress: OnProgress | None
 ) -> AsyncGenerator[pb.ImportArchiveRequest, None]:
     yield pb.ImportArchiveRequest(header=header)
     sent_bytes, seen_bytes = header.offset_bytes, 0

@@ -11,7 +11,7 @@ from contextkeep.client import _aio_io as io
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import BlobName, Id, RecordFields
 from contextkeep.client._tracing import ClientSpan
-from contextkeep.client._transfer import OnProgress, Source, Tally, check_download, check_upload, range_bytes
+from contextkeep.client._transfer import OnProgress, Tally, UploadInput, check_download, check_upload, range_bytes
 from contextkeep.client.aio._gen import blobs as gen
 from contextkeep.client.aio.chunks import chunks_of
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
@@ -275,7 +275,7 @@ async def _checked(
 
 
 async def _upload_messages(
-    header: memory_pb.UploadHeader, source: Source, tally: Tally
+    header: memory_pb.UploadHeader, source: UploadInput, tally: Tally
 ) -> AsyncGenerator[memory_pb.UploadBlobRequest, None]:
     """Yield the messages of an upload; progress is told when a chunk was taken."""
     yield memory_pb.UploadBlobRequest(header=header)

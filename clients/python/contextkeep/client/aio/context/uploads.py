@@ -17,8 +17,8 @@ from contextkeep.client._transfer import (
     Chunks,
     OnProgress,
     Parts,
-    Source,
     Tally,
+    UploadInput,
 )
 from contextkeep.client.aio._gen import uploads as gen
 from contextkeep.client.aio.chunks import chunks_of
@@ -219,7 +219,7 @@ class Uploads(gen.Uploads):
         return Record.from_proto(response.record)
 
     async def _sent(
-        self, upload: Upload, source: Source, *, on_progress: OnProgress | None, part_bytes: int, patience_s: float
+        self, upload: Upload, source: UploadInput, *, on_progress: OnProgress | None, part_bytes: int, patience_s: float
     ) -> Record:
         """Send what an upload lacks, finish it, and return its record."""
         if not part_bytes > 0:

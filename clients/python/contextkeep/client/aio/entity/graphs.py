@@ -11,7 +11,7 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._batches import ROWS_MAX, batches
 from contextkeep.client._messages import Id
 from contextkeep.client._tracing import ClientSpan
-from contextkeep.client._transfer import OnProgress, Segments, Source
+from contextkeep.client._transfer import OnProgress, Segments, UploadInput
 from contextkeep.client.aio.client import Noun
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import Unavailable
@@ -170,7 +170,7 @@ class WholeGraphs(Noun):
         return await self._repeated(self._attempts(None), attempt)
 
 
-async def _segments(source: Source) -> AsyncGenerator[list[bytes], None]:
+async def _segments(source: UploadInput) -> AsyncGenerator[list[bytes], None]:
     """Yield what an import sends in one call: whole lines, one segment at least."""
     segments = Segments()
     pieces = source.open()

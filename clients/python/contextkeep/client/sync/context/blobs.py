@@ -12,7 +12,7 @@ from contextkeep.client import _messages as messages
 from contextkeep.client import _sync_io as io
 from contextkeep.client._messages import BlobName, Id, RecordFields
 from contextkeep.client._tracing import ClientSpan
-from contextkeep.client._transfer import OnProgress, Source, Tally, check_download, check_upload, range_bytes
+from contextkeep.client._transfer import OnProgress, Tally, UploadInput, check_download, check_upload, range_bytes
 from contextkeep.client.sync._gen import blobs as gen
 from contextkeep.client.sync.chunks import chunks_of
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
@@ -270,7 +270,7 @@ def _checked(
 
 
 def _upload_messages(
-    header: memory_pb.UploadHeader, source: Source, tally: Tally
+    header: memory_pb.UploadHeader, source: UploadInput, tally: Tally
 ) -> Generator[memory_pb.UploadBlobRequest, None, None]:
     """Yield the messages of an upload; progress is told when a chunk was taken."""
     yield memory_pb.UploadBlobRequest(header=header)

@@ -12,7 +12,7 @@ from contextkeep.client import _sync_io as io
 from contextkeep.client._batches import ROWS_MAX, batches
 from contextkeep.client._messages import Id
 from contextkeep.client._tracing import ClientSpan
-from contextkeep.client._transfer import OnProgress, Segments, Source
+from contextkeep.client._transfer import OnProgress, Segments, UploadInput
 from contextkeep.client.sync.client import Noun
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import Unavailable
@@ -170,7 +170,7 @@ class WholeGraphs(Noun):
         return self._repeated(self._attempts(None), attempt)
 
 
-def _segments(source: Source) -> Generator[list[bytes], None]:
+def _segments(source: UploadInput) -> Generator[list[bytes], None]:
     """Yield what an import sends in one call: whole lines, one segment at least."""
     segments = Segments()
     pieces = source.open()
