@@ -58,7 +58,7 @@ def cases(
     found: list[Any] = []
     names: set[str] = set()
     for path in sorted((FOLDER / folder).glob("*.yaml")):
-        for case in yaml.load(path.read_text("utf-8"), _Loader):
+        for case in loaded(path):
             check(case, keys=keys, answers=answers, needed=needed)
             for letter, node in case.get("nodes", {}).items():
                 if node_keys is not None and (unknown := node.keys() - set(node_keys)):
@@ -69,6 +69,11 @@ def cases(
             names.add(name)
             found.append(pytest.param(case, id=name))
     return found
+
+
+def loaded(path: Path) -> Any:
+    """Return what a file says."""
+    return yaml.load(path.read_text("utf-8"), _Loader)
 
 
 def check(case: Any, *, keys: Collection[str], answers: Collection[str], needed: Collection[str] = ()) -> None:

@@ -118,7 +118,12 @@ def graph_request(case: dict[str, Any], letters: dict[str, Any]) -> dict[str, An
 
 def message_of(kind: type[Message], said: Any, letters: Mapping[str, Any]) -> Any:
     """Return a request as a message."""
-    return ParseDict(_parsable(kind.DESCRIPTOR, named(said, letters)), kind())
+    return parsed(kind, named(said, letters))
+
+
+def parsed(kind: type[Message], said: Any) -> Any:
+    """Return a request in which no letters stand as a message."""
+    return ParseDict(_parsable(kind.DESCRIPTOR, said), kind())
 
 
 def _parsable(descriptor: Any, said: Any) -> Any:
@@ -144,7 +149,8 @@ def _value(field: Any, value: Any) -> Any:
     if field.enum_type is not None and isinstance(value, str):
         return _prefix(field.enum_type) + value
     if field.type == field.TYPE_BYTES:
-        return base64.b64encode(value.encode()).decode()
+        line = value if isinstance(value, str | bytes) else json.dumps(value) + "\n"
+        return base64.b64encode(line.encode() if isinstance(line, str) else line).decode()
     if field.name.endswith("_json") and not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return value

@@ -25,7 +25,7 @@ from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Tenant
 from tests.hostile.calling import Case, Client, Key, Outcome
 from tests.hostile.tables import Tables
-from tests.hostile.things import OF_STORED_KEYS, Things, cases, invented
+from tests.hostile.things import OF_STORED_KEYS, Things, cases
 from tests.rpcs import Rpc
 
 NOBODY = "ffffffff-ffff-7fff-8fff-ffffffffffff"  # a tenant without anything
@@ -123,7 +123,7 @@ def _bound(name: str, **bounds: Callable[[], Any]) -> dict[str, Any]:
 
 def _never(things: Things, **kept: tuple[str, ...]) -> Things:
     (names,) = kept.values()
-    return dataclasses.replace(invented(), **{name: getattr(things, name) for name in names})
+    return dataclasses.replace(Things(), **{name: getattr(things, name) for name in names})
 
 
 def _is_of_apps(rpc: Rpc) -> bool:
@@ -143,7 +143,7 @@ def _is_of_users(rpc: Rpc) -> bool:
 
 def _of_user(user_id: str) -> dict[str, Any]:
     def nothing(things: Things) -> Things:
-        never = invented()
+        never = Things()
         return dataclasses.replace(things, **{name: getattr(never, name) for name in OF_USERS})
 
     return {
@@ -158,7 +158,7 @@ def _of_user(user_id: str) -> dict[str, Any]:
 ANOTHER_TENANT = Stranger(
     name="another tenant",
     key=lambda owner, context_id: Key(tenant_id=uuid.uuid4()),
-    nothing=lambda things: invented(),
+    nothing=lambda things: Things(),
     is_of=lambda rpc: True,
     blinded=blinded,
 )
@@ -183,7 +183,7 @@ APP = Stranger(
 CONTEXT = Stranger(
     **_bound("a key of another context", context_id=uuid.uuid4)
     | {"key": lambda owner, context_id: Key(tenant_id=owner.tenant_id, context_id=context_id)},
-    nothing=lambda things: invented(),
+    nothing=lambda things: Things(),
     is_of=lambda rpc: rpc.options.whose != Call.TENANT and rpc.options.context_key,
 )
 ANOTHER_USER = Stranger(name="another user", **_of_user("somebody else"))

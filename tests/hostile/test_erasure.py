@@ -34,7 +34,7 @@ from tests.conftest import Urls, cloned
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Case, Client, Key
 from tests.hostile.stalls import PROBES, watched
 from tests.hostile.tables import reading
-from tests.hostile.things import RPCS, Things, cases, invented, seeded
+from tests.hostile.things import RPCS, Things, cases, seeded
 from tests.rpcs import Rpc
 
 TENANT = uuid.UUID("00000000-0000-7000-8000-00000000e7a5")
@@ -71,8 +71,8 @@ def test_nothing_is_left_of_a_word_that_was_planted_in_every_field(
         reading(urls) as tables,
     ):
         assert client.call(RPCS["StartChanges"], graph.StartChangesRequest(), key=administrator).ok
-        of_bob = seeded(client, bob, replace(invented(), user_id=bob.user_id))
-        of_ada = seeded(client, ada, replace(invented(), user_id=ada.user_id))
+        of_bob = seeded(client, bob, replace(Things(), user_id=bob.user_id))
+        of_ada = seeded(client, ada, replace(Things(), user_id=ada.user_id))
         planted = {rpc.name: _plant(client, rpc, of_ada, ada) for rpc in RPCS.values() if _is_planted(rpc)}
         taken = {name for name, count in planted.items() if count}
         repeats = {name: _answered_of(client, RPCS[name], ada) for name in REPEATED}

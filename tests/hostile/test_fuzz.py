@@ -21,7 +21,7 @@ from tests.conftest import Urls
 from tests.hostile.calling import Client, faults
 from tests.hostile.copies import Another
 from tests.hostile.strategies import Pool, requests
-from tests.hostile.things import RPCS, Things, cases, invented, seeded
+from tests.hostile.things import RPCS, Things, cases, seeded
 from tests.rpcs import Rpc
 
 REQUESTS = int(os.environ.get("FUZZ_REQUESTS") or 0)  # of each RPC; 0: a share of what `make test` has time for
@@ -62,7 +62,7 @@ class World:
 
 def world_of(another: Another, others: Things) -> World:
     key, things = another()
-    known = [*things.values(), *others.values(), *invented().values()]
+    known = [*things.values(), *others.values(), *Things().values()]
     pool = Pool(ids=[word for word in known if _is_id(word)], words=[word for word in known if not _is_id(word)])
     return World(key=key, pool=pool, bases={name: cases(rpc, things) for name, rpc in RPCS.items()})
 

@@ -24,7 +24,7 @@ from tests.hostile.calling import Client, Outcome
 from tests.hostile.copies import Another
 from tests.hostile.tables import Tables
 from tests.hostile.test_cases import HOW
-from tests.hostile.things import RPCS, Things, cases, invented
+from tests.hostile.things import RPCS, Things, cases
 from tests.rpcs import Rpc, fields
 
 TWINS = 4
@@ -76,7 +76,7 @@ KEY = re.compile(r'key: "cgc_[^"]*"\n|key_expires_at \{\n(  .*\n)*\}\n?')
 @pytest.mark.parametrize("rpc", ONCE, ids=str)
 def test_twins_of_a_request_id_are_one_call(rpc: Rpc, client: Client, tables: Tables, another: Another):
     """The same answer for all, and no more rows than one call writes."""
-    made = cases(rpc, invented())
+    made = cases(rpc, Things())
     assert made, f"{rpc} has no request: {HOW}"
     wrote: set[str] = set()
     for position, case in enumerate(made):
@@ -103,7 +103,7 @@ def written_by(twins: int, rpc: Rpc, position: int, client: Client, tables: Tabl
     else:
         again = client.call(rpc, case, key=key)
         assert len({KEY.sub("", str(outcome.answers)) for outcome in (*outcomes, again)}) == 1
-        other = with_request_id(cases(rpc, invented())[position], request_id)
+        other = with_request_id(cases(rpc, Things())[position], request_id)
         assert client.call(rpc, other, key=key).reason == "REQUEST_ID_REUSED"
         assert without_keys(tables.sums_of(key)) == without_keys(after)
     # Bytes that a twin wrote in vain go by the sweeper; a tenant's usage has a row for each connection that wrote.

@@ -45,7 +45,7 @@ from tests.hostile.strangers import (
 )
 from tests.hostile.tables import Tables, switched_off
 from tests.hostile.test_http import HttpClient, http  # noqa: F401
-from tests.hostile.things import OF_STORED_KEYS, RPCS, SECRET, Things, cases, invented, seeded
+from tests.hostile.things import OF_STORED_KEYS, RPCS, SECRET, Things, cases, seeded
 from tests.rpcs import Rpc
 
 # Says nothing of what anybody has. Whose calls are counted, `test_observing_stub` says; what a key is told of itself,
@@ -104,7 +104,7 @@ class Known:
 
 @pytest.fixture(scope="module")
 def world(client: Client, nothing_kept: None, finds_documents: Callable[[uuid.UUID, object, Things], None]) -> World:
-    things = invented()
+    things = Things()
     key = Key(tenant_id=uuid.uuid4(), user_id=things.user_id)
     first = contexts.SendMessageRequest(message=contexts.MessageInput(content="of another context"))
     (sent,) = client.call(RPCS["SendMessage"], first, key=Key(tenant_id=key.tenant_id)).answers
