@@ -6,9 +6,11 @@ Examples are in `cases/history/formats.yaml`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +18,8 @@ from context_service.history.model import ChatMessage
 from context_service.history.pure.formats import formatted
 from context_service.kernel.parts import Part, Reasoning, ToolCall, ToolResult
 from context_service.kernel.rendering import Format
+from tests import vendors
+from tests.context_service.kernel.test_rendering import MESSAGES
 
 _TEXTS = st.sampled_from(["", " ", "hello", "ä\n"])
 _IDS = st.sampled_from(["c1", "c2", "", "not an id", "x" * 50])
@@ -57,86 +61,38 @@ def calls_of(history: list[ChatMessage]) -> int:
     return sum(part.tool_call is not None for message in history for part in message.parts)
 
 
-@given(_HISTORIES)
-def test_openai_finds_every_call_followed_by_its_results(history: list[ChatMessage]):
-    done = formatted(history, Format.OPENAI)
-    messages: list[dict[str, Any]] = orjson.loads(done.body_json)["messages"]
-    ids: list[str] = []
-    expected: list[str] = []  # results that have to come next
+@pytest.mark.parametrize("to", Format)
+@given(history=_HISTORIES)
+def test_vendors_accept_every_history(to: Format, history: list[ChatMessage]):
+    """The last turn may lack results: they can still come."""
+    messages = orjson.loads(formatted(history, to).body_json)[MESSAGES[to]]
+
+    assert vendors.broken(messages, to, is_waiting=True) == []
+    calls = list(_calls(messages, to))
+    assert len(calls) == calls_of(history)
+    for call_id, name, arguments in calls:
+        assert _ID.fullmatch(call_id)
+        assert _NAME.fullmatch(name)
+        assert isinstance(arguments, dict)
+
+
+def _calls(messages: list[dict[str, Any]], to: Format) -> Iterator[tuple[str, str, Any]]:
+    """Yield id, name and arguments of each call; Gemini knows no ids."""
     for message in messages:
-        if message["role"] == "tool":
-            # In the last turn some may be still to come.
-            while expected and expected[0] != message["tool_call_id"]:
-                assert message["tool_call_id"] in expected
-                expected.pop(0)
-            assert expected.pop(0) == message["tool_call_id"]
-            assert isinstance(message["content"], str)
-            continue
-        assert not expected
-        assert message["content"] or message["tool_calls"]
-        expected = [call["id"] for call in message.get("tool_calls", [])]
-        ids += expected
-        for call in message.get("tool_calls", []):
-            assert _ID.fullmatch(call["id"])
-            assert _NAME.fullmatch(call["function"]["name"])
-            assert isinstance(orjson.loads(call["function"]["arguments"]), dict)
-    assert len(set(ids)) == len(ids) == calls_of(history)
-
-
-@given(_HISTORIES)
-def test_anthropic_finds_roles_in_turns_and_results_first_in_the_next_message(history: list[ChatMessage]):
-    messages: list[dict[str, Any]] = orjson.loads(formatted(history, Format.ANTHROPIC).body_json)["messages"]
-    ids: list[str] = []
-    for before, message, after in zip([None, *messages], messages, [*messages[1:], None], strict=False):
-        assert message["role"] in ("user", "assistant")
-        assert before is None or before["role"] != message["role"]
-        assert message["content"]
-        kinds = [block["type"] for block in message["content"]]
-        called = [block["id"] for block in message["content"] if block["type"] == "tool_use"]
-        answered = [block["tool_use_id"] for block in message["content"] if block["type"] == "tool_result"]
-        assert kinds[: len(answered)] == ["tool_result"] * len(answered)
-        assert kinds[-1] != "thinking"
-        asked = [block["id"] for block in before["content"] if block["type"] == "tool_use"] if before else []
-        assert set(answered) <= set(asked)
-        if after is not None and messages[-1] is not after:
-            assert set(called) <= {block.get("tool_use_id") for block in after["content"]}
-        assert all(block["text"].strip() for block in message["content"] if block["type"] == "text")
-        assert all(isinstance(block["input"], dict) for block in message["content"] if block["type"] == "tool_use")
-        ids += called
-    assert len(set(ids)) == len(ids) == calls_of(history)
-    assert [message["role"] for message in messages[:1]] in ([], ["user"])
-
-
-@given(_HISTORIES)
-def test_openai_finds_every_reasoning_item_followed_by_an_item_of_the_assistant(history: list[ChatMessage]):
-    items: list[dict[str, Any]] = orjson.loads(formatted(history, Format.OPENAI_RESPONSES).body_json)["input"]
-    for item, after in zip(items, [*items[1:], {}], strict=False):
-        if item.get("type") == "reasoning":
-            assert after.get("role") == "assistant" or after.get("type") in ("function_call", "reasoning")
-
-
-@given(_HISTORIES)
-def test_gemini_finds_every_call_answered_by_name_in_the_next_content(history: list[ChatMessage]):
-    """It refuses a call that is not answered at once, by as many results, and an empty text or content."""
-    contents: list[dict[str, Any]] = orjson.loads(formatted(history, Format.GEMINI).body_json)["contents"]
-    calls = 0
-    for before, content, after in zip([None, *contents], contents, [*contents[1:], None], strict=False):
-        assert content["role"] in ("user", "model")
-        assert before is None or content["role"] != "model" or before["role"] == "user"
-        assert content["parts"]
-        assert all(part["text"].strip() for part in content["parts"] if "text" in part)
-        called = [part["functionCall"] for part in content["parts"] if "functionCall" in part]
-        answered = [part["functionResponse"] for part in content["parts"] if "functionResponse" in part]
-        assert not answered or len(answered) == len(content["parts"])
-        assert not answered or (before is not None and "functionCall" in before["parts"][-1])
-        names = [call["name"] for call in called]
-        assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", name) for name in names)
-        assert all(isinstance(call["args"], dict) for call in called)
-        if after is not None and called and after is not contents[-1]:
-            assert [part["functionResponse"]["name"] for part in after["parts"]] == names
-        calls += len(called)
-    assert calls == calls_of(history)
-    assert [content["role"] for content in contents[:1]] in ([], ["user"])
+        if to is Format.OPENAI:
+            for call in message.get("tool_calls") or []:
+                yield call["id"], call["function"]["name"], orjson.loads(call["function"]["arguments"])
+        elif to is Format.OPENAI_RESPONSES:
+            if message.get("type") == "function_call":
+                yield message["call_id"], message["name"], orjson.loads(message["arguments"])
+        elif to is Format.ANTHROPIC:
+            for block in message["content"]:
+                if block["type"] == "tool_use":
+                    yield block["id"], block["name"], block["input"]
+        else:
+            for part in message["parts"]:
+                if "functionCall" in part:
+                    yield "-", part["functionCall"]["name"], part["functionCall"]["args"]
 
 
 @given(_HISTORIES)

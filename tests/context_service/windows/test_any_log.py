@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -21,6 +20,7 @@ from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import message_pb2, working_memory_pb2
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import Erased, FoldNoProgress
+from tests import vendors
 from tests.context_service.contexts.callers import Caller
 from tests.context_service.kernel.test_rendering import (
     MESSAGES,
@@ -164,7 +164,7 @@ class Walk:
         assert pack.tokens == sum(value for _, value in pack.tokens_by_zone.ListFields()) <= window.token_limit
         assert TokenCounter(window.tokens_family).count(body) <= window.token_limit
         assert hashlib.sha256(body.encode()[: pack.prefix_bytes]).hexdigest() == pack.prefix_sha
-        paired(messages, self.to, is_waiting=pack.is_waiting)
+        assert vendors.broken(messages, self.to, is_waiting=pack.is_waiting) == []
         for rule in self.rules.values():
             assert rule in body
         for pin in self.pins.values():
@@ -213,64 +213,6 @@ class Walk:
         of = message["parts"][part - 1]
         said = of.tool_result.content_json or of.tool_call.arguments_json or of.url or of.working_memory_id
         return str(said).encode()
-
-
-def paired(messages: list[dict[str, Any]], to: Format, *, is_waiting: bool) -> None:
-    """Check that each call has its one result where the vendor wants it, and that roles take turns where they must."""
-    called: list[list[str]] = []
-    answered: list[list[str]] = []
-    if to in (Format.ANTHROPIC, Format.GEMINI):
-        # Gemini wants results apart from what a user says.
-        turns = [(one["role"], bool(to is Format.GEMINI and _ids(one, "functionResponse", to))) for one in messages]
-        assert [one for one, two in pairwise(turns) if one == two] == []
-        assert turns[:1] in ([], [("user", False)])
-    for one, after in zip(messages, [*messages[1:], {}], strict=True):
-        if to is Format.ANTHROPIC:
-            assert one["content"][-1]["type"] != "thinking"
-        elif one.get("type") == "reasoning":
-            assert after.get("role") == "assistant" or after.get("type") in ("function_call", "reasoning")
-    at = 0
-    while at < len(messages):
-        of, results = messages[at], 0
-        ids: list[str] = []
-        if to is Format.OPENAI:
-            ids = [one["id"] for one in of.get("tool_calls") or []]
-            while at + 1 + results < len(messages) and messages[at + 1 + results]["role"] == "tool":
-                results += 1
-            found = [one["tool_call_id"] for one in messages[at + 1 : at + 1 + results]]
-        elif to is Format.OPENAI_RESPONSES:
-            while at + len(ids) < len(messages) and messages[at + len(ids)].get("type") == "function_call":
-                ids.append(messages[at + len(ids)]["call_id"])
-            behind = messages[at + len(ids) :]
-            while results < len(behind) and behind[results].get("type") == "function_call_output":
-                results += 1
-            found = [one["call_id"] for one in behind[:results]]
-            results += max(len(ids) - 1, 0)
-        else:
-            kinds = ("tool_use", "tool_result") if to is Format.ANTHROPIC else ("functionCall", "functionResponse")
-            of_call, of_result = kinds
-            ids = _ids(of, of_call, to)
-            found = _ids(messages[at + 1], of_result, to) if ids and at + 1 < len(messages) else []
-            if not ids:
-                assert _ids(of, of_result, to) == [] or at
-        if ids:
-            called.append(ids)
-            answered.append(found)
-        else:
-            assert not (to in (Format.OPENAI, Format.OPENAI_RESPONSES) and found)
-        at += 1 + results
-    if is_waiting and called:
-        last, got = called.pop(), answered.pop()
-        assert got == last[: len(got)]
-    assert called == answered
-    assert to is Format.GEMINI or len({one for ids in called for one in ids}) == sum(map(len, called))
-
-
-def _ids(message: dict[str, Any], kind: str, to: Format) -> list[str]:
-    if to is Format.ANTHROPIC:
-        content = message["content"] if isinstance(message["content"], list) else []
-        return [one.get("id") or one["tool_use_id"] for one in content if one["type"] == kind]
-    return [one[kind]["name"] for one in message["parts"] if kind in one]  # it tells them by their order
 
 
 @pytest.mark.parametrize("to", FORMATS)
