@@ -21,6 +21,7 @@ from bench.turns import at
 from context_service.commands import dev
 from contextkeep import AsyncContextClient
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.context.v1 import working_memory_pb2 as memory
 
 FLOOD = 50
@@ -39,7 +40,7 @@ async def flood(kind: str, address: str, key: str, record_id: str) -> None:
         request = memory.FetchWMRecordRequest(working_memory_id=record_id).SerializeToString()
     else:
         path = "/contextkeep.context.v1.Contexts/AppendMessages"
-        messages = [pb.MessageInput(content=SAID, role="user")] * APPENDED
+        messages = [message_pb.MessageInput(content=SAID, role="user")] * APPENDED
         request = pb.AppendMessagesRequest(context_id=context_id, messages=messages).SerializeToString()
 
     async with grpc.aio.insecure_channel(address) as channel, asyncio.TaskGroup() as tasks:

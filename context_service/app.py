@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
-from context_service.agents.rules import Agents
+from context_service.agents.room import agents_of
+from context_service.compiled_pages.room import open_compiled_pages
 from context_service.contexts.room import context_eraser_of, open_contexts
 from context_service.erasure.room import open_erasures
 from context_service.history.room import chat_history_of
 from context_service.kernel.ground import REQUESTS
-from context_service.knowledge.room import open_knowledge
+from context_service.knowledge_bases.room import open_knowledge_bases
 from context_service.mcp.room import mcp_alone, open_mcp, tools_of
 from context_service.mcp_servers.room import mcp_servers_of
-from context_service.memories.room import memories_of
+from context_service.memories.room import memories_of, open_memories
 from context_service.memories.rules.lessons import RememberedLessons
 from context_service.operations.room import open_administration
 from context_service.probes import check_exposure, probes
@@ -24,8 +25,9 @@ from context_service.query.providers.workspace import Workspace
 from context_service.query.room import open_query
 from context_service.resources import migrations, open_ground
 from context_service.settings import Settings
-from context_service.specialists.rules import Specialists
+from context_service.specialists.room import specialists_of
 from context_service.transfer.room import open_transfer
+from context_service.wiki.room import open_wiki
 from context_service.windows.room import windows_of
 from context_service.working_memory.room import limits_of, open_working_memory
 from context_service.working_memory.rules.passages import AskedRecords
@@ -70,26 +72,32 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         history = chat_history_of(ground)
         callers = callers or access.authenticator(settings, ground.database, metrics)
         eraser = context_eraser_of(settings, ground.database)
-        contexts, messaging, recalling = await open_contexts(ground, stack, callers, eraser)
+        contexts, artifacts, messaging, recalling = await open_contexts(ground, stack, callers, eraser)
         windows = windows_of(ground, messaging, recalling, stack, callers, RememberedLessons(memories_of(ground)))
-        agents = Agents(ground.database, requests=REQUESTS)
-        templates = Agents(ground.database, requests=REQUESTS, is_template=True)
-        mcp_servers = mcp_servers_of(ground)
-        specialists = Specialists(ground.database, requests=REQUESTS)
-        knowledge, remembering = await open_knowledge(ground, stack, agents, templates, mcp_servers, specialists)
+        memories, remembering = await open_memories(ground, stack)
+        wiki = await open_wiki(ground, stack)
+        agents, agent_rules, templates = agents_of(ground)
+        bases = await open_knowledge_bases(ground, stack)
+        mcp_servers, server_rules = mcp_servers_of(ground)
+        specialists, specialist_rules = specialists_of(ground)
+        compiled = await open_compiled_pages(ground, stack)
         records = AskedRecords(ground.database, ground.passages, searches)
         workspace = Workspace(records, ground.graph, depth_max=settings.traverse_depth_max)
-        own: list[OwnProviders] = [McpTools(mcp_servers), AskedSpecialists(specialists, workspace, chat=ground.chat)]
-        query = await open_query(ground, stack, workspace, recalling, remembering, agents, templates, own)
-        tools = tools_of(ground, memory, history, contexts, windows)
+        own: list[OwnProviders] = [
+            McpTools(server_rules),
+            AskedSpecialists(specialist_rules, workspace, chat=ground.chat),
+        ]
+        query = await open_query(ground, stack, workspace, recalling, remembering, agent_rules, templates, own)
+        tools = tools_of(ground, memory, history, contexts, artifacts, windows)
         trail = AuditTrail(ground.database)
         await stack.enter_async_context(trail.telling())
         administration = await open_administration(ground, trail, limits, stack)
         transfer = await open_transfer(ground, limits, stack)
         erasures = await open_erasures(ground, eraser, stack)
-        rooms = (memory, history, contexts, windows, knowledge, query, tools, administration, transfer, erasures)
+        knowledge = (memories, wiki, agents, bases, mcp_servers, specialists, compiled)
+        rooms = (memory, history, contexts, windows, *knowledge, query, tools, administration, transfer, erasures)
         recent = RecentCalls("context-service")
-        services = [*(room.service for room in rooms), observing(recent)]
+        services = [*(service for room in rooms for service in room.services), observing(recent)]
         ground.database.show(metrics)
         border = Border(
             callers,

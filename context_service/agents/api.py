@@ -1,4 +1,4 @@
-"""The RPCs of `Knowledge` about agents and their templates: parse, one call, render."""
+"""The proto services `Agents` and `AgentTemplates`: parse, one call, render."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from context_service.agents.rules import Agent, AgentInput, Agents, Callers, Pro
 from context_service.contexts.wire.requests import ids_of, principal_of
 from context_service.kernel.wire import times
 from context_service.kernel.wire.imported import imported_of
+from contextkeep.context.v1 import agent_templates_pb2 as templates_pb
+from contextkeep.context.v1 import agent_templates_pb2_grpc, agents_pb2_grpc
 from contextkeep.context.v1 import agents_pb2 as pb
-from contextkeep.context.v1 import knowledge_pb2_grpc
 from service_runtime import calls
 from service_runtime.copying import copied
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
 
 
-class AgentsServicer(knowledge_pb2_grpc.KnowledgeServicer):
-    """The part of the servicer that is about agents."""
+class AgentsServicer(agents_pb2_grpc.AgentsServicer):
+    """Answers the RPCs of `Agents`."""
 
-    _agents: Agents
-    _templates: Agents
+    def __init__(self, agents: Agents) -> None:
+        self._agents = agents
 
     async def PutAgent(self, request: pb.PutAgentRequest, context: object) -> pb.PutAgentResponse:
         """Write an agent."""
@@ -62,13 +63,20 @@ class AgentsServicer(knowledge_pb2_grpc.KnowledgeServicer):
         await self._agents.delete(request.agent_id, principal=calls.principal(), request=asked)
         return pb.DeleteAgentResponse()
 
+
+class AgentTemplatesServicer(agent_templates_pb2_grpc.AgentTemplatesServicer):
+    """Answers the RPCs of `AgentTemplates`."""
+
+    def __init__(self, templates: Agents) -> None:
+        self._templates = templates
+
     async def PutAgentTemplate(
-        self, request: pb.PutAgentTemplateRequest, context: object
-    ) -> pb.PutAgentTemplateResponse:
+        self, request: templates_pb.PutAgentTemplateRequest, context: object
+    ) -> templates_pb.PutAgentTemplateResponse:
         """Write a template."""
 
-        def response(template: Agent) -> pb.PutAgentTemplateResponse:
-            return pb.PutAgentTemplateResponse(template=_template(template))
+        def response(template: Agent) -> templates_pb.PutAgentTemplateResponse:
+            return templates_pb.PutAgentTemplateResponse(template=_template(template))
 
         said = request.template
         template = await self._templates.put(
@@ -86,27 +94,29 @@ class AgentsServicer(knowledge_pb2_grpc.KnowledgeServicer):
         return response(template)
 
     async def GetAgentTemplate(
-        self, request: pb.GetAgentTemplateRequest, context: object
-    ) -> pb.GetAgentTemplateResponse:
+        self, request: templates_pb.GetAgentTemplateRequest, context: object
+    ) -> templates_pb.GetAgentTemplateResponse:
         """Read a template."""
         template = await self._templates.get(request.template_id, principal=calls.principal())
-        return pb.GetAgentTemplateResponse(template=_template(template))
+        return templates_pb.GetAgentTemplateResponse(template=_template(template))
 
     async def ListAgentTemplates(
-        self, request: pb.ListAgentTemplatesRequest, context: object
-    ) -> pb.ListAgentTemplatesResponse:
+        self, request: templates_pb.ListAgentTemplatesRequest, context: object
+    ) -> templates_pb.ListAgentTemplatesResponse:
         """List templates."""
         page = PageRequest(size=request.page_size, token=request.page_token)
         found, token = await self._templates.page(page, principal=calls.principal())
-        return pb.ListAgentTemplatesResponse(templates=map(_template, found), next_page_token=token)
+        return templates_pb.ListAgentTemplatesResponse(templates=map(_template, found), next_page_token=token)
 
     async def DeleteAgentTemplate(
-        self, request: pb.DeleteAgentTemplateRequest, context: object
-    ) -> pb.DeleteAgentTemplateResponse:
+        self, request: templates_pb.DeleteAgentTemplateRequest, context: object
+    ) -> templates_pb.DeleteAgentTemplateResponse:
         """Remove a template."""
-        asked = request_of("DeleteAgentTemplate", request, response=lambda _: pb.DeleteAgentTemplateResponse())
+        asked = request_of(
+            "DeleteAgentTemplate", request, response=lambda _: templates_pb.DeleteAgentTemplateResponse()
+        )
         await self._templates.delete(request.template_id, principal=calls.principal(), request=asked)
-        return pb.DeleteAgentTemplateResponse()
+        return templates_pb.DeleteAgentTemplateResponse()
 
 
 def _names(policy: pb.AgentPolicy, field: str) -> ProviderNames | None:
@@ -142,10 +152,10 @@ def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:
     )
 
 
-def _template(template: Agent) -> pb.AgentTemplate:
+def _template(template: Agent) -> templates_pb.AgentTemplate:
     said = template.said
     return copied(
-        pb.AgentTemplate,
+        templates_pb.AgentTemplate,
         template,
         template_id=said.agent_id,
         display_name=said.display_name,

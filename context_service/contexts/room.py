@@ -6,7 +6,9 @@ from contextlib import AsyncExitStack
 from functools import partial
 from uuid import UUID
 
+from context_service.contexts.api.artifacts import ArtifactsServicer
 from context_service.contexts.api.contexts import ContextsServicer
+from context_service.contexts.api.tasks import TasksServicer
 from context_service.contexts.pure.checks import MessageChecks
 from context_service.contexts.rules.artifacts import Artifacts
 from context_service.contexts.rules.index_state import IndexStates, VectorsOwed
@@ -37,7 +39,9 @@ from context_service.settings import Settings
 from context_service.working_memory.room import purges_of
 from context_service.working_memory.rules.fetch import RecordName
 from context_service.working_memory.rules.retention import SWEEPER
+from contextkeep.context.v1.artifacts_pb2_grpc import add_ArtifactsServicer_to_server
 from contextkeep.context.v1.contexts_pb2_grpc import add_ContextsServicer_to_server
+from contextkeep.context.v1.tasks_pb2_grpc import add_TasksServicer_to_server
 from service_runtime import background
 from service_runtime.auth import Authenticator, Principal
 from service_runtime.postgres import Database
@@ -74,7 +78,7 @@ def message_checks_of(settings: Settings) -> MessageChecks:
 
 async def open_contexts(
     ground: Ground, stack: AsyncExitStack, callers: Authenticator, eraser: Eraser
-) -> tuple[Room[ContextsServicer], Messaging, Recalling]:
+) -> tuple[Room[ContextsServicer], ArtifactsServicer, Messaging, Recalling]:
     """Begin to erase what is due, to embed, and to read the records that messages point at; and give what recalls."""
     settings, database, embedder = ground.settings, ground.database, ground.embedder
     passages, log, order, tokens = ground.passages, ground.log, ground.order, ground.tokens
@@ -147,8 +151,6 @@ async def open_contexts(
         recalling,
         Erasing(database, requests=REQUESTS, eraser=eraser),
         index_states,
-        tasks,
-        artifacts,
         watching,
         callers,
         Syncing(ground.assembly, messaging),
@@ -160,7 +162,20 @@ async def open_contexts(
         checks=[ground.schema_ready],
         ending=ground.lookout.end,
     )
-    return Room(servicer, service), messaging, recalling
+    artifacts_servicer = ArtifactsServicer(artifacts)
+    others = (
+        Service(
+            full_name="contextkeep.context.v1.Tasks",
+            add=partial(add_TasksServicer_to_server, TasksServicer(tasks, artifacts)),
+            checks=[ground.schema_ready],
+        ),
+        Service(
+            full_name="contextkeep.context.v1.Artifacts",
+            add=partial(add_ArtifactsServicer_to_server, artifacts_servicer),
+            checks=[ground.schema_ready],
+        ),
+    )
+    return Room(servicer, service, others), artifacts_servicer, messaging, recalling
 
 
 def context_eraser_of(settings: Settings, database: Database) -> Eraser:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -72,7 +73,13 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Room(Generic[_T]):
-    """A servicer, and the proto service that it serves."""
+    """The main servicer of a room with its proto service, and the room's other proto services."""
 
     servicer: _T
     service: Service
+    others: Sequence[Service] = ()
+
+    @property
+    def services(self) -> Sequence[Service]:
+        """Return all proto services of the room."""
+        return (self.service, *self.others)

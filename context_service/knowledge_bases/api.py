@@ -1,4 +1,4 @@
-"""The RPCs of `Knowledge` about knowledge bases and their documents: parse, one call, render."""
+"""The proto service `KnowledgeBases`: parse, one call, render."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from context_service.knowledge_bases.model import (
 )
 from context_service.knowledge_bases.rules.bases import KnowledgeBases
 from contextkeep.context.v1 import knowledge_bases_pb2 as pb
-from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.context.v1 import knowledge_bases_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.copying import copied
@@ -31,10 +31,11 @@ _STATES = {
 _BY_STATE = {state: number for number, state in _STATES.items()}
 
 
-class KnowledgeBasesServicer(knowledge_pb2_grpc.KnowledgeServicer):
-    """The part of the servicer that is about knowledge bases."""
+class KnowledgeBasesServicer(knowledge_bases_pb2_grpc.KnowledgeBasesServicer):
+    """Answers the RPCs of `KnowledgeBases`."""
 
-    _bases: KnowledgeBases
+    def __init__(self, bases: KnowledgeBases) -> None:
+        self._bases = bases
 
     async def PutKnowledgeBase(
         self, request: pb.PutKnowledgeBaseRequest, context: object

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp
 from context_service.mcp.api import ToolsServicer
 from context_service.mcp.query_server import query_server
 from context_service.mcp.server import Context, mcp_server, shown
-from context_service.query.api import ContextQueryServicer
+from context_service.query.api.query import ContextQueryServicer
 from contextkeep.errors import (
     ContextKeepError,
     DeadlineExceeded,

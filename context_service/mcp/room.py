@@ -7,12 +7,13 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
+from context_service.contexts.api.artifacts import ArtifactsServicer
 from context_service.contexts.api.contexts import ContextsServicer
 from context_service.history.api import ChatHistoryServicer
 from context_service.kernel.ground import Ground, Room
 from context_service.mcp.api import ToolsServicer
 from context_service.mcp.tool import Services
-from context_service.query.api import ContextQueryServicer
+from context_service.query.api.query import ContextQueryServicer
 from context_service.settings import Settings
 from context_service.windows.api import ContextWindowsServicer
 from context_service.working_memory.api.records import WorkingMemoryServicer
@@ -41,6 +42,7 @@ def tools_of(
     memory: Room[WorkingMemoryServicer],
     history: Room[ChatHistoryServicer],
     contexts: Room[ContextsServicer],
+    artifacts: ArtifactsServicer,
     windows: Room[ContextWindowsServicer],
 ) -> Room[ToolsServicer]:
     """Return the servicer of tools, which calls the servicers of other rooms."""
@@ -50,6 +52,7 @@ def tools_of(
             memory=memory.servicer,
             history=history.servicer,
             contexts=contexts.servicer,
+            artifacts=artifacts,
             windows=windows.servicer,
             graph=ground.graph,
             answer_bytes_max=settings.mcp_answer_bytes_max,

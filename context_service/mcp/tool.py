@@ -20,6 +20,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, create_model
 
+from context_service.contexts.api.artifacts import ArtifactsServicer
 from context_service.contexts.api.contexts import ContextsServicer
 from context_service.history.api import ChatHistoryServicer
 from context_service.kernel.graph import EntityGraph
@@ -98,6 +99,7 @@ class Services:
     memory: WorkingMemoryServicer
     history: ChatHistoryServicer
     contexts: ContextsServicer
+    artifacts: ArtifactsServicer
     windows: ContextWindowsServicer
     graph: EntityGraph
     answer_bytes_max: int

@@ -1,12 +1,12 @@
-"""The RPCs of `Knowledge` about MCP servers and their tools: parse, one call, render."""
+"""The proto service `McpServers`: parse, one call, render."""
 
 from __future__ import annotations
 
 from context_service.kernel.wire.imported import imported_of
 from context_service.mcp_servers.pure import Tool, ToolState
 from context_service.mcp_servers.rules import Approval, McpServers, Server, ServerInput
-from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
+from contextkeep.context.v1 import mcp_servers_pb2_grpc
 from service_runtime import calls
 from service_runtime.copying import copied
 from service_runtime.pages import PageRequest
@@ -20,10 +20,11 @@ _STATE = {
 }
 
 
-class McpServersServicer(knowledge_pb2_grpc.KnowledgeServicer):
-    """The part of the servicer that is about MCP servers."""
+class McpServersServicer(mcp_servers_pb2_grpc.McpServersServicer):
+    """Answers the RPCs of `McpServers`."""
 
-    _mcp_servers: McpServers
+    def __init__(self, mcp_servers: McpServers) -> None:
+        self._mcp_servers = mcp_servers
 
     async def PutMcpServer(self, request: pb.PutMcpServerRequest, context: object) -> pb.PutMcpServerResponse:
         """Write a server."""

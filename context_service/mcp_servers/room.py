@@ -1,16 +1,28 @@
-"""Composition of the room mcp servers: opens what only it needs, and returns its servicer and what others use."""
+"""Composition of the room mcp servers: returns its servicer and the rules that others use."""
 
 from __future__ import annotations
 
-from context_service.kernel.ground import REQUESTS, Ground
+from functools import partial
+
+from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.mcp_servers.api import McpServersServicer
 from context_service.mcp_servers.client import McpClient
 from context_service.mcp_servers.rules import McpServers
+from contextkeep.context.v1.mcp_servers_pb2_grpc import add_McpServersServicer_to_server
 from service_runtime.destinations import Destinations
 from service_runtime.sealing import KeyRing, keys_of
+from service_runtime.server import Service
 
 
-def mcp_servers_of(ground: Ground) -> McpServers:
-    """Return the MCP servers of tenants, with the client that calls their tools."""
+def mcp_servers_of(ground: Ground) -> tuple[Room[McpServersServicer], McpServers]:
+    """Return the servicer and the rules of MCP servers, with the client that calls their tools."""
     destinations = Destinations(ground.settings.mcp_servers_allowed)
     keys = KeyRing(keys_of(ground.settings.secrets_key.get_secret_value()))
-    return McpServers(ground.database, McpClient(destinations), keys, destinations, requests=REQUESTS)
+    servers = McpServers(ground.database, McpClient(destinations), keys, destinations, requests=REQUESTS)
+    servicer = McpServersServicer(servers)
+    service = Service(
+        full_name="contextkeep.context.v1.McpServers",
+        add=partial(add_McpServersServicer_to_server, servicer),
+        checks=[ground.schema_ready],
+    )
+    return Room(servicer, service), servers

@@ -1,4 +1,4 @@
-"""The RPCs of `Knowledge` about memories: parse, one call, render."""
+"""The proto service `Memories`: parse, one call, render."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from context_service.memories.model import (
 from context_service.memories.rules.consolidate import Consolidated, Consolidating
 from context_service.memories.rules.memories import Memories
 from context_service.memories.rules.recall import LIMIT_DEFAULT, SENTENCES_DEFAULT, MemoryQuery, MemoryRecalling
-from contextkeep.context.v1 import knowledge_pb2 as pb
-from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.context.v1 import memories_pb2 as pb
+from contextkeep.context.v1 import memories_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
@@ -41,12 +41,13 @@ _STATES = {
 }
 
 
-class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
-    """The part of the servicer that is about memories."""
+class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
+    """Answers the RPCs of `Memories`."""
 
-    _memories: Memories
-    _remembering: MemoryRecalling
-    _consolidating: Consolidating
+    def __init__(self, memories: Memories, remembering: MemoryRecalling, consolidating: Consolidating) -> None:
+        self._memories = memories
+        self._remembering = remembering
+        self._consolidating = consolidating
 
     async def RetainMemory(self, request: pb.RetainMemoryRequest, context: object) -> pb.RetainMemoryResponse:
         """Keep a statement."""

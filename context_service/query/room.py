@@ -14,7 +14,8 @@ from context_service.kernel.ground import REQUESTS, Ground, Room
 from context_service.knowledge_bases import bedrock
 from context_service.knowledge_bases.rules.search import AskedBases
 from context_service.memories.rules.recall import MemoryRecalling
-from context_service.query.api import ContextQueryServicer
+from context_service.query.api.query import ContextQueryServicer
+from context_service.query.api.source_tests import SourceTestsServicer
 from context_service.query.model import State
 from context_service.query.providers import Entry, OwnProviders, Providers, installed, native
 from context_service.query.providers.bedrock import BedrockKnowledgeBases
@@ -41,6 +42,7 @@ from context_service.retrieval.room import meaning_of
 from context_service.settings import Settings
 from context_service.wiki.rules.search import AskedPages
 from contextkeep.context.v1.context_query_pb2_grpc import add_ContextQueryServicer_to_server
+from contextkeep.context.v1.source_tests_pb2_grpc import add_SourceTestsServicer_to_server
 from service_runtime.destinations import Destinations
 from service_runtime.server import Service
 
@@ -93,13 +95,19 @@ async def open_query(
         chat=ground.chat,
         fared=fared,
     )
-    servicer = ContextQueryServicer(queries, policies, SourceTests(queries, SourceTestRows(ground.database)))
+    source_tests = SourceTests(queries, SourceTestRows(ground.database))
+    servicer = ContextQueryServicer(queries, policies, source_tests)
     service = Service(
         full_name="contextkeep.context.v1.ContextQuery",
         add=partial(add_ContextQueryServicer_to_server, servicer),
         checks=[ground.schema_ready],
     )
-    return Room(servicer, service)
+    tests_service = Service(
+        full_name="contextkeep.context.v1.SourceTests",
+        add=partial(add_SourceTestsServicer_to_server, SourceTestsServicer(source_tests)),
+        checks=[ground.schema_ready],
+    )
+    return Room(servicer, service, [tests_service])
 
 
 def _bedrock(settings: Settings, bases: AskedBases) -> list[Entry]:

@@ -1,22 +1,23 @@
-"""The RPCs of `Knowledge` about specialists: parse, one call, render."""
+"""The proto service `Specialists`: parse, one call, render."""
 
 from __future__ import annotations
 
 from context_service.contexts.wire.requests import ids_of
 from context_service.kernel.wire.imported import imported_of
 from context_service.specialists.rules import Specialist, SpecialistInput, Specialists
-from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.context.v1 import specialists_pb2 as pb
+from contextkeep.context.v1 import specialists_pb2_grpc
 from service_runtime import calls
 from service_runtime.copying import copied
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
 
 
-class SpecialistsServicer(knowledge_pb2_grpc.KnowledgeServicer):
-    """The part of the servicer that is about specialists."""
+class SpecialistsServicer(specialists_pb2_grpc.SpecialistsServicer):
+    """Answers the RPCs of `Specialists`."""
 
-    _specialists: Specialists
+    def __init__(self, specialists: Specialists) -> None:
+        self._specialists = specialists
 
     async def PutSpecialist(self, request: pb.PutSpecialistRequest, context: object) -> pb.PutSpecialistResponse:
         """Write a specialist."""

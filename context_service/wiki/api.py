@@ -1,4 +1,4 @@
-"""The RPCs of `Knowledge` about pages: parse, one call, render."""
+"""The proto service `Pages`: parse, one call, render."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from context_service.kernel.wire.imported import imported_of
 from context_service.retrieval.store.passages import WIKI
 from context_service.wiki.model import Page, PageInput, PageName, PageSource
 from context_service.wiki.rules.pages import Pages
-from contextkeep.context.v1 import knowledge_pb2 as pb
-from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.context.v1 import pages_pb2 as pb
+from contextkeep.context.v1 import pages_pb2_grpc
 from service_runtime.copying import copied
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
 
 
-class PagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
-    """The part of the servicer that is about pages."""
+class PagesServicer(pages_pb2_grpc.PagesServicer):
+    """Answers the RPCs of `Pages`."""
 
-    _pages: Pages
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
 
     async def PutPage(self, request: pb.PutPageRequest, context: object) -> pb.PutPageResponse:
         """Write a page."""

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from contextkeep import ContextInput, EdgeInput, ExternalId, MessageInput, NodeInput, PartInput, new_id
 from contextkeep.client._batches import REQUEST_BYTES_MAX, batches
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2 as message_pb
 
 _TEXT = "茶" * 140_000  # 420 KB; a count of characters takes it for a third
 _UNSEEN = {"index": False}
@@ -46,7 +47,7 @@ async def test_rows_past_the_bytes_and_the_number_of_a_request_are_written(world
 
 @given(sizes=st.lists(st.sampled_from([0, 1, 127, 128, 20_000, 1_000_000, REQUEST_BYTES_MAX]), max_size=30))
 def test_every_row_is_in_one_request_and_each_request_fits(sizes: list[int]):
-    rows = [pb.MessageInput(message_id=str(n), content="x" * size) for n, size in enumerate(sizes)]
+    rows = [message_pb.MessageInput(message_id=str(n), content="x" * size) for n, size in enumerate(sizes)]
     request = pb.AppendMessagesRequest(request_id=new_id(), subject_user_id="u" * 300, messages=rows)
 
     made = list(batches(request, ["messages"], count_max=7))

@@ -101,17 +101,17 @@ def _of_contexts() -> Iterator[tuple[str, str, Message]]:
         yield f"a message: {name}", "SendMessage", _said(text)
     for name in ("as many objects as may be", "numbers", "a MiB of nested brackets"):
         part = message_pb2.Part(data_json=DOCUMENTS[name])
-        request = contexts.SendMessageRequest(message=contexts.MessageInput(parts=[part]))
+        request = contexts.SendMessageRequest(message=message_pb2.MessageInput(parts=[part]))
         yield f"a data part: {name}", "SendMessage", request
     typed = message_pb2.Part(data_json=_filled('{"type":1}', containers=1))  # looked through for secrets
-    said = contexts.MessageInput(parts=[typed] * 5)
+    said = message_pb2.MessageInput(parts=[typed] * 5)
     yield "data parts with types", "SendMessage", contexts.SendMessageRequest(message=said)
-    many = [contexts.MessageInput(content="wanderers were wandering " * 300)] * 500
+    many = [message_pb2.MessageInput(content="wanderers were wandering " * 300)] * 500
     yield "five hundred messages", "AppendMessages", contexts.AppendMessagesRequest(messages=many)
 
 
 def _said(text: str) -> Message:
-    return contexts.SendMessageRequest(message=contexts.MessageInput(content=text))
+    return contexts.SendMessageRequest(message=message_pb2.MessageInput(content=text))
 
 
 def _of_windows() -> Iterator[tuple[str, str, Message]]:

@@ -17,12 +17,15 @@ from context_service.mcp.api import TOOLS
 from context_service.mcp.tools.contexts import CONTEXT_TOOLS
 from context_service.mcp.tools.windows import WINDOW_TOOLS
 from contextkeep.context.v1 import administration_pb2 as administration
+from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
 from contextkeep.context.v1 import context_query_pb2 as query
 from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
+from contextkeep.context.v1 import tasks_pb2 as tasks_pb
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
+from contextkeep.context.v1.message_pb2 import MessageInput
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.keys import KeyAdministration, NewKey
 from tests.conftest import cloned
@@ -53,7 +56,7 @@ def issued(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory)
     ):
         parent = KeyAdministration(urls.admin).create(OWNER)
         things = seeded(client, parent)
-        first = pb.SendMessageRequest(message=pb.MessageInput(content="of the key", message_id="first"))
+        first = pb.SendMessageRequest(message=MessageInput(content="of the key", message_id="first"))
         (sent,) = client.call(RPCS["SendMessage"], first, key=parent).answers
         keys = []
         for scopes in ([], ["read"]):
@@ -72,7 +75,7 @@ def issued(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory)
 
 
 def test_it_reads_and_writes_its_context(issued: Issued):
-    said = pb.SendMessageRequest(context_id=issued.context_id, message=pb.MessageInput(content="by the key"))
+    said = pb.SendMessageRequest(context_id=issued.context_id, message=MessageInput(content="by the key"))
     sent = issued.client.call(RPCS["SendMessage"], said, key=issued.key)
     assert sent.ok, sent
     listed = issued.client.call(
@@ -113,7 +116,7 @@ def test_it_is_told_what_it_is_and_nothing_of_the_key_that_issued_it(issued: Iss
 
 
 def test_one_that_may_read_writes_nothing(issued: Issued):
-    said = pb.SendMessageRequest(context_id=issued.context_id, message=pb.MessageInput(content="x"))
+    said = pb.SendMessageRequest(context_id=issued.context_id, message=MessageInput(content="x"))
     assert issued.client.call(RPCS["SendMessage"], said, key=issued.reader).reason == "PERMISSION_DENIED"
     got = issued.client.call(RPCS["GetContext"], pb.GetContextRequest(context_id=issued.context_id), key=issued.reader)
     assert got.ok, got
@@ -146,9 +149,9 @@ def test_it_calls_tools_of_its_context_and_no_others(issued: Issued):
 
 def test_it_asks_its_own_context_and_nobody_else(issued: Issued):
     """Words of the tenant's records and of another context are there to be found, by whoever may."""
-    said = pb.SendMessageRequest(context_id=issued.context_id, message=pb.MessageInput(content="The okapi is asleep."))
+    said = pb.SendMessageRequest(context_id=issued.context_id, message=MessageInput(content="The okapi is asleep."))
     assert issued.client.call(RPCS["SendMessage"], said, key=issued.key).ok
-    elsewhere = pb.SendMessageRequest(message=pb.MessageInput(content="Another okapi is awake."))
+    elsewhere = pb.SendMessageRequest(message=MessageInput(content="Another okapi is awake."))
     (other,) = issued.client.call(RPCS["SendMessage"], elsewhere, key=issued.parent).answers
     record = memory.WMRecordInput(memory_type="file", name="okapi.md", content_text="An okapi of the files.")
     assert issued.client.call(RPCS["InsertWMRecord"], memory.InsertWMRecordRequest(record=record), key=issued.parent).ok
@@ -179,21 +182,23 @@ def test_it_asks_its_own_context_and_nobody_else(issued: Issued):
 def test_it_points_at_no_record(issued: Issued):
     """Its own tenant's neither: what a part names is read as the caller, and it sees none."""
     part = message.Part(working_memory_id=issued.things.record_id)
-    created = pb.CreateTaskRequest(context_id=issued.context_id)
+    created = tasks_pb.CreateTaskRequest(context_id=issued.context_id)
     (answer,) = issued.client.call(RPCS["CreateTask"], created, key=issued.key).answers
     task_id = answer.task.task_id
-    status = pb.TaskInput(status=pb.TaskStatusInput(state=pb.TASK_STATE_WORKING, message=pb.MessageInput(parts=[part])))
+    status = tasks_pb.TaskInput(
+        status=tasks_pb.TaskStatusInput(state=tasks_pb.TASK_STATE_WORKING, message=MessageInput(parts=[part]))
+    )
     sayings = {
-        "SendMessage": pb.SendMessageRequest(context_id=issued.context_id, message=pb.MessageInput(parts=[part])),
-        "AppendMessages": pb.AppendMessagesRequest(
-            context_id=issued.context_id, messages=[pb.MessageInput(parts=[part])]
-        ),
-        "CreateTask": pb.CreateTaskRequest(context_id=issued.context_id, task=status),
-        "UpdateTask": pb.UpdateTaskRequest(
+        "SendMessage": pb.SendMessageRequest(context_id=issued.context_id, message=MessageInput(parts=[part])),
+        "AppendMessages": pb.AppendMessagesRequest(context_id=issued.context_id, messages=[MessageInput(parts=[part])]),
+        "CreateTask": tasks_pb.CreateTaskRequest(context_id=issued.context_id, task=status),
+        "UpdateTask": tasks_pb.UpdateTaskRequest(
             context_id=issued.context_id, task_id=task_id, task=status, update_mask={"paths": ["status"]}
         ),
-        "PutArtifact": pb.PutArtifactRequest(
-            context_id=issued.context_id, task_id=task_id, artifact=pb.ArtifactInput(artifact_id="a", parts=[part])
+        "PutArtifact": artifacts_pb.PutArtifactRequest(
+            context_id=issued.context_id,
+            task_id=task_id,
+            artifact=artifacts_pb.ArtifactInput(artifact_id="a", parts=[part]),
         ),
     }
     for name, said in sayings.items():
@@ -211,7 +216,7 @@ def test_it_finds_what_is_about_a_node_whose_records_it_does_not_see(issued: Iss
         RPCS["InsertWMRecord"], memory.InsertWMRecordRequest(record=record), key=issued.parent
     ).answers
     named = message.Part(working_memory_id=inserted.record.working_memory_id)
-    said = pb.MessageInput(content="Which quagga?", parts=[named])
+    said = MessageInput(content="Which quagga?", parts=[named])
     sent = issued.client.call(
         RPCS["SendMessage"], pb.SendMessageRequest(context_id=issued.context_id, message=said), key=issued.parent
     )
@@ -226,7 +231,7 @@ def test_it_finds_what_is_about_a_node_whose_records_it_does_not_see(issued: Iss
 
 def test_it_begins_no_context_and_makes_no_key(issued: Issued):
     begun = issued.client.call(
-        RPCS["SendMessage"], pb.SendMessageRequest(message=pb.MessageInput(content="x")), key=issued.key
+        RPCS["SendMessage"], pb.SendMessageRequest(message=MessageInput(content="x")), key=issued.key
     )
     assert begun.reason == "PERMISSION_DENIED"
     made = issued.client.call(
@@ -248,7 +253,7 @@ class Forks:
 
 @pytest.fixture
 def forked(issued: Issued) -> Forks:
-    first = pb.SendMessageRequest(message=pb.MessageInput(content=f"of all: {SECRET}"))
+    first = pb.SendMessageRequest(message=MessageInput(content=f"of all: {SECRET}"))
     (sent,) = issued.client.call(RPCS["SendMessage"], first, key=issued.parent).answers
     opening = windows.OpenWindowRequest(context_id=sent.context_id, model="gpt-5")
     (opened,) = issued.client.call(RPCS["OpenWindow"], opening, key=issued.parent).answers
@@ -266,7 +271,7 @@ def forked(issued: Issued) -> Forks:
 
 def _reasons(issued: Issued, window: windows.Window, key: str) -> set[str]:
     """Return what is wrong, in the eyes of a key, with reading and writing a context and its window."""
-    said = pb.MessageInput(content="x")
+    said = MessageInput(content="x")
     asked = [
         ("GetContext", pb.GetContextRequest(context_id=window.context_id)),
         ("ListMessages", pb.ListMessagesRequest(context_id=window.context_id)),
@@ -324,7 +329,7 @@ def test_those_of_forks_spend_what_their_run_may_have(issued: Issued, forked: Fo
     spent, reasons = 0, set()
     for turn in range(12):
         for key, window in windows_packed.items():
-            said = pb.SendMessageRequest(context_id=window.context_id, message=pb.MessageInput(content=f"more {turn}"))
+            said = pb.SendMessageRequest(context_id=window.context_id, message=MessageInput(content=f"more {turn}"))
             assert issued.client.call(RPCS["SendMessage"], said, key=key).ok
             packed = issued.client.call(RPCS["Pack"], windows.PackRequest(window_id=window.window_id), key=key)
             reasons.add(packed.reason)

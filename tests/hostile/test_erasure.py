@@ -22,7 +22,7 @@ import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from contextkeep.context.v1 import contexts_pb2, knowledge_pb2, working_memory_pb2
+from contextkeep.context.v1 import contexts_pb2, memories_pb2, message_pb2, pages_pb2, working_memory_pb2
 from contextkeep.context.v1 import erasures_pb2 as pb
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from contextkeep.options_pb2 import Call
@@ -121,12 +121,12 @@ def test_nothing_is_left_of_a_word_that_was_planted_in_every_field(
 # Of each service, and of what goes with a context and what goes with its user.
 REPEATED: dict[str, Message] = {
     "CreateNode": graph.CreateNodeRequest(node=graph.NodeInput(general_type_name=WORD)),
-    "SendMessage": contexts_pb2.SendMessageRequest(message=contexts_pb2.MessageInput(content=WORD)),
+    "SendMessage": contexts_pb2.SendMessageRequest(message=message_pb2.MessageInput(content=WORD)),
     "InsertWMRecord": working_memory_pb2.InsertWMRecordRequest(
         record=working_memory_pb2.WMRecordInput(memory_type="file", name=WORD, content_json="[1]")
     ),
-    "RetainMemory": knowledge_pb2.RetainMemoryRequest(memory=knowledge_pb2.MemoryInput(text=WORD)),
-    "PutPage": knowledge_pb2.PutPageRequest(page=knowledge_pb2.PageInput(title=WORD, markdown=WORD)),
+    "RetainMemory": memories_pb2.RetainMemoryRequest(memory=memories_pb2.MemoryInput(text=WORD)),
+    "PutPage": pages_pb2.PutPageRequest(page=pages_pb2.PageInput(title=WORD, markdown=WORD)),
 }
 
 

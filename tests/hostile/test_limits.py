@@ -94,7 +94,7 @@ def node(**fields: Any) -> graph.CreateNodeRequest:
 
 def context_message(*texts: str) -> contexts.SendMessageRequest:
     return contexts.SendMessageRequest(
-        message=contexts.MessageInput(parts=[message_pb2.Part(text=text) for text in texts])
+        message=message_pb2.MessageInput(parts=[message_pb2.Part(text=text) for text in texts])
     )
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 
-from contextkeep.context.v1 import contexts_pb2 as contexts
-from contextkeep.context.v1 import knowledge_pb2 as knowledge
+from contextkeep.context.v1 import memories_pb2 as memories
+from contextkeep.context.v1 import pages_pb2 as pages
+from contextkeep.context.v1 import tasks_pb2 as tasks
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.ids import new_id
@@ -63,7 +64,7 @@ RIVALS: dict[str, Callable[[Things], tuple[Message, Message]]] = {
     "UpdateMemory": lambda t: (_said_otherwise(t, "a"), _said_otherwise(t, "b")),
     "PutPage": lambda t: (_another_page(t, "a"), _another_page(t, "b")),
     "DeletePage": lambda t: (
-        knowledge.DeletePageRequest(page_id=t.page_id, expected_version=2, subject_user_id=t.user_id),
+        pages.DeletePageRequest(page_id=t.page_id, expected_version=2, subject_user_id=t.user_id),
         _another_page(t, "b"),
     ),
 }
@@ -157,10 +158,10 @@ def _status(t: Things) -> graph.UpdateNodeStatusRequest:
     return graph.UpdateNodeStatusRequest(node_id=t.node_id, status="b", expected_version=1)
 
 
-def _said_otherwise(t: Things, text: str) -> knowledge.UpdateMemoryRequest:
-    request = knowledge.UpdateMemoryRequest(
+def _said_otherwise(t: Things, text: str) -> memories.UpdateMemoryRequest:
+    request = memories.UpdateMemoryRequest(
         memory_id=t.memory_id,
-        memory=knowledge.MemoryInput(text=text),
+        memory=memories.MemoryInput(text=text),
         expected_version=1,
         subject_user_id=t.user_id,
     )
@@ -168,14 +169,14 @@ def _said_otherwise(t: Things, text: str) -> knowledge.UpdateMemoryRequest:
     return request
 
 
-def _another_page(t: Things, markdown: str) -> knowledge.PutPageRequest:
-    page = knowledge.PageInput(slug=t.page_slug, title="x", markdown=markdown)
-    return knowledge.PutPageRequest(page=page, expected_version=2, subject_user_id=t.user_id)
+def _another_page(t: Things, markdown: str) -> pages.PutPageRequest:
+    page = pages.PageInput(slug=t.page_slug, title="x", markdown=markdown)
+    return pages.PutPageRequest(page=page, expected_version=2, subject_user_id=t.user_id)
 
 
-def _metadata(t: Things, name: str) -> contexts.UpdateTaskRequest:
-    request = contexts.UpdateTaskRequest(
-        task_id=t.task_id, task=contexts.TaskInput(metadata_json=json.dumps({"name": name})), expected_version=1
+def _metadata(t: Things, name: str) -> tasks.UpdateTaskRequest:
+    request = tasks.UpdateTaskRequest(
+        task_id=t.task_id, task=tasks.TaskInput(metadata_json=json.dumps({"name": name})), expected_version=1
     )
     request.update_mask.paths.append("metadata_json")
     return request

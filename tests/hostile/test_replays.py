@@ -24,15 +24,17 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from contextkeep.context.v1 import agent_templates_pb2 as agent_templates
 from contextkeep.context.v1 import agents_pb2 as agents
 from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.context.v1 import definitions_pb2 as definitions
 from contextkeep.context.v1 import erasures_pb2 as erasures
 from contextkeep.context.v1 import knowledge_bases_pb2 as bases
-from contextkeep.context.v1 import knowledge_pb2 as knowledge
 from contextkeep.context.v1 import mcp_servers_pb2 as mcp_servers
+from contextkeep.context.v1 import memories_pb2 as memories
 from contextkeep.context.v1 import message_pb2
+from contextkeep.context.v1 import pages_pb2 as pages
 from contextkeep.context.v1 import specialists_pb2 as specialists
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
@@ -92,11 +94,11 @@ def _deleting_node(node_id: Callable[[Things, Any], str]) -> list[Fate]:
 
 
 def _forgetting(t: Things, answer: Any) -> Message:
-    return knowledge.ForgetMemoryRequest(memory_id=answer.memory.memory_id, subject_user_id=t.user_id)
+    return memories.ForgetMemoryRequest(memory_id=answer.memory.memory_id, subject_user_id=t.user_id)
 
 
 def _deleting_page(t: Things, _: Any) -> Message:
-    return knowledge.DeletePageRequest(page_id=t.page_id, subject_user_id=t.user_id)
+    return pages.DeletePageRequest(page_id=t.page_id, subject_user_id=t.user_id)
 
 
 def _deleting_base(t: Things, _: Any) -> Message:
@@ -144,9 +146,9 @@ FATES: dict[str, list[Fate]] = {
     ],
     "RetainMemory": [_forgetting],
     "UpdateMemory": [
-        lambda t, answer: knowledge.UpdateMemoryRequest(
+        lambda t, answer: memories.UpdateMemoryRequest(
             memory_id=t.memory_id,
-            memory=knowledge.MemoryInput(text="another one"),
+            memory=memories.MemoryInput(text="another one"),
             update_mask=FieldMask(paths=["text"]),
             subject_user_id=t.user_id,
         )
@@ -158,7 +160,7 @@ FATES: dict[str, list[Fate]] = {
     "PutAgent": [lambda t, answer: agents.DeleteAgentRequest(agent_id=t.agent_id)],
     "PutAgentTemplate": [
         lambda t, answer: agents.DeleteAgentRequest(agent_id=t.agent_id),
-        lambda t, answer: agents.DeleteAgentTemplateRequest(template_id=t.template_id),
+        lambda t, answer: agent_templates.DeleteAgentTemplateRequest(template_id=t.template_id),
     ],
     **dict.fromkeys(("DeleteAgent", "DeleteAgentTemplate", "DeleteSpecialist", "DeleteKnowledgeBase"), NONE),
     "PutKnowledgeBase": [_deleting_base],
@@ -351,7 +353,7 @@ def test_an_answer_is_nobody_elses(client: Client, another: Another):
     """Of the same bounds, with the same request: not even when the call would fail for them."""
     tenant_id, _ = another()
     ada, bob = (Key(tenant_id=tenant_id, user_id=name) for name in ("ada", "bob"))
-    request = contexts.SendMessageRequest(message=contexts.MessageInput(content="x"), request_id=str(new_id()))
+    request = contexts.SendMessageRequest(message=message_pb2.MessageInput(content="x"), request_id=str(new_id()))
     rpc = RPCS["SendMessage"]
     (sent,) = client.call(rpc, request, key=ada).answers
     assert client.call(rpc, request, key=bob).reason == "REQUEST_ID_REUSED"
@@ -374,7 +376,7 @@ def test_the_clock_does_not_refuse_a_repeat(client: Client, replica: Client, ano
     soon = Timestamp()
     soon.FromNanoseconds(time.time_ns() + 3 * 10**9)
     request = contexts.SendMessageRequest(
-        message=contexts.MessageInput(content="x"),
+        message=message_pb2.MessageInput(content="x"),
         context=contexts.ContextInput(expires_at=soon),
         request_id=str(new_id()),
     )
@@ -443,8 +445,8 @@ def _prepared(client: Client, rpc: Rpc, things: Things, key: uuid.UUID, urls: Ur
         call = message_pb2.Part(tool_call=message_pb2.ToolCall(id=f"c{number}", name="look", arguments_json="{}"))
         result = message_pb2.ToolResult(tool_call_id=f"c{number}", content_json=json.dumps(listing))
         said = [
-            contexts.MessageInput(role="assistant", content=f"I look at number {number}.", parts=[call]),
-            contexts.MessageInput(role="tool", parts=[message_pb2.Part(tool_result=result)]),
+            message_pb2.MessageInput(role="assistant", content=f"I look at number {number}.", parts=[call]),
+            message_pb2.MessageInput(role="tool", parts=[message_pb2.Part(tool_result=result)]),
         ]
         appending = contexts.AppendMessagesRequest(context_id=things.context_id, messages=said)
         _happen(client, key, appending, urls)

@@ -46,15 +46,15 @@ def test_an_attack_by_several_callers_holds_up_nobody(rpc: str, request_: Messag
 
 _OBJECTS = message_pb2.ToolResult(tool_call_id="c", content_json=DOCUMENTS["as many objects as may be"])
 LOGS = {
-    "signs": [contexts.MessageInput(content="-." * 2**19)] * 3,
-    "a MiB without a space": [contexts.MessageInput(content="x" * 2**20)] * 3,
+    "signs": [message_pb2.MessageInput(content="-." * 2**19)] * 3,
+    "a MiB without a space": [message_pb2.MessageInput(content="x" * 2**20)] * 3,
     "results of as many objects as may be": [
-        contexts.MessageInput(role="tool", parts=[message_pb2.Part(tool_result=_OBJECTS)])
+        message_pb2.MessageInput(role="tool", parts=[message_pb2.Part(tool_result=_OBJECTS)])
     ]
     * 3,
-    "thousands of words": [contexts.MessageInput(content="wandering")] * 3000,
+    "thousands of words": [message_pb2.MessageInput(content="wandering")] * 3000,
     "calls by the hundred": [
-        contexts.MessageInput(
+        message_pb2.MessageInput(
             role="assistant",
             parts=[message_pb2.Part(tool_call=message_pb2.ToolCall(id=f"{n}", name="look")) for n in range(100)],
         )
@@ -91,7 +91,7 @@ def test_a_question_of_words_that_are_nearly_those_of_a_context_holds_up_nobody(
     key, context_id = uuid.uuid4(), ""
     words = list(islice(anagrams(), words_count))
     for start in range(0, words_count, 600):
-        planted = contexts.MessageInput(content=" ".join(words[start : start + 600]))
+        planted = message_pb2.MessageInput(content=" ".join(words[start : start + 600]))
         appending = contexts.AppendMessagesRequest(context_id=context_id, messages=[planted])
         context_id = client.call(RPCS["AppendMessages"], appending, key=key).answers[0].context_id
     slipped = [word[:40] + "zyx" + word[43:] for word in words[:4]]
@@ -106,7 +106,7 @@ def test_a_question_of_thousands_of_dates_and_of_terms_that_are_everywhere_holds
     """Each month is meant in each year that is named; and each passage is found by all of its words."""
     key = uuid.uuid4()
     letters = [f"{first}{second}" for first in "bcdfghjk" for second in "bcdfghjk"]
-    said = [contexts.MessageInput(content=" ".join(letters * 3))] * 300
+    said = [message_pb2.MessageInput(content=" ".join(letters * 3))] * 300
     appending = contexts.AppendMessagesRequest(messages=said)
     context_id = client.call(RPCS["AppendMessages"], appending, key=key).answers[0].context_id
     for text in ("jan 2001 " * 2_000, " ".join(letters)):

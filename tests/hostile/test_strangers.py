@@ -20,7 +20,9 @@ import psycopg
 import pytest
 
 from contextkeep.context.v1 import contexts_pb2 as contexts
+from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.context.v1 import tools_pb2 as tools
+from contextkeep.options_pb2 import Call
 from service_runtime.auth import CONTEXT_READ, NO_SCOPE, OPERATOR, SCOPES
 from service_runtime.methods import method_of
 from tests.conftest import Urls
@@ -106,7 +108,7 @@ class Known:
 def world(client: Client, nothing_kept: None, finds_documents: Callable[[uuid.UUID, object, Things], None]) -> World:
     things = Things()
     key = Key(tenant_id=uuid.uuid4(), user_id=things.user_id)
-    first = contexts.SendMessageRequest(message=contexts.MessageInput(content="of another context"))
+    first = contexts.SendMessageRequest(message=message_pb.MessageInput(content="of another context"))
     (sent,) = client.call(RPCS["SendMessage"], first, key=Key(tenant_id=key.tenant_id)).answers
     original = written(key.tenant_id, lambda: seeded(client, key, things))
     finds_documents(key.tenant_id, key, original.things)
@@ -179,7 +181,7 @@ def test_row_level_security_alone_keeps_contexts_apart(known: Known, client: Cli
     Statements that look across contexts find which one is meant, by a task or an external id of the caller's own: so an
     answer may name it.
     """
-    if not ANOTHER_USER.is_of(known.rpc) or known.rpc.service.endswith(".Knowledge"):
+    if not ANOTHER_USER.is_of(known.rpc) or known.rpc.options.whose == Call.USER:
         return  # it is of no context
     key = dataclasses.replace(known.key, scopes=USERS_SCOPES)
     before = known.before

@@ -19,7 +19,7 @@ from contextkeep.context.v1 import chat_history_pb2 as history
 from contextkeep.context.v1 import context_query_pb2 as querying
 from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as contexts
-from contextkeep.context.v1 import knowledge_pb2 as knowledge
+from contextkeep.context.v1 import memories_pb2 as memories_pb
 from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import transfer_pb2 as transfer
@@ -42,7 +42,7 @@ _Call = Callable[[str, Message], Any]  # of an RPC with a request: its last answ
 
 def many_steps(call: _Call, superuser_url: str) -> None:
     """Show and fold a window of very many small steps."""
-    small = [contexts.MessageInput(role=("user", "assistant")[n % 2], content=f"word {n}") for n in range(MESSAGES)]
+    small = [message_pb2.MessageInput(role=("user", "assistant")[n % 2], content=f"word {n}") for n in range(MESSAGES)]
     _window(call, _context(call, small, at_once=500), context_tokens=10_000_000)
 
 
@@ -54,13 +54,13 @@ def large_results(call: _Call, superuser_url: str) -> None:
         looked = message_pb2.ToolCall(id=f"{number}", name="look")
         result = message_pb2.ToolResult(tool_call_id=f"{number}", content_json=content_json)
         messages += [
-            contexts.MessageInput(role="assistant", parts=[message_pb2.Part(tool_call=looked)]),
-            contexts.MessageInput(role="tool", parts=[message_pb2.Part(tool_result=result)]),
+            message_pb2.MessageInput(role="assistant", parts=[message_pb2.Part(tool_call=looked)]),
+            message_pb2.MessageInput(role="tool", parts=[message_pb2.Part(tool_result=result)]),
         ]
     _window(call, _context(call, messages, at_once=2), context_tokens=100_000)
 
 
-def _context(call: _Call, messages: Sequence[contexts.MessageInput], *, at_once: int) -> str:
+def _context(call: _Call, messages: Sequence[message_pb2.MessageInput], *, at_once: int) -> str:
     context_id = ""
     for start in range(0, len(messages), at_once):
         appending = contexts.AppendMessagesRequest(context_id=context_id, messages=messages[start : start + at_once])
@@ -102,8 +102,8 @@ def _window(call: _Call, context_id: str, *, context_tokens: int) -> None:
 def memories(call: _Call, superuser_url: str) -> None:
     """Read memories with as many sources as a memory may have, as an archive may bring them."""
     for number in range(20):
-        memory = knowledge.MemoryInput(text=f"alpha statement {number} " + "word " * 1_500)
-        retaining = knowledge.RetainMemoryRequest(memory=memory, subject_user_id=_USER)
+        memory = memories_pb.MemoryInput(text=f"alpha statement {number} " + "word " * 1_500)
+        retaining = memories_pb.RetainMemoryRequest(memory=memory, subject_user_id=_USER)
         memory_id = call("RetainMemory", retaining).memory.memory_id
     source = {"label": "l" * 30, "uri": "https://example.com/" + "p" * 60, "context_id": str(new_id())}
     sources = json.dumps([source | {"ref": f"m{number}"} for number in range(SOURCES)])
@@ -113,17 +113,17 @@ def memories(call: _Call, superuser_url: str) -> None:
         ).fetchone() or [None]
         named = [sources, MEMORIES // 20, tenant_id]
         connection.execute(_COPY.format(columns=_columns(connection)), named)
-    planning = knowledge.ConsolidateMemoriesRequest(subject_user_id=_USER)
+    planning = memories_pb.ConsolidateMemoriesRequest(subject_user_id=_USER)
     assert call("ConsolidateMemories", planning).has_more is False
     count, token = 0, ""
     while count == 0 or token:
-        listing = knowledge.ListMemoriesRequest(subject_user_id=_USER, page_size=1_000, page_token=token)
+        listing = memories_pb.ListMemoriesRequest(subject_user_id=_USER, page_size=1_000, page_token=token)
         listed = call("ListMemories", listing)
         count, token = count + len(listed.memories), listed.next_page_token
     assert count == MEMORIES + 20
     query = "alpha statement word"
-    call("RecallMemories", knowledge.RecallMemoriesRequest(query=query, limit=100, subject_user_id=_USER))
-    call("ReflectMemories", knowledge.ReflectMemoriesRequest(query=query, limit=20, subject_user_id=_USER))
+    call("RecallMemories", memories_pb.RecallMemoriesRequest(query=query, limit=100, subject_user_id=_USER))
+    call("ReflectMemories", memories_pb.ReflectMemoriesRequest(query=query, limit=20, subject_user_id=_USER))
     call("ExportArchive", _TENANT)
     call("QueryContext", _QUESTION)
 

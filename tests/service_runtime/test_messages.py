@@ -26,7 +26,7 @@ PARTS = st.lists(
 REQUESTS = st.builds(
     contexts.AppendMessagesRequest,
     context_id=TEXTS,
-    messages=st.lists(st.builds(contexts.MessageInput, role=TEXTS, content=TEXTS, parts=PARTS), max_size=5),
+    messages=st.lists(st.builds(message_pb2.MessageInput, role=TEXTS, content=TEXTS, parts=PARTS), max_size=5),
 )
 
 
@@ -56,9 +56,9 @@ def test_bytes_that_are_no_message_are_none_in_slices(data: bytes):
 @pytest.mark.parametrize(
     "request_",
     [
-        contexts.AppendMessagesRequest(messages=[contexts.MessageInput()] * 2_501),
-        contexts.SendMessageRequest(message=contexts.MessageInput(parts=[message_pb2.Part()] * 2_501)),
-        contexts.AppendMessagesRequest(messages=[contexts.MessageInput(parts=[message_pb2.Part()] * 1_000)] * 61),
+        contexts.AppendMessagesRequest(messages=[message_pb2.MessageInput()] * 2_501),
+        contexts.SendMessageRequest(message=message_pb2.MessageInput(parts=[message_pb2.Part()] * 2_501)),
+        contexts.AppendMessagesRequest(messages=[message_pb2.MessageInput(parts=[message_pb2.Part()] * 1_000)] * 61),
     ],
     ids=["a list", "a list below", "many lists"],
 )
@@ -71,7 +71,7 @@ def test_a_request_of_longer_lists_than_any_rule_allows_is_refused_before_anybod
 
 def test_as_many_parts_as_the_rules_allow_are_read():
     request = contexts.AppendMessagesRequest(
-        messages=[contexts.MessageInput(parts=[message_pb2.Part(text="")] * 100)] * 500
+        messages=[message_pb2.MessageInput(parts=[message_pb2.Part(text="")] * 100)] * 500
     )
 
     assert at_once(messages.read(type(request), request.SerializeToString())) == request

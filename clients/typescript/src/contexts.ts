@@ -6,7 +6,7 @@ import { type Recalled, type StoredMessage, recalledOf, storedMessageOf } from "
 import { type MessageInput, type RecallOptions, messageInput, recallOptions } from "./_gen/inputs.js";
 import type { Reasoning } from "./_gen/message.js";
 import * as pb from "./gen/contextkeep/context/v1/contexts_pb.js";
-import { PartSchema } from "./gen/contextkeep/context/v1/message_pb.js";
+import { type MessageInputSchema, PartSchema } from "./gen/contextkeep/context/v1/message_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
 import { toJson, toObject } from "./json.js";
 
@@ -79,7 +79,7 @@ function contentsOf(part: PartInput, field: string): Content[] {
  *
  * @throws InvalidArgument A part has no content or several, or a value cannot travel.
  */
-export function messageOf(message: MessageInput | string, path: string): MessageInitShape<typeof pb.MessageInputSchema> {
+export function messageOf(message: MessageInput | string, path: string): MessageInitShape<typeof MessageInputSchema> {
   return typeof message === "string" ? { content: message } : messageInput(message, path);
 }
 

@@ -2,6 +2,7 @@
 
 import { type JsonValue, fromJson, toJson as messageToJson } from "@bufbuild/protobuf";
 
+import * as pagesPb from "./gen/contextkeep/context/v1/compiled_pages_pb.js";
 import * as pb from "./gen/contextkeep/context/v1/definitions_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
 import { choice, enumText } from "./messages.js";
@@ -9,13 +10,13 @@ import { choice, enumText } from "./messages.js";
 /** What a facet is, and so how far it is trusted. */
 export type FacetKind = "operational" | "relationship" | "compiled" | "activity" | "kb" | "external";
 
-export const FACET_KINDS: Readonly<Record<FacetKind, pb.FacetKind>> = {
-  operational: pb.FacetKind.OPERATIONAL,
-  relationship: pb.FacetKind.RELATIONSHIP,
-  compiled: pb.FacetKind.COMPILED,
-  activity: pb.FacetKind.ACTIVITY,
-  kb: pb.FacetKind.KB,
-  external: pb.FacetKind.EXTERNAL,
+export const FACET_KINDS: Readonly<Record<FacetKind, pagesPb.FacetKind>> = {
+  operational: pagesPb.FacetKind.OPERATIONAL,
+  relationship: pagesPb.FacetKind.RELATIONSHIP,
+  compiled: pagesPb.FacetKind.COMPILED,
+  activity: pagesPb.FacetKind.ACTIVITY,
+  kb: pagesPb.FacetKind.KB,
+  external: pagesPb.FacetKind.EXTERNAL,
 };
 
 /** Which nodes a facet reads. */
@@ -75,6 +76,6 @@ export function definitionRules(rules: DefinitionRules, path: string): pb.Defini
 /** Return the rules of a message. */
 export function rulesOf(message: pb.DefinitionRules): DefinitionRules {
   const rules = messageToJson(pb.DefinitionRulesSchema, message) as unknown as DefinitionRules;
-  const kinds = message.facets.map((facet) => enumText(pb.FacetKind, facet.kind) as FacetKind);
+  const kinds = message.facets.map((facet) => enumText(pagesPb.FacetKind, facet.kind) as FacetKind);
   return { ...rules, facets: (rules.facets ?? []).map((facet, place) => ({ ...facet, kind: kinds[place]! })) };
 }

@@ -1,6 +1,7 @@
 /** What a question to every source is answered. */
 
 import * as pb from "./gen/contextkeep/context/v1/context_query_pb.js";
+import type { SourceTest } from "./gen/contextkeep/context/v1/source_tests_pb.js";
 import { enumText } from "./messages.js";
 
 /** What a tenant says of a provider; undefined: nothing, and it is as the provider has it. */
@@ -26,6 +27,6 @@ export function expandedScopeOf({ isFound, scope }: pb.ExpandedRef): string {
 }
 
 /** Return the question that a test asked. */
-export function testQueryOf({ question }: pb.SourceTest): string {
+export function testQueryOf({ question }: SourceTest): string {
   return question?.query ?? "";
 }

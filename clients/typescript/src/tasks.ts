@@ -1,10 +1,11 @@
 /** Tasks of contexts: what callers see and say of them. */
 
 
-import { type Artifact, artifactOf } from "./_gen/contexts.js";
+import { type Artifact, artifactOf } from "./_gen/artifacts.js";
 import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./_gen/message.js";
 import { type MessageInput, messageOf } from "./contexts.js";
-import * as pb from "./gen/contextkeep/context/v1/contexts_pb.js";
+import type { PutArtifactResponse } from "./gen/contextkeep/context/v1/artifacts_pb.js";
+import * as pb from "./gen/contextkeep/context/v1/tasks_pb.js";
 import { type JsonObject, parseObject } from "./json.js";
 import { enumText } from "./messages.js";
 import { timeText } from "./times.js";
@@ -63,6 +64,6 @@ export function taskOf(message: pb.Task): Task {
 /** An artifact as it was written, without its parts, and the places of those that held secrets. */
 export type WrittenArtifact = Artifact & { redactedParts: number[] };
 
-export function writtenArtifactOf({ artifact, redactedParts }: pb.PutArtifactResponse): WrittenArtifact {
+export function writtenArtifactOf({ artifact, redactedParts }: PutArtifactResponse): WrittenArtifact {
   return { ...artifactOf(artifact!), redactedParts };
 }

@@ -1,4 +1,4 @@
-"""The RPCs of `Knowledge` about definitions: parse, one call, render."""
+"""The proto service `Definitions`: parse, one call, render."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from context_service.compiled_pages.rules.definitions import Definitions
 from context_service.kernel.graph import Direction
 from context_service.kernel.wire.imported import imported_of
 from context_service.kernel.wire.node_names import NodeNames
+from contextkeep.context.v1 import compiled_pages_pb2 as compiled_pages_pb
 from contextkeep.context.v1 import definitions_pb2 as pb
-from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.context.v1 import definitions_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import GRAPH_DEFAULT
@@ -35,11 +36,12 @@ _STATES = {
 _BY_STATE = {state: number for number, state in _STATES.items()}
 
 
-class DefinitionsServicer(knowledge_pb2_grpc.KnowledgeServicer):
-    """The part of the servicer that is about definitions."""
+class DefinitionsServicer(definitions_pb2_grpc.DefinitionsServicer):
+    """Answers the RPCs of `Definitions`."""
 
-    _definitions: Definitions
-    _names: NodeNames
+    def __init__(self, definitions: Definitions, names: NodeNames) -> None:
+        self._definitions = definitions
+        self._names = names
 
     async def PutDefinition(self, request: pb.PutDefinitionRequest, context: object) -> pb.PutDefinitionResponse:
         """Write a draft."""
@@ -131,7 +133,7 @@ def _facet(place: int, facet: pb.FacetRules) -> FacetRules:
     )
 
 
-def kind_of(field: str, kind: pb.FacetKind) -> FacetKind:
+def kind_of(field: str, kind: compiled_pages_pb.FacetKind) -> FacetKind:
     """Return a kind of facets.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Pages that were compiled of nodes: their RPCs, and how they travel."""
+"""The proto service `CompiledPages`: parse, one call, render."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from context_service.compiled_pages.rules.page import CompiledNode, FacetNode, P
 from context_service.compiled_pages.rules.pages import CompiledPages
 from context_service.kernel.wire import times
 from context_service.kernel.wire.node_names import NodeNames
-from contextkeep.context.v1 import definitions_pb2 as pb
-from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.context.v1 import compiled_pages_pb2 as pb
+from contextkeep.context.v1 import compiled_pages_pb2_grpc
+from contextkeep.context.v1 import definitions_pb2 as definitions_pb
 from contextkeep.errors import AnswerTooLarge
 from service_runtime import calls
 from service_runtime.checks import check_count, check_text
@@ -35,12 +36,13 @@ KINDS = {
 NUMBER_OF_KIND = {kind: number for number, kind in KINDS.items()}
 
 
-class CompiledPagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
-    """The part of the servicer that is about pages which are compiled."""
+class CompiledPagesServicer(compiled_pages_pb2_grpc.CompiledPagesServicer):
+    """Answers the RPCs of `CompiledPages`."""
 
-    _compiling: Compiling
-    _compiled: CompiledPages
-    _names: NodeNames
+    def __init__(self, compiling: Compiling, compiled: CompiledPages, names: NodeNames) -> None:
+        self._compiling = compiling
+        self._compiled = compiled
+        self._names = names
 
     async def CompilePages(
         self, request: pb.CompilePagesRequest, context: object
@@ -102,13 +104,13 @@ class CompiledPagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
         return response(facet)
 
 
-def tried_page(rules: DefinitionRules, made: CompiledNode) -> pb.TestDefinitionResponse:
+def tried_page(rules: DefinitionRules, made: CompiledNode) -> definitions_pb.TestDefinitionResponse:
     """Return what came of rules that were tried.
 
     Raises:
         AnswerTooLarge: the page does not fit one message.
     """
-    response = pb.TestDefinitionResponse(
+    response = definitions_pb.TestDefinitionResponse(
         problems=map(_problem, made.problems), problems_left_out=made.problems_left_out
     )
     if made.page is not None:

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
-from context_service.contexts.api.tasks import TasksServicer
-from context_service.contexts.model import Context, ContextFilter, ContextInput, ExternalId, MessageInput
-from context_service.contexts.rules.artifacts import Artifacts
+from context_service.contexts.model import (
+    Artifact,
+    Context,
+    ContextFilter,
+    ContextInput,
+    ExternalId,
+    Message,
+    MessageInput,
+    Retracted,
+    Task,
+)
 from context_service.contexts.rules.index_state import IndexState, IndexStates
 from context_service.contexts.rules.messages import Messaging, SendTarget, SentMessages, written_before
 from context_service.contexts.rules.recall import ITEMS_DEFAULT, TOKENS_DEFAULT, Recalled, Recalling, RecallQuery
 from context_service.contexts.rules.sync_history import Syncing, SyncQuestion
-from context_service.contexts.rules.tasks import Tasks
-from context_service.contexts.rules.watch import Watching
+from context_service.contexts.rules.watch import Happened, Watching
 from context_service.contexts.store.erasures import Erasing, Erasure
 from context_service.contexts.wire.headers import header_of
 from context_service.contexts.wire.recall import by_meaning, recalled_item, which_of
-from context_service.contexts.wire.requests import ids_of, lifetime_of, messages_of, principal_of
+from context_service.contexts.wire.requests import check_same_caller, ids_of, lifetime_of, messages_of, principal_of
+from context_service.contexts.wire.tasks import artifact_of, task_of
 from context_service.history.wire import messages as message_wire
 from context_service.kernel.wire import times
 from context_service.kernel.wire.node_names import NodeNames
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import contexts_pb2_grpc
 from contextkeep.errors import ContextKeepError, InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import Authenticator, Principal
@@ -32,7 +43,7 @@ from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
 
 
-class ContextsServicer(TasksServicer):
+class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     """Answers the RPCs of `Contexts`."""
 
     def __init__(
@@ -41,18 +52,17 @@ class ContextsServicer(TasksServicer):
         recalling: Recalling,
         erasing: Erasing,
         index_states: IndexStates,
-        tasks: Tasks,
-        artifacts: Artifacts,
         watching: Watching,
         callers: Authenticator,
         syncing: Syncing,
         names: NodeNames,
     ) -> None:
-        super().__init__(tasks, artifacts, watching, callers)
         self._messaging = messaging
         self._recalling = recalling
         self._erasing = erasing
         self._index_states = index_states
+        self._watching = watching
+        self._callers = callers
         self._syncing = syncing
         self._names = names
 
@@ -310,6 +320,23 @@ class ContextsServicer(TasksServicer):
         )
         return pb.GetErasureResponse(erasure=_erasure(erasure))
 
+    async def WatchContext(
+        self, request: pb.WatchContextRequest, context: object
+    ) -> AsyncIterator[pb.WatchContextResponse]:
+        """Tell what happens in a context."""
+        calls.leave_place()  # watches have places of their own
+        happened = self._watching.watch(
+            parse_id("context_id", request.context_id),
+            seq_from=request.seq_from,
+            change_after=request.change_after,
+            until_now=request.until_now,
+            principal=principal_of(request.subject_user_id),
+            check=partial(check_same_caller, self._callers),
+        )
+        async with aclosing(happened):
+            async for one in happened:
+                yield _happened(one)
+
 
 def _scopes(names: Sequence[str]) -> list[str]:
     for place, name in enumerate(names):
@@ -423,3 +450,19 @@ def _erasure(erasure: Erasure) -> pb.Erasure:
     return copied(
         pb.Erasure, erasure, state=pb.ERASURE_STATE_FINISHED if erasure.finished_at else pb.ERASURE_STATE_RUNNING
     )
+
+
+def _happened(one: Happened) -> pb.WatchContextResponse:
+    response = pb.WatchContextResponse(seq_from=one.seq_from, change_after=one.change_after)
+    if isinstance(one.what, Message):
+        message_wire.fill_of_context(response.message, one.what)
+    elif isinstance(one.what, Task):
+        response.task.CopyFrom(task_of(one.what))
+    elif isinstance(one.what, Artifact):
+        response.artifact.CopyFrom(artifact_of(one.what))
+    elif isinstance(one.what, Retracted):
+        response.retracted.seqs.extend(one.what.seqs)
+        response.retracted.message_ids.extend(one.what.message_ids)
+    elif isinstance(one.what, Context):
+        response.context.CopyFrom(header_of(one.what))
+    return response

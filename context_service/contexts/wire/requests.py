@@ -11,7 +11,6 @@ from context_service.contexts.pure.secrets import without_secret
 from context_service.history.wire import messages as message_wire
 from context_service.kernel.parts import Part
 from context_service.kernel.wire import times
-from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
@@ -56,13 +55,13 @@ def somebody_of(subject_user_id: str) -> Principal:
     return calls.act_for_somebody(subject_user_id)
 
 
-async def messages_of(sent: Mapping[str, pb.MessageInput]) -> list[MessageInput]:
+async def messages_of(sent: Mapping[str, message_pb2.MessageInput]) -> list[MessageInput]:
     """Return messages, given by their paths. Documents are parsed to find secrets: large ones hold up nobody."""
     size_bytes = sum(one.ByteSize() for one in sent.values())
     return await beside_the_loop(size_bytes, lambda: [_message(path, one) for path, one in sent.items()])
 
 
-def _message(path: str, message: pb.MessageInput) -> MessageInput:
+def _message(path: str, message: message_pb2.MessageInput) -> MessageInput:
     """Return a message without its secrets, and take them out of the request, whose hash and ids are kept."""
     parts, redacted = _parts(message.parts)
     role = message_wire.role_of(f"{path}.role", message.role)

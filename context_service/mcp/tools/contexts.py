@@ -7,6 +7,7 @@ from typing import Any, Literal
 from context_service.contexts.pure.refs import place_of
 from context_service.mcp.answers import ARGUMENTS, Document, page_of, plain
 from context_service.mcp.tool import PAGE_TOKEN, REQUEST_ID, Argument, Tool, Use, limit, page_size
+from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1.message_pb2 import ChatMessage
 from contextkeep.errors import InvalidArgument, MessageNotFound
@@ -53,11 +54,11 @@ async def _read_quoted(use: Use, asked: Any) -> Document:
     )
 
 
-async def _quoted(use: Use, asked: Any, place: int) -> tuple[str, pb.Artifact | ChatMessage]:
+async def _quoted(use: Use, asked: Any, place: int) -> tuple[str, artifacts_pb.Artifact | ChatMessage]:
     contexts, subject = use.services.contexts, use.subject_user_id
     if place < 0:
-        of_ref = pb.GetArtifactRequest(context_id=asked.context_id, ref=asked.ref, subject_user_id=subject)
-        return "artifact", (await contexts.GetArtifact(of_ref, None)).artifact
+        of_ref = artifacts_pb.GetArtifactRequest(context_id=asked.context_id, ref=asked.ref, subject_user_id=subject)
+        return "artifact", (await use.services.artifacts.GetArtifact(of_ref, None)).artifact
     request = pb.ListMessagesRequest(context_id=asked.context_id, seq_from=place, seq_to=place, subject_user_id=subject)
     for message in (await contexts.ListMessages(request, None)).messages:
         return "message", message

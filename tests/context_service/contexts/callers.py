@@ -15,11 +15,23 @@ from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1.agent_templates_pb2_grpc import AgentTemplatesStub
+from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
+from contextkeep.context.v1.artifacts_pb2_grpc import ArtifactsStub
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.context.v1.compiled_pages_pb2_grpc import CompiledPagesStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
-from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
+from contextkeep.context.v1.definitions_pb2_grpc import DefinitionsStub
+from contextkeep.context.v1.knowledge_bases_pb2_grpc import KnowledgeBasesStub
+from contextkeep.context.v1.mcp_servers_pb2_grpc import McpServersStub
+from contextkeep.context.v1.memories_pb2_grpc import MemoriesStub
+from contextkeep.context.v1.message_pb2 import MessageInput
+from contextkeep.context.v1.pages_pb2_grpc import PagesStub
+from contextkeep.context.v1.source_tests_pb2_grpc import SourceTestsStub
+from contextkeep.context.v1.specialists_pb2_grpc import SpecialistsStub
+from contextkeep.context.v1.tasks_pb2_grpc import TasksStub
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
@@ -48,7 +60,23 @@ class Caller:
     def __init__(self, channel: grpc.aio.Channel, key: str = "plain") -> None:
         self.channel = channel
         self.stub = ContextsStub(channel)
-        others = (ContextWindowsStub, KnowledgeStub, ContextQueryStub, ChatHistoryStub)
+        others = (
+            ContextWindowsStub,
+            ContextQueryStub,
+            ChatHistoryStub,
+            AgentsStub,
+            AgentTemplatesStub,
+            ArtifactsStub,
+            CompiledPagesStub,
+            DefinitionsStub,
+            KnowledgeBasesStub,
+            McpServersStub,
+            MemoriesStub,
+            PagesStub,
+            SourceTestsStub,
+            SpecialistsStub,
+            TasksStub,
+        )
         self.stubs = [self.stub, *(stub(channel) for stub in others)]
         self.metadata = (("authorization", f"Bearer {key}"),)
 
@@ -74,12 +102,12 @@ class Caller:
             raise raised(error) from None
 
     async def send(self, content: str = "hello", context_id: str = "", **fields: Any) -> pb.SendMessageResponse:
-        said = {name: fields.pop(name) for name in list(fields) if name in pb.MessageInput.DESCRIPTOR.fields_by_name}
+        said = {name: fields.pop(name) for name in list(fields) if name in MessageInput.DESCRIPTOR.fields_by_name}
         return await self.call(
-            "SendMessage", context_id=context_id, message=pb.MessageInput(content=content, **said), **fields
+            "SendMessage", context_id=context_id, message=MessageInput(content=content, **said), **fields
         )
 
-    async def append(self, context_id: str, *messages: pb.MessageInput, **fields: Any) -> pb.AppendMessagesResponse:
+    async def append(self, context_id: str, *messages: MessageInput, **fields: Any) -> pb.AppendMessagesResponse:
         return await self.call("AppendMessages", context_id=context_id, messages=messages, **fields)
 
     async def texts(self, context_id: str, **fields: Any) -> list[str]:

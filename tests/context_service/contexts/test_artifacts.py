@@ -15,8 +15,10 @@ from context_service.contexts.store.log_passages import log_source
 from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.rules.verify import Verified, Verifying
 from context_service.retrieval.store.passages import Passages
+from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
+from contextkeep.context.v1 import tasks_pb2 as tasks_pb
 from contextkeep.errors import (
     ArtifactComplete,
     ArtifactNotFound,
@@ -42,14 +44,16 @@ def caller(contexts: Opened) -> Caller:
 
 async def put(
     caller: Caller, task_id: str, *texts: str, artifact_id: str = "plan", **fields: Any
-) -> pb.PutArtifactResponse:
+) -> artifacts_pb.PutArtifactResponse:
     parts = fields.pop("parts", [message.Part(text=text) for text in texts])
-    said = {name: fields.pop(name) for name in list(fields) if name in pb.ArtifactInput.DESCRIPTOR.fields_by_name}
-    artifact = pb.ArtifactInput(artifact_id=artifact_id, parts=parts, **said)
+    said = {
+        name: fields.pop(name) for name in list(fields) if name in artifacts_pb.ArtifactInput.DESCRIPTOR.fields_by_name
+    }
+    artifact = artifacts_pb.ArtifactInput(artifact_id=artifact_id, parts=parts, **said)
     return await caller.call("PutArtifact", task_id=task_id, artifact=artifact, **fields)
 
 
-async def got(caller: Caller, task_id: str, artifact_id: str = "plan", **fields: Any) -> pb.Artifact:
+async def got(caller: Caller, task_id: str, artifact_id: str = "plan", **fields: Any) -> artifacts_pb.Artifact:
     return (await caller.call("GetArtifact", task_id=task_id, artifact_id=artifact_id, **fields)).artifact
 
 
@@ -174,7 +178,7 @@ async def test_tasks_that_are_not_the_callers_take_and_show_nothing(caller: Call
 async def test_what_has_ended_makes_no_more(caller: Caller):
     context_id, task = await begun(caller)
     await put(caller, task.task_id, "The stork flies.")
-    await moved(caller, task.task_id, pb.TASK_STATE_COMPLETED)
+    await moved(caller, task.task_id, tasks_pb.TASK_STATE_COMPLETED)
     with pytest.raises(TaskEnded):
         await put(caller, task.task_id, "more")
     assert (await got(caller, task.task_id)).version == 1
@@ -203,7 +207,7 @@ async def test_an_artifact_is_put_once_by_its_request(caller: Caller):
     for _ in range(3):
         await put(caller, task.task_id, "b", append=True, request_id=chunk_id)
     assert [part.text for part in (await got(caller, task.task_id)).parts] == ["a", "b"]
-    await moved(caller, task.task_id, pb.TASK_STATE_COMPLETED)
+    await moved(caller, task.task_id, tasks_pb.TASK_STATE_COMPLETED)
     again = await put(caller, task.task_id, "once", artifact_id="", request_id=request_id)
     assert again.artifact == answers[0].artifact
     assert len(await found(caller, context_id, "once")) == 1
@@ -284,7 +288,7 @@ async def test_the_artifacts_of_tasks_that_are_referred_to_come_first(caller: Ca
     beside = await created(caller, context_id)
     await put(caller, drawn.task_id, "Oaks and elms.", "Beeches.", artifact_id="drawing")
     await put(caller, beside.task_id, "The budget is low.", artifact_id="sheet")
-    said = [pb.MessageInput(content=f"The budget of {month} was fine.") for month in ("May", "June", "July")]
+    said = [message.MessageInput(content=f"The budget of {month} was fine.") for month in ("May", "June", "July")]
     await caller.append(context_id, *said)
 
     async def recalled(**fields: Any) -> list[str]:

@@ -60,7 +60,7 @@ class World:
         return await self.database.tenant(PRINCIPAL.tenant_id).query("SELECT topic, payload FROM context.outbox")
 
     async def begun(self, *texts: str) -> str:
-        said = [pb.MessageInput(content=text) for text in texts]
+        said = [message.MessageInput(content=text) for text in texts]
         return str((await self.caller.append("", *said)).context_id)
 
     async def index(self, context_id: str) -> pb.ContextIndex:
@@ -123,7 +123,7 @@ async def _asked(world: World, text: str) -> bool:
 
 
 async def test_a_name_is_embedded_with_what_was_said_and_neighbours_are_compared(world: World):
-    said = [pb.MessageInput(content=text, name="Ann") for text in ("one", "two", "three")]
+    said = [message.MessageInput(content=text, name="Ann") for text in ("one", "two", "three")]
     context_id = str((await world.caller.append("", *said)).context_id)
     assert (await world.waited(context_id)).is_complete
 
@@ -183,7 +183,7 @@ async def test_what_a_task_makes_lets_nobody_look_at_the_conversation_again(worl
     await put(world.caller, task_id, "It grows.", artifact_id="first", append=True)
     assert (await world.waited(context_id)).is_complete
     assert sorted(world.server.texts) == ["It grows.", "The plan."]
-    await world.caller.append(context_id, pb.MessageInput(content="Thing number 5."))
+    await world.caller.append(context_id, message.MessageInput(content="Thing number 5."))
     assert (await world.waited(context_id)).is_complete
     assert "Thing number 1." not in world.server.texts
 
@@ -202,7 +202,7 @@ async def test_messages_and_what_tasks_make_are_owed_at_once(world: World):
     world.server.gate.clear()
     for n in range(3):
         await put(world.caller, task_id, *(f"Part {n} {m}." for m in range(40)), artifact_id=str(n))
-        await world.caller.append(context_id, *(pb.MessageInput(content=f"Talk {n} {m}.") for m in range(40)))
+        await world.caller.append(context_id, *(message.MessageInput(content=f"Talk {n} {m}.") for m in range(40)))
     index = await world.index(context_id)
     assert index.pending_count == 240
     assert index.oldest_pending_at.seconds
@@ -334,10 +334,10 @@ async def test_a_secret_is_never_sent_to_the_embedder(world: World):
         message.Part(text=f"It is {secret}.", metadata_json='{"secret": true}'),
         message.Part(text="Here is the key."),
     ]
-    context_id = (await world.caller.call("SendMessage", message=pb.MessageInput(parts=parts))).context_id
+    context_id = (await world.caller.call("SendMessage", message=message.MessageInput(parts=parts))).context_id
     assert (await world.waited(context_id)).is_complete
     for _ in range(100):  # an embedder that failed just now is left alone for a while
-        sent = await world.caller.call("SendMessage", context_id=context_id, message=pb.MessageInput(parts=parts))
+        sent = await world.caller.call("SendMessage", context_id=context_id, message=message.MessageInput(parts=parts))
         if sent.recall.by_meaning.is_compared:  # the message was a question, too
             break
         await asyncio.sleep(0.3)

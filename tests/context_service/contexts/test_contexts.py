@@ -16,6 +16,7 @@ from context_service.retrieval.store import passages
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.context.v1 import working_memory_pb2
+from contextkeep.context.v1.message_pb2 import MessageInput
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import (
     ContextClosed,
@@ -105,7 +106,7 @@ async def test_an_invented_context_is_not_made(caller: Caller):
 async def test_a_message_that_says_no_time_has_that_of_its_transaction(caller: Caller):
     """By the clock of Postgres: clocks of replicas differ."""
     sent = await caller.send("hello")
-    await caller.append(sent.context_id, pb.MessageInput(content="again"), pb.MessageInput(content="more"))
+    await caller.append(sent.context_id, MessageInput(content="again"), MessageInput(content="more"))
     messages = (await caller.call("ListMessages", context_id=sent.context_id)).messages
     assert len(messages) == 3
     for one in messages:
@@ -140,21 +141,21 @@ async def test_a_message_comes_back_byte_for_byte(caller: Caller):
 
 async def test_many_messages_are_written_in_their_order_or_none(caller: Caller):
     context_id = (await caller.send("first")).context_id
-    answer = await caller.append(context_id, *(pb.MessageInput(content=str(n)) for n in range(500)))
+    answer = await caller.append(context_id, *(MessageInput(content=str(n)) for n in range(500)))
     assert [one.seq for one in answer.messages] == list(range(2, 502))
     assert (await caller.texts(context_id, seq_from=2, page_size=1000)) == [str(n) for n in range(500)]
 
     with pytest.raises(LimitExceeded):
-        await caller.append(context_id, *(pb.MessageInput(content="x") for _ in range(501)))
+        await caller.append(context_id, *(MessageInput(content="x") for _ in range(501)))
     with pytest.raises(InvalidArgument, match="messages"):
         await caller.append(context_id)
     with pytest.raises(InvalidArgument, match=r"messages\[1\]"):
-        await caller.append(context_id, pb.MessageInput(content="x"), pb.MessageInput())
+        await caller.append(context_id, MessageInput(content="x"), MessageInput())
     assert (await caller.call("GetContext", context_id=context_id, history_length=0)).context.last_seq == 501
 
 
 async def test_appending_without_a_context_begins_one(caller: Caller):
-    answer = await caller.append("", pb.MessageInput(content="a"), pb.MessageInput(content="b", role="assistant"))
+    answer = await caller.append("", MessageInput(content="a"), MessageInput(content="b", role="assistant"))
     assert answer.created
     assert await caller.texts(answer.context_id) == ["a", "b"]
 
@@ -171,16 +172,18 @@ async def test_the_same_message_id_is_the_same_message(caller: Caller):
 
 
 async def test_what_is_there_of_several_messages_is_not_written_again(caller: Caller):
-    one, two, three = (pb.MessageInput(content=text, message_id=text) for text in ("one", "two", "three"))
+    one, two, three = (MessageInput(content=text, message_id=text) for text in ("one", "two", "three"))
     context_id = (await caller.append("", one)).context_id
     answer = await caller.append(context_id, two, one, three, three)
     assert [(sent.message_id, sent.seq) for sent in answer.messages] == [("one", 1), ("two", 2), ("three", 3)]
     assert await caller.texts(context_id) == ["one", "two", "three"]
     with pytest.raises(MessageExists):
-        await caller.append(context_id, pb.MessageInput(content="four"), pb.MessageInput(content="1", message_id="one"))
+        await caller.append(context_id, MessageInput(content="four"), MessageInput(content="1", message_id="one"))
     with pytest.raises(InvalidArgument, match="this id"):
         await caller.append(
-            context_id, pb.MessageInput(content="4", message_id="4"), pb.MessageInput(content="5", message_id="4")
+            context_id,
+            MessageInput(content="4", message_id="4"),
+            MessageInput(content="5", message_id="4"),
         )
     assert await caller.texts(context_id) == ["one", "two", "three"]
 
@@ -193,9 +196,9 @@ async def test_a_repeated_request_answers_as_the_first_time(caller: Caller):
         await caller.send("other", request_id=request_id)
 
     request_id = an_id()
-    known = pb.MessageInput(content="known", message_id="k")
+    known = MessageInput(content="known", message_id="k")
     await caller.append(first.context_id, known)
-    said = [pb.MessageInput(content="new"), known]
+    said = [MessageInput(content="new"), known]
     answer = await caller.append(first.context_id, *said, request_id=request_id)
     assert await caller.append(first.context_id, *said, request_id=request_id) == answer
     assert await caller.texts(first.context_id) == ["begin", "known", "new"]
@@ -264,7 +267,7 @@ async def test_a_closed_context_is_read_and_takes_no_messages(caller: Caller):
 
 
 async def test_retracted_messages_are_hidden_and_keep_their_places(caller: Caller):
-    context_id = (await caller.append("", *(pb.MessageInput(content=t, message_id=t) for t in "abc"))).context_id
+    context_id = (await caller.append("", *(MessageInput(content=t, message_id=t) for t in "abc"))).context_id
     request_id = an_id()
     for _ in range(2):
         answer = await caller.call(
@@ -285,7 +288,7 @@ async def test_retracted_messages_are_hidden_and_keep_their_places(caller: Calle
 
 @pytest.mark.parametrize("newest_first", [False, True])
 async def test_messages_are_listed_to_the_last_page(caller: Caller, newest_first: bool):
-    context_id = (await caller.append("", *(pb.MessageInput(content=str(n)) for n in range(1, 8)))).context_id
+    context_id = (await caller.append("", *(MessageInput(content=str(n)) for n in range(1, 8)))).context_id
     seen: list[str] = []
     token = ""
     for _ in range(10):
@@ -309,7 +312,7 @@ async def test_messages_are_listed_to_the_last_page(caller: Caller, newest_first
 
 @pytest.mark.parametrize("key", [["x"], [0], [2**63], [True], [1, 2]])
 async def test_a_token_that_was_made_up_is_no_page_of_messages(caller: Caller, key: list[object]):
-    context_id = (await caller.append("", pb.MessageInput(content="1"), pb.MessageInput(content="2"))).context_id
+    context_id = (await caller.append("", MessageInput(content="1"), MessageInput(content="2"))).context_id
     page = await caller.call("ListMessages", context_id=context_id, page_size=1)
     with pytest.raises(InvalidPageToken):
         await caller.call("ListMessages", context_id=context_id, page_token=made_up(page.next_page_token, key))
@@ -597,8 +600,8 @@ async def test_a_message_without_a_space_and_one_of_a_hundred_parts_are_kept(cal
 async def test_sessions_begin_after_four_hours_or_as_they_are_named(caller: Caller, database: Database):
     start = datetime(2026, 1, 1, tzinfo=UTC)
 
-    def said(hours: float, session: str = "") -> pb.MessageInput:
-        return pb.MessageInput(content="x", said_at=at(start + timedelta(hours=hours)), session=session)
+    def said(hours: float, session: str = "") -> MessageInput:
+        return MessageInput(content="x", said_at=at(start + timedelta(hours=hours)), session=session)
 
     context_id = (await caller.append("", said(0), said(3), said(8))).context_id
     await caller.append(context_id, said(11))  # three hours later: the same
@@ -617,7 +620,7 @@ async def test_many_passages_are_indexed_as_few_are(
     """Too many for one statement are written in several of its transaction, and nobody can tell."""
     lines = [f"{fruit} {number} of the orchard." for number, fruit in enumerate(("Apples", "Pears", "Plums", "Figs"))]
     said = [
-        pb.MessageInput(
+        MessageInput(
             content=line,
             parts=[message.Part(text=f"{line} Eaten."), message.Part(data_json='{"ripe": true}')],
             name="ann" if number % 2 else "bob",

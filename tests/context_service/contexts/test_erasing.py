@@ -20,6 +20,8 @@ from context_service.contexts.store import erased_records, erasures
 from context_service.contexts.store.erasures import OF_SUBJECTS, Eraser, count_owned_rows
 from context_service.settings import Settings
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2 as message_pb
+from contextkeep.context.v1 import tasks_pb2 as tasks_pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import (
@@ -43,7 +45,8 @@ from tests.hostile.tables import relations
 from tests.rpcs import all_rpcs
 
 APP = replace(PRINCIPAL, scopes=frozenset({"read", "write"}), app_ids=frozenset({"books"}))
-RPCS = {rpc.name: rpc for rpc in all_rpcs() if rpc.path.startswith("/contextkeep.context.v1.Contexts/")}
+SERVICES = {f"contextkeep.context.v1.{name}" for name in ("Contexts", "Tasks", "Artifacts")}
+RPCS = {rpc.name: rpc for rpc in all_rpcs() if rpc.service in SERVICES}
 
 # What of another context each RPC that names one would ask.
 ASKING: dict[str, dict[str, Any]] = {
@@ -131,7 +134,7 @@ class Stack:
         self, words: str, *, messages: int = 1, points: bool = False, key: str = "plain", **fields: Any
     ) -> str:
         """Begin a context with words in all that can hold some, and return its id; `points`: at a record, too."""
-        said = [pb.MessageInput(content=f"{words} {n}", message_id=f"{words}-{n}") for n in range(messages)]
+        said = [message_pb.MessageInput(content=f"{words} {n}", message_id=f"{words}-{n}") for n in range(messages)]
         if points:
             said[0].parts.add(working_memory_id=await self.record())
         header = pb.ContextInput(
@@ -148,7 +151,7 @@ class Stack:
             "CreateTask",
             context_id=answer.context_id,
             task={
-                "status": {"state": pb.TASK_STATE_WORKING, "message": {"content": words}},
+                "status": {"state": tasks_pb.TASK_STATE_WORKING, "message": {"content": words}},
                 "metadata_json": f'{{"note": "{words}"}}',
             },
             request_id=an_id(),
@@ -275,7 +278,7 @@ async def deleted(caller: Caller, context_id: str, **fields: Any) -> pb.Erasure:
 async def test_a_deleted_context_is_there_for_no_rpc(stack: Stack):
     """At once: its rows are all there yet."""
     words, thread = an_id(), pb.ExternalId(system="threads", id=an_id())
-    first = {"message": pb.MessageInput(content=words, message_id="m"), "request_id": an_id()}
+    first = {"message": message_pb.MessageInput(content=words, message_id="m"), "request_id": an_id()}
     begin = {**first, "context": pb.ContextInput(external_ids=[thread]), "get_or_create": thread}
     sent = await stack.caller.call("SendMessage", **begin)
 

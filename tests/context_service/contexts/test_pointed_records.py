@@ -26,6 +26,7 @@ from context_service.retrieval.store.passages import Passages
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
+from contextkeep.context.v1.message_pb2 import MessageInput
 from contextkeep.errors import LimitExceeded, Unavailable
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
@@ -57,7 +58,7 @@ class Stack:
     async def point(self, *record_ids: str, context_id: str = "", **fields: Any) -> str:
         """Send a message that points at records, and return its context."""
         parts = [message.Part(working_memory_id=one, **fields) for one in record_ids]
-        return str((await self.caller.append(context_id, pb.MessageInput(parts=parts))).context_id)
+        return str((await self.caller.append(context_id, MessageInput(parts=parts))).context_id)
 
     async def make(self, *record_ids: str, task_id: str = "", **fields: Any) -> tuple[str, str]:
         """Put an artifact whose parts point at records, of a new task if none is named; return context and task."""
@@ -153,7 +154,7 @@ async def test_what_is_about_a_node_is_recalled_alone(stack: Stack):
     for node in (ours, theirs):
         record = await stack.memory.insert(name="animal", content_text=f"The wombat {node}.", entity_node_id=node)
         named = message.Part(working_memory_id=record.working_memory_id)
-        await stack.caller.append(context_id, pb.MessageInput(content="Which wombat?", parts=[named]))
+        await stack.caller.append(context_id, MessageInput(content="Which wombat?", parts=[named]))
     await stack.read(context_id)
 
     async def found(*nodes: str) -> list[tuple[int, str]]:
@@ -224,7 +225,7 @@ async def test_what_a_record_says_is_found_in_no_other_context(stack: Stack):
     planted = f"planted{an_id()[:8]}"
     record = await stack.memory.insert(name="secret", content_text=f"The word is {planted}.")
     context_id = await stack.point(record.working_memory_id)
-    other = str((await stack.caller.append("", pb.MessageInput(content="hello"))).context_id)
+    other = str((await stack.caller.append("", MessageInput(content="hello"))).context_id)
     await stack.read(context_id)
     assert planted in await stack.texts(context_id, planted)
     assert planted not in str(await recall(stack.caller, other, planted))
@@ -244,7 +245,7 @@ async def test_a_purged_record_takes_along_what_it_said(stack: Stack):
     """What is removed for good is found nowhere; what the message says itself stays."""
     record = await stack.memory.insert(name="diary", content_text="I love a narwhal.")
     parts = [message.Part(text="my diary, as narwhal"), message.Part(working_memory_id=record.working_memory_id)]
-    context_id = str((await stack.caller.append("", pb.MessageInput(parts=parts))).context_id)
+    context_id = str((await stack.caller.append("", MessageInput(parts=parts))).context_id)
     await stack.read(context_id)
     assert "love a narwhal" in await stack.texts(context_id, "narwhal")
     await stack.memory.call(
@@ -496,7 +497,7 @@ async def test_an_operator_finds_what_records_say_where_it_belongs(stack: Stack)
     task = await created(stack.caller, context_id)
     made = await stack.memory.insert(name="map", content_text="The river is called Drin.")
     await stack.make(made.working_memory_id, task_id=task.task_id)
-    pointing = pb.MessageInput(parts=[message.Part(working_memory_id=made.working_memory_id)], task_id=task.task_id)
+    pointing = MessageInput(parts=[message.Part(working_memory_id=made.working_memory_id)], task_id=task.task_id)
     await stack.caller.append(context_id, pointing, *talk(5))
     assert len(await stack.read(context_id)) == 3
 

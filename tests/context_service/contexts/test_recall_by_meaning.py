@@ -16,6 +16,7 @@ from aiohttp import web
 from context_service.kernel.llm import endpoint
 from context_service.retrieval.store import passages as passages_module
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1.message_pb2 import MessageInput
 from contextkeep.errors import DeadlineExceeded
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Across, Database
@@ -50,8 +51,8 @@ class Stack:
     def __init__(self, caller: Caller, server: EmbeddingServer, database: Database) -> None:
         self.caller, self.server, self.database = caller, server, database
 
-    async def begun(self, *said: str | pb.MessageInput, wait: bool = True) -> str:
-        messages = [pb.MessageInput(content=one) if isinstance(one, str) else one for one in said]
+    async def begun(self, *said: str | MessageInput, wait: bool = True) -> str:
+        messages = [MessageInput(content=one) if isinstance(one, str) else one for one in said]
         context_id = str((await self.caller.append("", *messages)).context_id)
         if wait:
             await self.indexed(context_id)
@@ -120,7 +121,10 @@ async def test_words_and_meaning_count_together(stack: Stack):
 @pytest.mark.usefixtures("read")
 async def test_an_answer_is_found_by_what_its_question_meant(stack: Stack):
     """It is compared together with what was said before it."""
-    asked, answered = pb.MessageInput(content="What colour?"), pb.MessageInput(content="Ochre.", role="assistant")
+    asked, answered = (
+        MessageInput(content="What colour?"),
+        MessageInput(content="Ochre.", role="assistant"),
+    )
     context_id = await stack.begun(*talk(20), asked, answered, *talk(20))
     items = (await stack.recall(context_id, "paint", with_features=True)).items
     assert {"What colour?", "Ochre."} <= {item.text for item in items[:3]}
@@ -133,7 +137,7 @@ async def test_what_no_words_ask_for_is_asked_for_by_meaning(stack: Stack):
 
 
 async def test_filters_hold_for_what_is_near(stack: Stack):
-    robot = pb.MessageInput(content="A puppy is small.", role="assistant")
+    robot = MessageInput(content="A puppy is small.", role="assistant")
     context_id = await stack.begun("The puppy sleeps.", robot, *talk(5))
     found = await stack.recall(context_id, "dog", filter=pb.RecallFilter(roles=["assistant"]))
     assert [item.text for item in found.items][:1] == ["A puppy is small."]

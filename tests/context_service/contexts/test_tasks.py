@@ -11,6 +11,7 @@ import pytest
 from context_service.contexts.store import tasks as task_rows
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
+from contextkeep.context.v1 import tasks_pb2 as tasks_pb
 from contextkeep.errors import (
     ContextClosed,
     ContextKeepError,
@@ -28,12 +29,17 @@ from contextkeep.errors import (
 from service_runtime.postgres import Across
 from tests.context_service.contexts.callers import KEYS, Caller, Opened, an_id
 
-ENDS = [pb.TASK_STATE_COMPLETED, pb.TASK_STATE_FAILED, pb.TASK_STATE_CANCELED, pb.TASK_STATE_REJECTED]
+ENDS = [
+    tasks_pb.TASK_STATE_COMPLETED,
+    tasks_pb.TASK_STATE_FAILED,
+    tasks_pb.TASK_STATE_CANCELED,
+    tasks_pb.TASK_STATE_REJECTED,
+]
 GOING_ON = [
-    pb.TASK_STATE_SUBMITTED,
-    pb.TASK_STATE_WORKING,
-    pb.TASK_STATE_INPUT_REQUIRED,
-    pb.TASK_STATE_AUTH_REQUIRED,
+    tasks_pb.TASK_STATE_SUBMITTED,
+    tasks_pb.TASK_STATE_WORKING,
+    tasks_pb.TASK_STATE_INPUT_REQUIRED,
+    tasks_pb.TASK_STATE_AUTH_REQUIRED,
 ]
 
 
@@ -42,19 +48,19 @@ def caller(contexts: Opened) -> Caller:
     return contexts.caller
 
 
-async def begun(caller: Caller, **fields: Any) -> tuple[str, pb.Task]:
+async def begun(caller: Caller, **fields: Any) -> tuple[str, tasks_pb.Task]:
     """Begin a context with a task."""
     context_id = (await caller.send("hello")).context_id
     return context_id, await created(caller, context_id, **fields)
 
 
-async def created(caller: Caller, context_id: str, state: int = 0, **fields: Any) -> pb.Task:
-    task = pb.TaskInput(status=pb.TaskStatusInput(state=state), **fields)  # type: ignore[arg-type]
+async def created(caller: Caller, context_id: str, state: int = 0, **fields: Any) -> tasks_pb.Task:
+    task = tasks_pb.TaskInput(status=tasks_pb.TaskStatusInput(state=state), **fields)  # type: ignore[arg-type]
     return (await caller.call("CreateTask", context_id=context_id, task=task)).task
 
 
-async def moved(caller: Caller, task_id: str, state: int, content: str = "", **fields: Any) -> pb.Task:
-    status = pb.TaskStatusInput(state=state)  # type: ignore[arg-type]
+async def moved(caller: Caller, task_id: str, state: int, content: str = "", **fields: Any) -> tasks_pb.Task:
+    status = tasks_pb.TaskStatusInput(state=state)  # type: ignore[arg-type]
     if content:
         status.message.content = content
     return (
@@ -64,21 +70,21 @@ async def moved(caller: Caller, task_id: str, state: int, content: str = "", **f
     ).task
 
 
-async def read(caller: Caller, task_id: str, **fields: Any) -> pb.GetTaskResponse:
+async def read(caller: Caller, task_id: str, **fields: Any) -> tasks_pb.GetTaskResponse:
     return await caller.call("GetTask", task_id=task_id, **fields)
 
 
 async def test_a_task_is_submitted_worked_on_and_ended(caller: Caller):
     context_id, task = await begun(caller, metadata_json='{"a":  1}')
-    assert (task.context_id, task.status.state, task.version) == (context_id, pb.TASK_STATE_SUBMITTED, 1)
+    assert (task.context_id, task.status.state, task.version) == (context_id, tasks_pb.TASK_STATE_SUBMITTED, 1)
     assert task.metadata_json == '{"a":  1}'
 
-    asked = await moved(caller, task.task_id, pb.TASK_STATE_INPUT_REQUIRED, "Which of both?")
-    assert (asked.status.state, asked.status.message.content) == (pb.TASK_STATE_INPUT_REQUIRED, "Which of both?")
+    asked = await moved(caller, task.task_id, tasks_pb.TASK_STATE_INPUT_REQUIRED, "Which of both?")
+    assert (asked.status.state, asked.status.message.content) == (tasks_pb.TASK_STATE_INPUT_REQUIRED, "Which of both?")
     assert asked.version == 2
     assert asked.status.time.ToDatetime() >= task.status.time.ToDatetime()
 
-    done = await moved(caller, task.task_id, pb.TASK_STATE_COMPLETED)
+    done = await moved(caller, task.task_id, tasks_pb.TASK_STATE_COMPLETED)
     assert not done.status.HasField("message")
     assert (await read(caller, task.task_id)).task == done
 
@@ -93,7 +99,7 @@ async def test_an_ended_task_stays_ended(caller: Caller, state: int):
             await moved(caller, task.task_id, to)
     with pytest.raises(TaskEnded):
         await caller.call("UpdateTask", task_id=task.task_id, update_mask={"paths": ["metadata_json"]})
-    if state == pb.TASK_STATE_CANCELED:
+    if state == tasks_pb.TASK_STATE_CANCELED:
         assert (await caller.call("CancelTask", task_id=task.task_id)).task == ended
     else:
         with pytest.raises(TaskEnded):
@@ -106,7 +112,7 @@ async def test_what_goes_on_may_change_to_anything_but_submitted(caller: Caller,
     context_id, _ = await begun(caller)
     for to in [*GOING_ON, *ENDS]:
         task = await created(caller, context_id, state)
-        if to == pb.TASK_STATE_SUBMITTED != state:
+        if to == tasks_pb.TASK_STATE_SUBMITTED != state:
             with pytest.raises(InvalidArgument):
                 await moved(caller, task.task_id, to)
         else:
@@ -118,7 +124,7 @@ async def test_a_task_names_the_context_of_a_message(caller: Caller):
 
     sent = await caller.send("one", task_id=task.task_id)
     assert (sent.context_id, sent.created, sent.message.seq) == (context_id, False, 2)
-    appended = await caller.append("", pb.MessageInput(content="two", task_id=task.task_id))
+    appended = await caller.append("", message.MessageInput(content="two", task_id=task.task_id))
     assert (appended.context_id, appended.messages[0].seq) == (context_id, 3)
     await caller.send("beside it", context_id)
 
@@ -186,7 +192,7 @@ async def test_what_is_wrong_with_the_context_comes_first(caller: Caller):
     await caller.call("CloseContext", context_id=context_id)
     for call in (
         created(caller, context_id),
-        moved(caller, task.task_id, pb.TASK_STATE_WORKING),
+        moved(caller, task.task_id, tasks_pb.TASK_STATE_WORKING),
         caller.call("CancelTask", task_id=task.task_id),
         caller.send("x", task_id=task.task_id),
         caller.send("x", context_id, task_id=an_id()),
@@ -198,7 +204,7 @@ async def test_what_is_wrong_with_the_context_comes_first(caller: Caller):
     await caller.call("DeleteContext", context_id=context_id)
     for call in (
         read(caller, task.task_id),
-        moved(caller, task.task_id, pb.TASK_STATE_WORKING),
+        moved(caller, task.task_id, tasks_pb.TASK_STATE_WORKING),
         caller.send("x", task_id=task.task_id),
     ):
         with pytest.raises(TaskNotFound):
@@ -217,7 +223,7 @@ async def test_a_message_to_an_ended_task_is_refused_and_may_refer_to_it(caller:
         await caller.send("more", task_id=task.task_id)
     with pytest.raises(TaskEnded):
         await caller.append(
-            context_id, pb.MessageInput(content="a"), pb.MessageInput(content="b", task_id=task.task_id)
+            context_id, message.MessageInput(content="a"), message.MessageInput(content="b", task_id=task.task_id)
         )
     assert await caller.texts(context_id) == ["hello"]
 
@@ -234,7 +240,7 @@ async def test_a_message_that_was_written_before_the_task_ended_is_written(calle
     request_id = an_id()
     first = await caller.send("named", task_id=task.task_id, message_id="m")
     second = await caller.send("unnamed", task_id=task.task_id, request_id=request_id)
-    await moved(caller, task.task_id, pb.TASK_STATE_COMPLETED)
+    await moved(caller, task.task_id, tasks_pb.TASK_STATE_COMPLETED)
 
     assert (await caller.send("named", task_id=task.task_id, message_id="m")).message == first.message
     again = await caller.send("unnamed", task_id=task.task_id, request_id=request_id)
@@ -263,7 +269,7 @@ async def test_no_message_comes_to_a_task_that_ends_at_the_same_time(caller: Cal
 
     sending = [asyncio.create_task(send(number)) for number in range(30)]
     await asyncio.sleep(0.02)
-    ended = await moved(caller, task.task_id, pb.TASK_STATE_COMPLETED)
+    ended = await moved(caller, task.task_id, tasks_pb.TASK_STATE_COMPLETED)
     written = sum(await asyncio.gather(*sending))
 
     messages = (await caller.call("ListMessages", context_id=context_id)).messages
@@ -293,7 +299,7 @@ async def test_a_new_context_has_no_task_that_its_first_message_could_name(calle
 
 async def test_of_two_that_expect_a_version_one_changes_it(caller: Caller):
     _, task = await begun(caller)
-    states = [pb.TASK_STATE_WORKING, pb.TASK_STATE_FAILED]
+    states = [tasks_pb.TASK_STATE_WORKING, tasks_pb.TASK_STATE_FAILED]
     answers = await asyncio.gather(
         *(moved(caller, task.task_id, state, expected_version=1) for state in states), return_exceptions=True
     )
@@ -304,10 +310,10 @@ async def test_of_two_that_expect_a_version_one_changes_it(caller: Caller):
 
 async def test_only_what_the_mask_names_changes(caller: Caller):
     _, task = await begun(caller, metadata_json='{"a": 1}')
-    asked = await moved(caller, task.task_id, pb.TASK_STATE_INPUT_REQUIRED, "Which?")
+    asked = await moved(caller, task.task_id, tasks_pb.TASK_STATE_INPUT_REQUIRED, "Which?")
     assert asked.metadata_json == '{"a": 1}'
 
-    said = {"status": {"state": pb.TASK_STATE_FAILED}, "metadata_json": '{"b": 2}'}
+    said = {"status": {"state": tasks_pb.TASK_STATE_FAILED}, "metadata_json": '{"b": 2}'}
     changed = (
         await caller.call(
             "UpdateTask", task_id=task.task_id, task=said, update_mask={"paths": ["metadata_json", "metadata_json"]}
@@ -326,7 +332,7 @@ async def test_only_what_the_mask_names_changes(caller: Caller):
 async def test_a_status_message_keeps_its_parts_and_none_of_its_secrets(caller: Caller, contexts: Opened):
     context_id = (await caller.send()).context_id
     secret = f"secret-{an_id()}"
-    said = pb.MessageInput(
+    said = message.MessageInput(
         role="agent",
         message_id="q",
         agent_id="clerk",
@@ -338,7 +344,10 @@ async def test_a_status_message_keeps_its_parts_and_none_of_its_secrets(caller: 
         ],
         metadata_json='{"n":  1}',
     )
-    request = {"task": {"status": {"state": pb.TASK_STATE_INPUT_REQUIRED, "message": said}}, "request_id": an_id()}
+    request = {
+        "task": {"status": {"state": tasks_pb.TASK_STATE_INPUT_REQUIRED, "message": said}},
+        "request_id": an_id(),
+    }
     task = (await caller.call("CreateTask", context_id=context_id, **request)).task
 
     kept = (await read(caller, task.task_id)).task.status.message
@@ -364,7 +373,7 @@ async def test_a_status_message_keeps_its_parts_and_none_of_its_secrets(caller: 
 
 async def test_tasks_are_listed_the_newest_first_to_the_last_page(caller: Caller):
     context_id, _ = await begun(caller)
-    states = [pb.TASK_STATE_WORKING, pb.TASK_STATE_COMPLETED]
+    states = [tasks_pb.TASK_STATE_WORKING, tasks_pb.TASK_STATE_COMPLETED]
     tasks = [(await created(caller, context_id, states[n % 2])).task_id for n in range(6)]
 
     async def listed(**fields: Any) -> list[str]:
@@ -377,8 +386,8 @@ async def test_tasks_are_listed_the_newest_first_to_the_last_page(caller: Caller
                 return found
 
     assert (await listed())[:-1] == tasks[::-1]
-    assert await listed(states=[pb.TASK_STATE_COMPLETED]) == tasks[1::2][::-1]
-    assert await listed(states=[pb.TASK_STATE_FAILED]) == []
+    assert await listed(states=[tasks_pb.TASK_STATE_COMPLETED]) == tasks[1::2][::-1]
+    assert await listed(states=[tasks_pb.TASK_STATE_FAILED]) == []
     page = await caller.call("ListTasks", context_id=context_id, page_size=2)
     with pytest.raises(InvalidPageToken):
         await caller.call("ListTasks", context_id=context_id, page_token=page.next_page_token, states=[2])
@@ -418,7 +427,7 @@ async def test_the_tasks_of_a_user_are_his(caller: Caller):
     for other in (bob, caller, caller.of("other")):
         for call in (
             read(other, task.task_id),
-            moved(other, task.task_id, pb.TASK_STATE_WORKING),
+            moved(other, task.task_id, tasks_pb.TASK_STATE_WORKING),
             other.call("CancelTask", task_id=task.task_id),
             other.send("x", task_id=task.task_id),
         ):
@@ -431,4 +440,4 @@ async def test_the_tasks_of_a_user_are_his(caller: Caller):
     assert (await read(admin, task.task_id)).task == task
     assert len((await admin.call("ListTasks", context_id=context_id)).tasks) == 1
     with pytest.raises(TaskNotFound):  # an administrator reads all, and writes nothing of a user's
-        await moved(admin, task.task_id, pb.TASK_STATE_WORKING, context_id="")
+        await moved(admin, task.task_id, tasks_pb.TASK_STATE_WORKING, context_id="")

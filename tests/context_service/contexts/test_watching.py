@@ -13,6 +13,8 @@ import pytest
 
 from context_service.kernel import lookout
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2 as message_pb
+from contextkeep.context.v1 import tasks_pb2 as tasks_pb
 from contextkeep.errors import (
     ContextKeepError,
     ContextNotFound,
@@ -98,7 +100,7 @@ class Watch:
         return [
             {
                 "message": one.message.content,
-                "task": pb.TaskState.Name(one.task.status.state).removeprefix("TASK_STATE_").lower(),
+                "task": tasks_pb.TaskState.Name(one.task.status.state).removeprefix("TASK_STATE_").lower(),
                 "artifact": f"{one.artifact.artifact_id} {one.artifact.version}",
                 "retracted": f"without {list(one.retracted.seqs)}",
                 "context": pb.ContextState.Name(one.context.state).removeprefix("CONTEXT_STATE_").lower()
@@ -136,7 +138,7 @@ async def test_what_is_there_is_told_and_then_what_comes(replicas: list[tuple[Ca
     await watch.until("two")
     await put(other, task.task_id, "a plan")
     await watch.until("plan 1")
-    await moved(caller, task.task_id, pb.TASK_STATE_COMPLETED)
+    await moved(caller, task.task_id, tasks_pb.TASK_STATE_COMPLETED)
     await watch.until("completed")
     assert not watch.told[-2].artifact.parts
     assert watch.seen() == ["one", "submitted", "two", "plan 1", "completed"]
@@ -149,7 +151,7 @@ async def test_what_is_there_is_told_and_then_what_comes(replicas: list[tuple[Ca
 async def test_what_is_taken_back_and_what_changes_of_the_header_is_told(caller: Caller):
     """Else a copy would keep what nobody may read any more."""
     context_id = (
-        await caller.append("", *(pb.MessageInput(content=f"m{n}", message_id=f"m{n}") for n in (1, 2, 3, 4)))
+        await caller.append("", *(message_pb.MessageInput(content=f"m{n}", message_id=f"m{n}") for n in (1, 2, 3, 4)))
     ).context_id
     await caller.call("RetractMessages", context_id=context_id, message_ids=["m1"])
     watch = Watch(caller, context_id)
@@ -227,7 +229,7 @@ async def _write(caller: Caller, context_id: str, count: int) -> None:
 async def test_a_watch_begins_where_it_is_asked_and_may_end_with_what_is_there(caller: Caller):
     context_id = (await caller.send("one")).context_id
     tasks = [await created(caller, context_id) for _ in range(25)]
-    await caller.append(context_id, *(pb.MessageInput(content=f"m{n}", message_id=f"m{n}") for n in range(130)))
+    await caller.append(context_id, *(message_pb.MessageInput(content=f"m{n}", message_id=f"m{n}") for n in range(130)))
     await caller.call("RetractMessages", context_id=context_id, message_ids=["m129"])
     watch = Watch(caller, context_id, until_now=True)
     assert await watch.end() == "well"

@@ -22,6 +22,7 @@ from context_service.kernel.llm.local import DIMENSION, MODEL, LocalEmbedder, op
 from context_service.kernel.llm.providers import model_of
 from context_service.settings import Settings
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.errors import FailedPrecondition
 from service_runtime.auth import ApiKeys
 from tests.clients.stack import running
@@ -174,8 +175,8 @@ async def test_a_service_recalls_by_it(urls: Urls, tmp_path: Path):
         grpc.aio.insecure_channel(addresses.context) as channel,
     ):
         caller = Caller(channel)
-        talk = [pb.MessageInput(content=f"The weather is {n} degrees.") for n in range(30)]
-        said = pb.MessageInput(content="My tooth hurts since Monday.")
+        talk = [message_pb.MessageInput(content=f"The weather is {n} degrees.") for n in range(30)]
+        said = message_pb.MessageInput(content="My tooth hurts since Monday.")
         context_id = (await caller.append("", *talk, said, *talk)).context_id
         assert (await caller.call("WaitForIndex", context_id=context_id)).is_complete
         recalled = (await caller.call("Recall", context_id=context_id, text="a pain in the jaw?")).recalled

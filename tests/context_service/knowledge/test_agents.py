@@ -9,8 +9,10 @@ import grpc
 import pytest
 
 from context_service.agents import rules as agents
+from contextkeep.context.v1 import agent_templates_pb2 as agent_templates_pb
 from contextkeep.context.v1 import agents_pb2 as pb
-from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
+from contextkeep.context.v1.agent_templates_pb2_grpc import AgentTemplatesStub
+from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
 from contextkeep.errors import (
     AgentNotFound,
     AgentTemplateInUse,
@@ -30,13 +32,15 @@ class Calls:
     """Calls the RPCs of agents."""
 
     def __init__(self, stack: Opened) -> None:
-        self.stub = KnowledgeStub(stack.caller.channel)
+        channel = stack.caller.channel
+        self.stubs = {pb: AgentsStub(channel), agent_templates_pb: AgentTemplatesStub(channel)}
 
     async def __call__(self, name: str, key: str = "admin", **fields: Any) -> Any:
-        request = getattr(pb, f"{name}Request")(**fields)
+        module, stub = next((module, stub) for module, stub in self.stubs.items() if hasattr(module, f"{name}Request"))
+        request = getattr(module, f"{name}Request")(**fields)
         try:
             metadata = (("authorization", f"Bearer {key}"),)
-            return await getattr(self.stub, name)(request, metadata=metadata, timeout=30)
+            return await getattr(stub, name)(request, metadata=metadata, timeout=30)
         except grpc.aio.AioRpcError as error:
             raise raised(error) from None
 
@@ -44,7 +48,7 @@ class Calls:
         said = {"agent_id": agent_id or an_id(), **fields}
         return (await self("PutAgent", key, agent=said, request_id=request_id)).agent
 
-    async def template(self, template_id: str = "", **fields: Any) -> pb.AgentTemplate:
+    async def template(self, template_id: str = "", **fields: Any) -> agent_templates_pb.AgentTemplate:
         said = {"template_id": template_id or an_id(), **fields}
         return (await self("PutAgentTemplate", template=said)).template
 

@@ -16,7 +16,7 @@ from context_service.memories.store.passages import memory_source
 from context_service.retrieval.rules.verify import Verified, Verifying
 from context_service.retrieval.store.passages import MEMORY, WIKI, Passages, Scope
 from context_service.settings import Settings
-from contextkeep.context.v1 import knowledge_pb2 as pb
+from contextkeep.context.v1 import memories_pb2 as pb
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import Opened, an_id, with_embedder

@@ -27,8 +27,9 @@ from contextkeep.context.v1 import agents_pb2
 from contextkeep.context.v1 import context_query_pb2 as query_pb
 from contextkeep.context.v1 import knowledge_bases_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
+from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
-from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
+from contextkeep.context.v1.knowledge_bases_pb2_grpc import KnowledgeBasesStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import ContextKeepError, Unavailable
 from service_runtime.postgres import Tenant
@@ -48,7 +49,7 @@ class Bases:
         self.stack = stack
         self.metadata = (("authorization", f"Bearer {key}"),)
         channel = stack.caller.channel
-        self.stubs = {pb: KnowledgeStub(channel), agents_pb2: KnowledgeStub(channel)}
+        self.stubs = {pb: KnowledgeBasesStub(channel), agents_pb2: AgentsStub(channel)}
         self.stubs |= {query_pb: ContextQueryStub(channel), memory_pb: WorkingMemoryStub(channel)}
 
     def of(self, key: str) -> Bases:

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from context_service.memories.rules import memories
-from contextkeep.context.v1 import knowledge_pb2 as pb
+from contextkeep.context.v1 import memories_pb2 as pb
 from contextkeep.errors import (
     InvalidArgument,
     InvalidPageToken,

@@ -8,7 +8,7 @@ import pkgutil
 import contextkeep.context.v1
 import contextkeep.entity.v1
 from contextkeep.context.v1 import agents_pb2 as agents_pb
-from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
+from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
 from service_runtime.pages import PAGE_BYTES_MAX
 from tests.context_service.contexts.callers import Opened, an_id
 
@@ -47,7 +47,7 @@ def test_each_list_ends_a_page_by_its_bytes():
 
 async def test_agents_with_all_the_callers_that_they_may_have_come_in_pages(stack: Opened):
     """Five of them have 7 MB: a client could not read the answer."""
-    stub = KnowledgeStub(stack.caller.channel)
+    stub = AgentsStub(stack.caller.channel)
     metadata = (("authorization", "Bearer admin"),)
     callers = [f"{number:0512}" for number in range(1000)]
     prefix = an_id()

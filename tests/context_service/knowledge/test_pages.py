@@ -15,7 +15,7 @@ from context_service.retrieval.store.passages import WIKI, Passages, Scope
 from context_service.wiki import model as limits
 from context_service.wiki.rules import pages
 from context_service.wiki.store.passages import page_source
-from contextkeep.context.v1 import knowledge_pb2 as pb
+from contextkeep.context.v1 import pages_pb2 as pb
 from contextkeep.errors import (
     InvalidArgument,
     InvalidPageToken,

@@ -7,10 +7,13 @@ from typing import Any
 import grpc
 import pytest
 
-from contextkeep.context.v1 import agents_pb2
+from contextkeep.context.v1 import agent_templates_pb2, agents_pb2
 from contextkeep.context.v1 import context_query_pb2 as pb
+from contextkeep.context.v1 import source_tests_pb2 as source_tests_pb
+from contextkeep.context.v1.agent_templates_pb2_grpc import AgentTemplatesStub
+from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
-from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
+from contextkeep.context.v1.source_tests_pb2_grpc import SourceTestsStub
 from contextkeep.errors import ContextKeepError
 from service_runtime.ids import new_id
 from tests.context_service.contexts.callers import an_id
@@ -34,14 +37,14 @@ DEFAULTS = {
 
 async def put(world: World, agent_id: str = "", **fields: Any) -> str:
     said = {"agent_id": agent_id or an_id(), **fields}
-    await KnowledgeStub(world.opened.caller.channel).PutAgent(agents_pb2.PutAgentRequest(agent=said), metadata=ADMIN)
+    await AgentsStub(world.opened.caller.channel).PutAgent(agents_pb2.PutAgentRequest(agent=said), metadata=ADMIN)
     return str(said["agent_id"])
 
 
 async def template(world: World, **fields: Any) -> str:
     said = {"template_id": an_id(), **fields}
-    request = agents_pb2.PutAgentTemplateRequest(template=said)
-    await KnowledgeStub(world.opened.caller.channel).PutAgentTemplate(request, metadata=ADMIN)
+    request = agent_templates_pb2.PutAgentTemplateRequest(template=said)
+    await AgentTemplatesStub(world.opened.caller.channel).PutAgentTemplate(request, metadata=ADMIN)
     return str(said["template_id"])
 
 
@@ -163,8 +166,8 @@ async def test_what_is_put_holds_at_once(world: World, ask: Asker):
     await put(world, agent, template_id=its_template, policy=narrow)
     assert states(await ask.query(query=RENEWAL, agent=agent)) == {"fast": "ok"}
     await put(world, agent, template_id=its_template)
-    stub = KnowledgeStub(world.opened.caller.channel)
-    request = agents_pb2.PutAgentTemplateRequest(template={"template_id": its_template, "policy": narrow})
+    stub = AgentTemplatesStub(world.opened.caller.channel)
+    request = agent_templates_pb2.PutAgentTemplateRequest(template={"template_id": its_template, "policy": narrow})
     await stub.PutAgentTemplate(request, metadata=ADMIN)
     assert states(await ask.query(query=RENEWAL, agent=agent)) == {"fast": "ok"}
 
@@ -212,7 +215,7 @@ async def test_the_credentials_agent_is_meant_and_held_to_and_names_no_other_tha
         assert set(states(await ask.query("reviewer", query=RENEWAL, agent=wide))) == DEFAULTS
     finally:
         request = agents_pb2.DeleteAgentRequest(agent_id="reviewer")
-        await KnowledgeStub(world.opened.caller.channel).DeleteAgent(request, metadata=ADMIN)
+        await AgentsStub(world.opened.caller.channel).DeleteAgent(request, metadata=ADMIN)
 
 
 async def test_no_argument_of_a_model_names_an_agent(world: World):
@@ -306,23 +309,25 @@ async def test_a_stream_is_held_to_the_agents_policy_and_refused_before_its_firs
 
 
 async def test_a_test_of_sources_keeps_its_agent_and_asks_for_it_again(world: World):
-    stub = ContextQueryStub(world.opened.caller.channel)
+    stub = SourceTestsStub(world.opened.caller.channel)
     agent = await put(world, policy={"allowed": {"ids": ["fast"]}})
     question = pb.QueryContextRequest(query=RENEWAL, agent_id=agent)
-    first = (await stub.RunSourceTest(pb.RunSourceTestRequest(question=question), metadata=ADMIN)).test
+    first = (await stub.RunSourceTest(source_tests_pb.RunSourceTestRequest(question=question), metadata=ADMIN)).test
     assert (first.question.agent_id, first.answer.asked.agent_id) == (agent, agent)
     assert [one.provider_id for one in first.answer.providers] == ["fast"]
 
     await put(world, agent, policy={"allowed": {"ids": ["empty"]}, "defaults": {"ids": ["empty"]}})
-    again = (await stub.RunSourceTest(pb.RunSourceTestRequest(replay_of=first.test_id), metadata=ADMIN)).test
+    again = (
+        await stub.RunSourceTest(source_tests_pb.RunSourceTestRequest(replay_of=first.test_id), metadata=ADMIN)
+    ).test
     assert (again.question.agent_id, again.answer.asked.agent_id) == (agent, agent)
     assert [one.provider_id for one in again.answer.providers] == ["empty"]
-    kept = (await stub.GetSourceTest(pb.GetSourceTestRequest(test_id=first.test_id), metadata=ADMIN)).test
+    kept = (await stub.GetSourceTest(source_tests_pb.GetSourceTestRequest(test_id=first.test_id), metadata=ADMIN)).test
     assert kept == first
 
-    await KnowledgeStub(world.opened.caller.channel).DeleteAgent(
+    await AgentsStub(world.opened.caller.channel).DeleteAgent(
         agents_pb2.DeleteAgentRequest(agent_id=agent), metadata=ADMIN
     )
     with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await stub.RunSourceTest(pb.RunSourceTestRequest(replay_of=first.test_id), metadata=ADMIN)
+        await stub.RunSourceTest(source_tests_pb.RunSourceTestRequest(replay_of=first.test_id), metadata=ADMIN)
     assert raised(refused.value).reason == "AGENT_NOT_FOUND"

@@ -12,7 +12,7 @@ from context_service.kernel.llm import known_vectors
 from context_service.kernel.llm.known_vectors import KnownVectors
 from context_service.query.rules.meaning import EMBEDDED_MAX
 from contextkeep.context.v1 import context_query_pb2 as pb
-from contextkeep.context.v1 import knowledge_pb2 as knowledge
+from contextkeep.context.v1 import memories_pb2 as memories
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import Caller, with_embedder
 from tests.context_service.working_memory.callers import until
@@ -53,11 +53,11 @@ async def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFac
         async with with_embedder(postgres, folder / "blobs") as (made, server):
             ada = made.caller.of("ada")
             for text in ("Acme renewed in March.", "Berta buys for Acme."):
-                await ada.call("RetainMemory", memory=knowledge.MemoryInput(text=text))
+                await ada.call("RetainMemory", memory=memories.MemoryInput(text=text))
 
             async def is_embedded() -> bool:
                 answer = await ada.call("ListMemories")
-                return all(one.state == knowledge.MEMORY_STATE_INDEXED for one in answer.memories)
+                return all(one.state == memories.MEMORY_STATE_INDEXED for one in answer.memories)
 
             await until(is_embedded)
             yield Stack(ada, server)

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from context_service.query.pure.expand import BYTES_MAX, NOT_FOUND
-from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
+from contextkeep.context.v1 import memories_pb2 as memories_pb
+from contextkeep.context.v1 import pages_pb2 as pages_pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
-from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
+from contextkeep.context.v1.memories_pb2_grpc import MemoriesStub
+from contextkeep.context.v1.pages_pb2_grpc import PagesStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from service_runtime.ids import new_id
 from tests.context_service.query.conftest import Asker, Refused, World, over_mcp
@@ -75,8 +77,8 @@ async def test_a_hit_of_a_context_brings_back_the_message_and_the_provider_is_no
 
 
 async def test_a_memory_is_brought_back_to_its_user_alone(ask: Asker, world: World):
-    stub = KnowledgeStub(world.opened.caller.channel)
-    request = knowledge_pb.RetainMemoryRequest(memory=knowledge_pb.MemoryInput(text="Ada sails a sloop on Sundays."))
+    stub = MemoriesStub(world.opened.caller.channel)
+    request = memories_pb.RetainMemoryRequest(memory=memories_pb.MemoryInput(text="Ada sails a sloop on Sundays."))
     kept = await stub.RetainMemory(request, metadata=(("authorization", "Bearer ada"),), timeout=30)
     named = f"memory:{kept.memory.memory_id}"
     (one,) = await expanded(ask, named, key="ada")
@@ -86,10 +88,10 @@ async def test_a_memory_is_brought_back_to_its_user_alone(ask: Asker, world: Wor
 
 
 async def test_a_page_is_brought_back_whole_to_its_user_alone(ask: Asker, world: World):
-    stub = KnowledgeStub(world.opened.caller.channel)
+    stub = PagesStub(world.opened.caller.channel)
     markdown = "# Sloops\n\n" + "A sloop has one mast.\n\n" * 200 + "Ada's is the Petrel."
-    page = knowledge_pb.PageInput(slug=f"boats/{new_id()}", title="Sloops", markdown=markdown)
-    request = knowledge_pb.PutPageRequest(page=page)
+    page = pages_pb.PageInput(slug=f"boats/{new_id()}", title="Sloops", markdown=markdown)
+    request = pages_pb.PutPageRequest(page=page)
     put = await stub.PutPage(request, metadata=(("authorization", "Bearer ada"),), timeout=30)
     for named in (f"wiki:{put.page.page_id}.0", f"memory:{put.page.page_id}.3"):
         (one,) = await expanded(ask, named, key="ada")

@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from context_service.mcp_servers.pure import approval_of
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
-from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
+from contextkeep.context.v1.mcp_servers_pb2_grpc import McpServersStub
 from contextkeep.errors import ContextKeepError
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.ids import new_id
@@ -72,7 +72,7 @@ def server(tickets: FakeMcp) -> FakeMcp:
 async def call(world: World, name: str, key: str = "admin", **fields: Any) -> Any:
     request = getattr(pb, f"{name}Request")(**fields)
     try:
-        stub = KnowledgeStub(world.opened.caller.channel)
+        stub = McpServersStub(world.opened.caller.channel)
         metadata = (("authorization", f"Bearer {key}"),)
         return await getattr(stub, name)(request, metadata=metadata, timeout=30)
     except grpc.aio.AioRpcError as error:

@@ -11,7 +11,9 @@ from context_service.contexts.store.erasures import count_owned_rows
 from context_service.query.rules import source_tests
 from context_service.query.store import source_tests as source_test_rows
 from contextkeep.context.v1 import context_query_pb2 as pb
+from contextkeep.context.v1 import source_tests_pb2 as source_tests_pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
+from contextkeep.context.v1.source_tests_pb2_grpc import SourceTestsStub
 from contextkeep.errors import ContextKeepError
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database
@@ -25,7 +27,8 @@ QUERY = "When was the renewal of Acme signed?"
 
 
 async def call(world: World, name: str, request: Any, key: str = "admin") -> Any:
-    stub = ContextQueryStub(world.opened.caller.channel)
+    channel = world.opened.caller.channel
+    stub = next(stub for stub in (SourceTestsStub(channel), ContextQueryStub(channel)) if hasattr(stub, name))
     try:
         return await getattr(stub, name)(request, metadata=(("authorization", f"Bearer {key}"),), timeout=30)
     except grpc.aio.AioRpcError as error:
@@ -33,14 +36,14 @@ async def call(world: World, name: str, request: Any, key: str = "admin") -> Any
 
 
 async def ran(world: World, *, key: str = "admin", label: str = "", replay_of: str = "", **question: Any) -> Any:
-    request = pb.RunSourceTestRequest(label=label, replay_of=replay_of)
+    request = source_tests_pb.RunSourceTestRequest(label=label, replay_of=replay_of)
     if not replay_of:
         request.question.CopyFrom(pb.QueryContextRequest(**{"query": QUERY, **question}))
     return (await call(world, "RunSourceTest", request, key)).test
 
 
 async def kept(world: World, test_id: str, key: str = "admin") -> Any:
-    return (await call(world, "GetSourceTest", pb.GetSourceTestRequest(test_id=test_id), key)).test
+    return (await call(world, "GetSourceTest", source_tests_pb.GetSourceTestRequest(test_id=test_id), key)).test
 
 
 def only(*ids: str) -> pb.ProviderSelection:
@@ -67,13 +70,13 @@ async def test_tests_are_listed_the_newest_first_replayed_compared_and_removed(w
     replayed = await ran(world, replay_of=first.test_id)
     assert (replayed.replay_of, replayed.label, replayed.question) == (first.test_id, "first", first.question)
     assert [one.ref for one in replayed.answer.hits] == [one.ref for one in first.answer.hits]
-    page = await call(world, "ListSourceTests", pb.ListSourceTestsRequest(page_size=2))
+    page = await call(world, "ListSourceTests", source_tests_pb.ListSourceTestsRequest(page_size=2))
     assert [one.test_id for one in page.tests] == [replayed.test_id, other.test_id]
     assert not page.tests[0].HasField("answer")
-    more = await call(world, "ListSourceTests", pb.ListSourceTestsRequest(page_token=page.next_page_token))
+    more = await call(world, "ListSourceTests", source_tests_pb.ListSourceTestsRequest(page_token=page.next_page_token))
     assert more.tests[0].test_id == first.test_id
 
-    request = pb.CompareSourceTestsRequest(test_id=first.test_id, other_test_id=other.test_id)
+    request = source_tests_pb.CompareSourceTestsRequest(test_id=first.test_id, other_test_id=other.test_id)
     compared = await call(world, "CompareSourceTests", request)
     assert [(one.provider_id, one.state, one.other_state) for one in compared.providers] == [
         ("fast", pb.PROVIDER_STATE_OK, pb.PROVIDER_STATE_OK),
@@ -82,11 +85,11 @@ async def test_tests_are_listed_the_newest_first_replayed_compared_and_removed(w
     assert [one.rank for one in compared.hits if one.rank] == [1]
     assert sorted(one.other_rank for one in compared.hits if one.other_rank) == [1, 2]
 
-    await call(world, "DeleteSourceTest", pb.DeleteSourceTestRequest(test_id=first.test_id))
+    await call(world, "DeleteSourceTest", source_tests_pb.DeleteSourceTestRequest(test_id=first.test_id))
     for name, gone in (
-        ("GetSourceTest", pb.GetSourceTestRequest(test_id=first.test_id)),
-        ("DeleteSourceTest", pb.DeleteSourceTestRequest(test_id=first.test_id)),
-        ("RunSourceTest", pb.RunSourceTestRequest(replay_of=first.test_id)),
+        ("GetSourceTest", source_tests_pb.GetSourceTestRequest(test_id=first.test_id)),
+        ("DeleteSourceTest", source_tests_pb.DeleteSourceTestRequest(test_id=first.test_id)),
+        ("RunSourceTest", source_tests_pb.RunSourceTestRequest(replay_of=first.test_id)),
         ("CompareSourceTests", request),
     ):
         with pytest.raises(ContextKeepError) as refused:
@@ -116,22 +119,22 @@ async def test_the_last_state_and_latency_stand_on_the_provider_for_who_tests(wo
 @pytest.mark.parametrize(
     ("request_", "key", "reason"),
     [
-        (pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x")), "ada", "PERMISSION_DENIED"),
-        (pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x")), "app", "PERMISSION_DENIED"),
-        (pb.RunSourceTestRequest(), "admin", "INVALID_ARGUMENT"),
+        (source_tests_pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x")), "ada", "PERMISSION_DENIED"),
+        (source_tests_pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x")), "app", "PERMISSION_DENIED"),
+        (source_tests_pb.RunSourceTestRequest(), "admin", "INVALID_ARGUMENT"),
         (
-            pb.RunSourceTestRequest(question=pb.QueryContextRequest(), replay_of=str(new_id())),
+            source_tests_pb.RunSourceTestRequest(question=pb.QueryContextRequest(), replay_of=str(new_id())),
             "admin",
             "INVALID_ARGUMENT",
         ),
-        (pb.RunSourceTestRequest(question=pb.QueryContextRequest(query=" ")), "admin", "INVALID_ARGUMENT"),
+        (source_tests_pb.RunSourceTestRequest(question=pb.QueryContextRequest(query=" ")), "admin", "INVALID_ARGUMENT"),
         (
-            pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x", expand_refs=["a:1"])),
+            source_tests_pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x", expand_refs=["a:1"])),
             "admin",
             "INVALID_ARGUMENT",
         ),
         (
-            pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x"), label="x" * 201),
+            source_tests_pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x"), label="x" * 201),
             "admin",
             "LIMIT_EXCEEDED",
         ),

@@ -27,7 +27,7 @@ from context_service.query.pure.specialist_steps import (
     queries_of,
 )
 from contextkeep.context.v1 import specialists_pb2
-from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
+from contextkeep.context.v1.specialists_pb2_grpc import SpecialistsStub
 from contextkeep.errors import LimitExceeded, ProviderNotAllowed
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import an_id, opened
@@ -46,7 +46,7 @@ SIGNED, ARRIVE = "Berta Quill signed the orrery contract.", "The brass gears arr
 async def call(world: World, name: str, **fields: Any) -> Any:
     request = getattr(specialists_pb2, f"{name}Request")(**fields)
     try:
-        return await getattr(KnowledgeStub(world.opened.caller.channel), name)(request, metadata=ADMIN, timeout=30)
+        return await getattr(SpecialistsStub(world.opened.caller.channel), name)(request, metadata=ADMIN, timeout=30)
     except grpc.aio.AioRpcError as error:
         raise raised(error) from None
 

@@ -8,7 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from contextkeep.context.v1 import knowledge_pb2 as pb
+from contextkeep.context.v1 import memories_pb2 as memories_pb
+from contextkeep.context.v1 import pages_pb2 as pages_pb
 from tests.context_service.contexts.callers import an_id, at
 from tests.context_service.query.conftest import Asker, World
 from tests.context_service.query.test_agents import put as put_agent
@@ -19,12 +20,12 @@ from tests.context_service.query.test_query import only, states, statuses
 MARKDOWN = "A customer since 2019.\n\n# Refunds\nThe quagga deposit is paid back within 30 days.\n"
 
 
-async def put(world: World, user: str, slug: str = "acme", *, markdown: str = MARKDOWN, **fields: Any) -> pb.Page:
+async def put(world: World, user: str, slug: str = "acme", *, markdown: str = MARKDOWN, **fields: Any) -> pages_pb.Page:
     page = {"slug": slug, "title": "Acme", "markdown": markdown, **fields}
     return (await world.opened.caller.of("runtime").call("PutPage", page=page, subject_user_id=user)).page
 
 
-async def retain(world: World, user: str, text: str, **fields: Any) -> pb.Memory:
+async def retain(world: World, user: str, text: str, **fields: Any) -> memories_pb.Memory:
     said = {"text": text, **fields}
     return (await world.opened.caller.of("runtime").call("RetainMemory", memory=said, subject_user_id=user)).memory
 

@@ -23,7 +23,6 @@ from context_service.retrieval.rules.verify import Verified, Verifying
 from context_service.retrieval.store.passages import Passages
 from context_service.retrieval.store.reindex import reindex
 from context_service.retrieval.store.sources import PassageFeed
-from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.errors import NotFound
 from service_runtime.auth import ApiKeys
@@ -149,14 +148,14 @@ async def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFac
             yield Stack(caller=Caller(channel), database=database, urls=urls, folder=folder)
 
 
-def talk(count: int, *, first: int = 0) -> list[pb.MessageInput]:
+def talk(count: int, *, first: int = 0) -> list[message.MessageInput]:
     """Return messages of all kinds, some of which begin a session by their time or its name."""
     call = message.Part(tool_call=message.ToolCall(id="c", name="look", arguments_json='{"for": "rain"}'))
     result = message.Part(tool_result=message.ToolResult(tool_call_id="c", content_json='{"rain": [1, 2]}'))
     data = message.Part(data_json='{"weather": {"today": "rain", "wind": 3}}', file_name="weather.json")
     said = []
     for n in range(first, first + count):
-        one = pb.MessageInput(
+        one = message.MessageInput(
             message_id=f"m{n}",
             content=f"We talk of the weather, {n}. " * (1 if n % 7 else 40),
             role=("user", "assistant")[n % 2],
@@ -167,9 +166,9 @@ def talk(count: int, *, first: int = 0) -> list[pb.MessageInput]:
         if n % 5 == 4:
             one.parts.extend([data, call])
         if n % 6 == 5:
-            one.CopyFrom(pb.MessageInput(message_id=f"m{n}", role="tool", parts=[result]))
+            one.CopyFrom(message.MessageInput(message_id=f"m{n}", role="tool", parts=[result]))
         if n % 11 == 10:
-            one.CopyFrom(pb.MessageInput(message_id=f"m{n}", content="the and of"))  # found by nothing
+            one.CopyFrom(message.MessageInput(message_id=f"m{n}", content="the and of"))  # found by nothing
         said.append(one)
     return said
 

@@ -9,7 +9,6 @@ import orjson
 from context_service.kernel.rendering import Format
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
-from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2
 from tests.context_service.contexts.callers import Caller
 
@@ -33,7 +32,7 @@ async def packed(caller: Caller, window: windows_pb.Window, **fields: Any) -> wi
 
 async def said(caller: Caller, context_id: str, *messages: dict[str, Any]) -> str:
     """Write messages, and return their context."""
-    made = [pb.MessageInput(**message) for message in messages]
+    made = [message_pb2.MessageInput(**message) for message in messages]
     for start in range(0, len(made), 500):
         context_id = (await caller.append(context_id, *made[start : start + 500])).context_id
     return context_id

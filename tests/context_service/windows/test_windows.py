@@ -442,7 +442,7 @@ async def test_half_a_character_is_in_no_log_and_a_whole_one_comes_back(caller: 
         await said(caller, context_id, {"role": "tool", "parts": [message_pb2.Part(tool_result=half)]})
     assert error.value.violations[0].field.endswith("content_json")
     for method, request in (
-        ("Contexts/AppendMessages", pb.AppendMessagesRequest(messages=[pb.MessageInput(content="???")])),
+        ("Contexts/AppendMessages", pb.AppendMessagesRequest(messages=[message_pb2.MessageInput(content="???")])),
         ("ContextWindows/Pin", windows_pb.PinRequest(window_id=window.window_id, text="???")),
         ("ContextWindows/SearchWindow", windows_pb.SearchWindowRequest(window_id=window.window_id, query="???")),
     ):

@@ -137,7 +137,7 @@ class AdministrativeCall(Value):
     # The id of the call, as in logs and errors.
     call_id: str = ""
     called_at: datetime
-    # Such as "contextkeep.context.v1.Knowledge/PutAgent".
+    # Such as "contextkeep.context.v1.Agents/PutAgent".
     method: str = ""
     scope: str = ""
     # Name of the status code, such as "OK" or "PERMISSION_DENIED".

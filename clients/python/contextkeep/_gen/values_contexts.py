@@ -6,40 +6,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from contextkeep._gen.values_artifacts import Artifact
 from contextkeep._gen.values_message import Imported
+from contextkeep._gen.values_tasks import Task
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.inputs import ExternalId
 from contextkeep.values.base import Value, kept, time_of
-from contextkeep.values.bases import ContextBase
-from contextkeep.values.bases import ContextIndexBase
-from contextkeep.values.bases import ContextKeyBase
-from contextkeep.values.bases import ErasureBase
-from contextkeep.values.bases import TaskBase
-from contextkeep.values.bases import UnreadRecordBase
+from contextkeep.values.bases import ContextBase, ContextIndexBase, ContextKeyBase, ErasureBase, UnreadRecordBase
 from contextkeep.values.conversions import external_id
-from contextkeep.values.messages import ChatMessage, Part
+from contextkeep.values.messages import ChatMessage
 
-# State of a task, as in A2A.
-TaskState = Literal[
-    "submitted",
-    "working",
-    "completed",
-    "failed",
-    "canceled",
-    "input_required",
-    "rejected",
-    "auth_required",
-]
-TASK_STATES: dict[int, TaskState] = {
-    1: "submitted",
-    2: "working",
-    3: "completed",
-    4: "failed",
-    5: "canceled",
-    6: "input_required",
-    7: "rejected",
-    8: "auth_required",
-}
 # State of the removal of a context that was deleted or has expired.
 ErasureState = Literal[
     "running",
@@ -58,115 +34,6 @@ CONTEXT_STATES: dict[int, ContextState] = {
     1: "open",
     2: "closed",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Task(TaskBase):
-    """Work within a context."""
-
-    # Made by the server.
-    task_id: str = ""
-    context_id: str = ""
-    state: TaskState | Literal["unknown"] = "unknown"
-    # A message of the agent about the state: a question, or a reason. It belongs to the status and not to the log: it
-    # has no `seq`, and recall and search do not find it.
-    status_message: ChatMessage | None = None
-    status_at: datetime
-    # Other tasks of the context on which this task builds.
-    reference_task_ids: tuple[str, ...] = ()
-    metadata_json: str = "{}"
-    # Number of the newest change; a new task has version 1.
-    version: int = 0
-    created_by: str = ""
-    created_at: datetime
-    updated_at: datetime
-    # Unset if no import wrote it.
-    imported: Imported | None = None
-    _metadata: Any = kept()
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """Return `metadata_json`, parsed."""
-        return self._kept_object("_metadata", self.metadata_json)
-
-    @classmethod
-    def from_proto(cls, message: pb.Task) -> Task:
-        """Return the value of a message."""
-        return cls(
-            task_id=message.task_id,
-            context_id=message.context_id,
-            state=TASK_STATES.get(message.status.state, "unknown"),
-            status_message=ChatMessage.from_proto(message.status.message) if message.status.HasField("message") else None,
-            status_at=time_of(message.status.time),
-            reference_task_ids=tuple(message.reference_task_ids),
-            metadata_json=message.metadata_json,
-            version=message.version,
-            created_by=message.created_by,
-            created_at=time_of(message.created_at),
-            updated_at=time_of(message.updated_at),
-            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Artifact(Value):
-    """A version of a result of a task."""
-
-    # The sender's id, unique in its task.
-    artifact_id: str = ""
-    task_id: str = ""
-    context_id: str = ""
-    name: str = ""
-    description: str = ""
-    # The first version is 1.
-    version: int = 0
-    # The version is complete: its last chunk was written, and no more can follow.
-    is_complete: bool = False
-    # Set by GetArtifact only, like `metadata_json`.
-    parts: tuple[Part, ...] = ()
-    metadata_json: str = "{}"
-    part_count: int = 0
-    size_bytes: int = 0
-    # Estimated tokens of its texts in the context of a model.
-    tokens: int = 0
-    created_by: str = ""
-    # When this version was created.
-    created_at: datetime
-    updated_at: datetime
-    # Unset if no import wrote it.
-    imported: Imported | None = None
-    redacted_parts: tuple[int, ...] = ()
-    _metadata: Any = kept()
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """Return `metadata_json`, parsed."""
-        return self._kept_object("_metadata", self.metadata_json)
-
-    def __str__(self) -> str:
-        return f"{self.name or self.artifact_id} (version {self.version})"
-
-    @classmethod
-    def from_proto(cls, message: pb.Artifact) -> Artifact:
-        """Return the value of a message."""
-        return cls(
-            artifact_id=message.artifact_id,
-            task_id=message.task_id,
-            context_id=message.context_id,
-            name=message.name,
-            description=message.description,
-            version=message.version,
-            is_complete=message.is_complete,
-            parts=tuple(map(Part.from_proto, message.parts)),
-            metadata_json=message.metadata_json,
-            part_count=message.part_count,
-            size_bytes=message.size_bytes,
-            tokens=message.tokens,
-            created_by=message.created_by,
-            created_at=time_of(message.created_at),
-            updated_at=time_of(message.updated_at),
-            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -18,9 +18,11 @@ from contextkeep.client._messages import (
     to_object,
     to_timestamp,
 )
+from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.context.v1 import message_pb2 as message_pb
+from contextkeep.context.v1 import tasks_pb2 as tasks_pb
 from contextkeep.errors import InvalidArgument
 from contextkeep.inputs import (
     ArtifactInput,
@@ -103,7 +105,7 @@ def external_id(said: ExternalId | None, *, field: str = "external_id") -> conte
     return built(contexts_pb.ExternalId, field, system=said.system, id=said.id)
 
 
-def message_input(said: MessageInput | str, *, field: str) -> contexts_pb.MessageInput:
+def message_input(said: MessageInput | str, *, field: str) -> message_pb.MessageInput:
     """Return the message of what is said; a text is a user's.
 
     Raises:
@@ -114,7 +116,7 @@ def message_input(said: MessageInput | str, *, field: str) -> contexts_pb.Messag
     if not isinstance(said, MessageInput):
         raise InvalidArgument(f"{field} is a {type(said).__name__}; a MessageInput or a text is wanted", field=field)
     message = built(
-        contexts_pb.MessageInput,
+        message_pb.MessageInput,
         field,
         message_id=said.message_id,
         role=said.role,
@@ -132,7 +134,7 @@ def message_input(said: MessageInput | str, *, field: str) -> contexts_pb.Messag
     return message
 
 
-def message_inputs(said: Iterable[MessageInput | str]) -> list[contexts_pb.MessageInput]:
+def message_inputs(said: Iterable[MessageInput | str]) -> list[message_pb.MessageInput]:
     """Return the messages of what is said one after the other.
 
     Raises:
@@ -226,7 +228,7 @@ def state_entry_name(said: StateEntryInput, *, field: str) -> windows_pb.StateEn
 
 def task_status(
     state: GivenTaskState | None, message: MessageInput | str | None, *, field: str = "task.status"
-) -> contexts_pb.TaskStatusInput | None:
+) -> tasks_pb.TaskStatusInput | None:
     """Return the message of a status; None: nothing is said of it.
 
     Raises:
@@ -236,14 +238,14 @@ def task_status(
         if message is not None:
             raise InvalidArgument("status_message comes with a state", field=f"{field}.message")
         return None
-    status = contexts_pb.TaskStatusInput(state=choice(f"{field}.state", state, names_of(contexts_pb.TaskState)))
+    status = tasks_pb.TaskStatusInput(state=choice(f"{field}.state", state, names_of(tasks_pb.TaskState)))
     if message is not None:
         said = MessageInput(message, role="assistant") if isinstance(message, str) else message
         status.message.CopyFrom(message_input(said, field=f"{field}.message"))
     return status
 
 
-def artifact_input(said: ArtifactInput | PartInput | str) -> contexts_pb.ArtifactInput:
+def artifact_input(said: ArtifactInput | PartInput | str) -> artifacts_pb.ArtifactInput:
     """Return the message of an artifact; a part, or a text, is one of its own.
 
     Raises:
@@ -256,7 +258,7 @@ def artifact_input(said: ArtifactInput | PartInput | str) -> contexts_pb.Artifac
     if not isinstance(said, ArtifactInput):
         raise InvalidArgument(f"artifact is a {type(said).__name__}; an ArtifactInput is wanted", field="artifact")
     message = built(
-        contexts_pb.ArtifactInput,
+        artifacts_pb.ArtifactInput,
         "artifact",
         artifact_id=said.artifact_id,
         name=said.name,

@@ -21,6 +21,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.client._unsendable import check_text
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
+from contextkeep.context.v1 import compiled_pages_pb2 as compiled_pages_pb
 from contextkeep.context.v1 import definitions_pb2 as definitions_pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
@@ -621,7 +622,7 @@ def definition_rules(rules: Mapping[str, Any]) -> definitions_pb.DefinitionRules
 
 
 def _facet_kind(place: int, facet: Mapping[str, Any]) -> int:
-    return int(choice(f"rules.facets[{place}].kind", facet.get("kind", ""), names_of(definitions_pb.FacetKind)))
+    return int(choice(f"rules.facets[{place}].kind", facet.get("kind", ""), names_of(compiled_pages_pb.FacetKind)))
 
 
 def _check_form(place: str, descriptor: Any, value: object) -> None:

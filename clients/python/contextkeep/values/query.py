@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contextkeep.context.v1 import context_query_pb2 as query_pb
+from contextkeep.context.v1 import source_tests_pb2 as source_tests_pb
 from contextkeep.values.base import Value
 
 
@@ -21,7 +22,7 @@ class ComparedProvider(Value):
     other_hit_count: int = 0
 
     @classmethod
-    def from_proto(cls, compared: query_pb.ComparedProvider) -> ComparedProvider:
+    def from_proto(cls, compared: source_tests_pb.ComparedProvider) -> ComparedProvider:
         """Return the value of a message."""
         return cls(
             provider_id=compared.provider_id,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from contextkeep._gen.values_contexts import Artifact, Task
-from contextkeep.context.v1 import contexts_pb2 as contexts_pb
+from contextkeep._gen.values_artifacts import Artifact
+from contextkeep._gen.values_tasks import Task
+from contextkeep.context.v1 import tasks_pb2 as tasks_pb
 from contextkeep.values.messages import ChatMessage
 
 
@@ -17,7 +18,7 @@ class TaskHistory(NamedTuple):
     artifacts: list[Artifact]  # each in its newest version without its parts, oldest first
 
     @classmethod
-    def from_proto(cls, answer: contexts_pb.GetTaskResponse) -> TaskHistory:
+    def from_proto(cls, answer: tasks_pb.GetTaskResponse) -> TaskHistory:
         """Return the value of an answer."""
         return cls(
             Task.from_proto(answer.task),

@@ -106,7 +106,7 @@ export interface AdministrativeCall {
   /** The id of the call, as in logs and errors. */
   callId: string;
   calledAt: string;
-  /** Such as "contextkeep.context.v1.Knowledge/agents.put". */
+  /** Such as "contextkeep.context.v1.Agents/agents.put". */
   method: string;
   scope: string;
   /** Name of the status code, such as "OK" or "PermissionDenied". */

@@ -1,11 +1,11 @@
 // Made from contextkeep/context/v1/contexts.proto by `make proto`.
 
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
-import { type Part, partOf } from "../history.js";
 import { type JsonObject, parseObject } from "../json.js";
 import { enumText } from "../messages.js";
 import { type Task, taskOf } from "../tasks.js";
 import { timeText } from "../times.js";
+import { type Artifact, artifactOf } from "./artifacts.js";
 import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./message.js";
 import { create } from "@bufbuild/protobuf";
 
@@ -51,70 +51,6 @@ export function retractedMessagesOf(message: pb.RetractedMessages): RetractedMes
   return {
     seqs: message.seqs.map(Number),
     messageIds: message.messageIds,
-  };
-}
-
-/** A version of a result of a task. */
-export interface Artifact {
-  /** The sender's id, unique in its task. */
-  artifactId: string;
-  taskId: string;
-  contextId: string;
-  name: string;
-  description: string;
-  /** The first version is 1. */
-  version: number;
-  /** The version is complete: its last chunk was written, and no more can follow. */
-  isComplete: boolean;
-  /** Set by artifacts.get only, like `metadataJson`. */
-  parts: Part[];
-  metadata: JsonObject;
-  partCount: number;
-  sizeBytes: number;
-  /** Estimated tokens of its texts in the context of a model. */
-  tokens: number;
-  createdBy: string;
-  /** When this version was created. */
-  createdAt: string;
-  updatedAt: string;
-  /** Unset if no import wrote it. */
-  imported?: Imported;
-}
-
-export function artifactOf(message: pb.Artifact): Artifact {
-  const value: Artifact = {
-    artifactId: message.artifactId,
-    taskId: message.taskId,
-    contextId: message.contextId,
-    name: message.name,
-    description: message.description,
-    version: message.version,
-    isComplete: message.isComplete,
-    parts: message.parts.map(partOf),
-    metadata: parseObject(message.metadataJson),
-    partCount: message.partCount,
-    sizeBytes: Number(message.sizeBytes),
-    tokens: message.tokens,
-    createdBy: message.createdBy,
-    createdAt: timeText(message.createdAt),
-    updatedAt: timeText(message.updatedAt),
-  };
-  if (message.imported !== undefined) value.imported = importedOf(message.imported);
-  return value;
-}
-
-export interface TaskHistory {
-  task: Task;
-  messages: ChatMessage[];
-  /** The artifacts of the task, each in its newest version without its parts, oldest first. A task has up to 500. */
-  artifacts: Artifact[];
-}
-
-export function taskHistoryOf(message: pb.GetTaskResponse): TaskHistory {
-  return {
-    task: taskOf(message.task ?? create(pb.TaskSchema)),
-    messages: message.history.map(chatMessageOf),
-    artifacts: message.artifacts.map(artifactOf),
   };
 }
 

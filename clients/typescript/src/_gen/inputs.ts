@@ -1,9 +1,11 @@
 // Made from the protos by `make proto`.
 
+import type * as artifactsPb from "../gen/contextkeep/context/v1/artifacts_pb.js";
 import type * as chatHistoryPb from "../gen/contextkeep/context/v1/chat_history_pb.js";
+import * as compiledPagesPb from "../gen/contextkeep/context/v1/compiled_pages_pb.js";
 import type * as contextsPb from "../gen/contextkeep/context/v1/contexts_pb.js";
-import * as definitionsPb from "../gen/contextkeep/context/v1/definitions_pb.js";
 import type * as knowledgeBasesPb from "../gen/contextkeep/context/v1/knowledge_bases_pb.js";
+import type * as messagePb from "../gen/contextkeep/context/v1/message_pb.js";
 import type * as entityGraphPb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { type PartInput, partInput } from "../contexts.js";
 import { toJson, toObject } from "../json.js";
@@ -31,7 +33,7 @@ export interface ArtifactInput {
 export function artifactInput(
   value: ArtifactInput,
   path: string,
-): MessageInitShape<typeof contextsPb.ArtifactInputSchema> {
+): MessageInitShape<typeof artifactsPb.ArtifactInputSchema> {
   return {
     artifactId: value.artifactId,
     name: value.name,
@@ -133,11 +135,14 @@ export interface FacetFields {
   sourceUri?: string;
 }
 
-export function facetFields(value: FacetFields, path: string): MessageInitShape<typeof definitionsPb.FacetInputSchema> {
+export function facetFields(
+  value: FacetFields,
+  path: string,
+): MessageInitShape<typeof compiledPagesPb.FacetInputSchema> {
   return {
     slug: value.slug,
     heading: value.heading,
-    kind: enumInput(`${path}.kind`, value.kind, definitionsPb.FacetKind),
+    kind: enumInput(`${path}.kind`, value.kind, compiledPagesPb.FacetKind),
     text: value.text,
     confidence: value.confidence,
     asOf: toTimestamp(value.asOf, `${path}.as_of`),
@@ -172,10 +177,7 @@ export interface MessageInput {
   referenceTaskIds?: string[];
 }
 
-export function messageInput(
-  value: MessageInput,
-  path: string,
-): MessageInitShape<typeof contextsPb.MessageInputSchema> {
+export function messageInput(value: MessageInput, path: string): MessageInitShape<typeof messagePb.MessageInputSchema> {
   return {
     messageId: value.messageId,
     role: value.role,

@@ -1,12 +1,12 @@
 /** Memories: what is kept about a user, across contexts. */
 
-import { type Consolidation, consolidationOf } from "../_gen/knowledge.js";
+import { type Consolidation, consolidationOf } from "../_gen/memories.js";
 import { GeneratedMemories } from "../_gen/nouns/memories.js";
-import * as pb from "../gen/contextkeep/context/v1/knowledge_pb.js";
+import * as pb from "../gen/contextkeep/context/v1/memories_pb.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import type { ContextOptions } from "./app.js";
 
-const method = pb.Knowledge.method;
+const method = pb.Memories.method;
 
 /**
  * An RPC is one method. Memories are always a user's: a key without a user names him in `subjectUserId`, else it is `SubjectRequired`.

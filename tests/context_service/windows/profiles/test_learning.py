@@ -15,6 +15,7 @@ from context_service.profiles.rules.learning import Learning
 from context_service.profiles.store.profiles import ProfileRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.errors import InvalidArgument, LimitExceeded, PermissionDenied, Unavailable
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import Caller, an_id
@@ -33,11 +34,11 @@ LEARNS = windows_pb.WindowConfig(learning=True)
 
 async def worked(caller: Caller, profile: str, *, app_id: str = "shop", config: Any = LEARNS) -> windows_pb.Window:
     """Return a window of 14 steps, the first of which are folded: tickets at odd ones, shelves at even."""
-    messages = [pb.MessageInput(role="user", content="Look.")]
+    messages = [message_pb.MessageInput(role="user", content="Look.")]
     for n in range(1, 15):
         kind = "TICKET" if n % 2 else "SHELF"
         found = f"{NOISE}\n{kind}-{n}: there, in /srv/house/{n}.py"
-        messages += [pb.MessageInput(**one) for one in (calls(f"c{n}"), result(f"c{n}", found))]
+        messages += [message_pb.MessageInput(**one) for one in (calls(f"c{n}"), result(f"c{n}", found))]
     sent = await caller.call("SendMessage", context=pb.ContextInput(app_id=app_id), message=messages[0])
     await caller.append(sent.context_id, *messages[1:])
     window = await opened(caller, sent.context_id, 3_500, compression_profile=profile, config=config)

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from contextkeep.context.v1 import agents_pb2 as contextkeep_dot_context_dot_v1_dot_agents__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -22,3 +23,218 @@ if _version_not_supported:
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
+
+
+class AgentsStub:
+    """Agents, as context query knows them.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.PutAgent = channel.unary_unary(
+                '/contextkeep.context.v1.Agents/PutAgent',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.PutAgentRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.PutAgentResponse.FromString,
+                _registered_method=True)
+        self.GetAgent = channel.unary_unary(
+                '/contextkeep.context.v1.Agents/GetAgent',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.GetAgentRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.GetAgentResponse.FromString,
+                _registered_method=True)
+        self.ListAgents = channel.unary_unary(
+                '/contextkeep.context.v1.Agents/ListAgents',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.ListAgentsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.ListAgentsResponse.FromString,
+                _registered_method=True)
+        self.DeleteAgent = channel.unary_unary(
+                '/contextkeep.context.v1.Agents/DeleteAgent',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.DeleteAgentRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.DeleteAgentResponse.FromString,
+                _registered_method=True)
+
+
+class AgentsServicer:
+    """Agents, as context query knows them.
+    """
+
+    def PutAgent(self, request, context):
+        """Creates an agent, or replaces it. Needs the scope `admin`, because an agent must not decide which providers it may
+        query.
+
+        Reasons: INVALID_ARGUMENT, AGENT_TEMPLATE_NOT_FOUND, LIMIT_EXCEEDED (limit `agents`: 10,000 per tenant),
+        PERMISSION_DENIED (the scope is missing; the key is bound), REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetAgent(self, request, context):
+        """Reads an agent that the caller may name.
+
+        Reasons: AGENT_NOT_FOUND (no such agent, or the caller may not name it).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListAgents(self, request, context):
+        """Lists the agents that the caller may name, by id. Reasons: INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteAgent(self, request, context):
+        """Deletes an agent. Its files stay. Needs the scope `admin`. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_AgentsServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'PutAgent': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutAgent,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.PutAgentRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.PutAgentResponse.SerializeToString,
+            ),
+            'GetAgent': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetAgent,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.GetAgentRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.GetAgentResponse.SerializeToString,
+            ),
+            'ListAgents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAgents,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.ListAgentsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.ListAgentsResponse.SerializeToString,
+            ),
+            'DeleteAgent': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteAgent,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.DeleteAgentRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_agents__pb2.DeleteAgentResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'contextkeep.context.v1.Agents', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('contextkeep.context.v1.Agents', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class Agents:
+    """Agents, as context query knows them.
+    """
+
+    @staticmethod
+    def PutAgent(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Agents/PutAgent',
+            contextkeep_dot_context_dot_v1_dot_agents__pb2.PutAgentRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_agents__pb2.PutAgentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetAgent(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Agents/GetAgent',
+            contextkeep_dot_context_dot_v1_dot_agents__pb2.GetAgentRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_agents__pb2.GetAgentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListAgents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Agents/ListAgents',
+            contextkeep_dot_context_dot_v1_dot_agents__pb2.ListAgentsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_agents__pb2.ListAgentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteAgent(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Agents/DeleteAgent',
+            contextkeep_dot_context_dot_v1_dot_agents__pb2.DeleteAgentRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_agents__pb2.DeleteAgentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)

@@ -65,31 +65,6 @@ class ContextQueryStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.UpdateProviderSettingRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.UpdateProviderSettingResponse.FromString,
                 _registered_method=True)
-        self.RunSourceTest = channel.unary_unary(
-                '/contextkeep.context.v1.ContextQuery/RunSourceTest',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.RunSourceTestRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.RunSourceTestResponse.FromString,
-                _registered_method=True)
-        self.ListSourceTests = channel.unary_unary(
-                '/contextkeep.context.v1.ContextQuery/ListSourceTests',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListSourceTestsRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListSourceTestsResponse.FromString,
-                _registered_method=True)
-        self.GetSourceTest = channel.unary_unary(
-                '/contextkeep.context.v1.ContextQuery/GetSourceTest',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetSourceTestRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetSourceTestResponse.FromString,
-                _registered_method=True)
-        self.CompareSourceTests = channel.unary_unary(
-                '/contextkeep.context.v1.ContextQuery/CompareSourceTests',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.CompareSourceTestsRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.CompareSourceTestsResponse.FromString,
-                _registered_method=True)
-        self.DeleteSourceTest = channel.unary_unary(
-                '/contextkeep.context.v1.ContextQuery/DeleteSourceTest',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.DeleteSourceTestRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.DeleteSourceTestResponse.FromString,
-                _registered_method=True)
 
 
 class ContextQueryServicer:
@@ -166,48 +141,6 @@ class ContextQueryServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def RunSourceTest(self, request, context):
-        """Asks a question as QueryContext does, and stores the answer with the hits of each provider before merging. It
-        writes nothing else. The newest 200 tests of a tenant are kept. A test belongs to the user for whom it was asked,
-        and is deleted with the user, or with a context that the question names. This call and the calls below need the
-        scope `admin`.
-
-        Reasons: those of QueryContext; INVALID_ARGUMENT (both `question` and `replay_of`, or neither; `expand_refs`),
-        SOURCE_TEST_NOT_FOUND (`replay_of`), PERMISSION_DENIED (the scope; the key is bound).
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListSourceTests(self, request, context):
-        """Lists the stored tests without their answers, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetSourceTest(self, request, context):
-        """Reads a test with its answer. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def CompareSourceTests(self, request, context):
-        """Compares two tests: the ranks of their hits, and the status of each provider. Reasons: INVALID_ARGUMENT,
-        SOURCE_TEST_NOT_FOUND.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def DeleteSourceTest(self, request, context):
-        """Removes a test. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
 
 def add_ContextQueryServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -235,31 +168,6 @@ def add_ContextQueryServicer_to_server(servicer, server):
                     servicer.UpdateProviderSetting,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.UpdateProviderSettingRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.UpdateProviderSettingResponse.SerializeToString,
-            ),
-            'RunSourceTest': grpc.unary_unary_rpc_method_handler(
-                    servicer.RunSourceTest,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.RunSourceTestRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.RunSourceTestResponse.SerializeToString,
-            ),
-            'ListSourceTests': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListSourceTests,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListSourceTestsRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListSourceTestsResponse.SerializeToString,
-            ),
-            'GetSourceTest': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetSourceTest,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetSourceTestRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetSourceTestResponse.SerializeToString,
-            ),
-            'CompareSourceTests': grpc.unary_unary_rpc_method_handler(
-                    servicer.CompareSourceTests,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.CompareSourceTestsRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.CompareSourceTestsResponse.SerializeToString,
-            ),
-            'DeleteSourceTest': grpc.unary_unary_rpc_method_handler(
-                    servicer.DeleteSourceTest,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.DeleteSourceTestRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.DeleteSourceTestResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -403,141 +311,6 @@ class ContextQuery:
             '/contextkeep.context.v1.ContextQuery/UpdateProviderSetting',
             contextkeep_dot_context_dot_v1_dot_context__query__pb2.UpdateProviderSettingRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__query__pb2.UpdateProviderSettingResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def RunSourceTest(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextQuery/RunSourceTest',
-            contextkeep_dot_context_dot_v1_dot_context__query__pb2.RunSourceTestRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__query__pb2.RunSourceTestResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListSourceTests(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextQuery/ListSourceTests',
-            contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListSourceTestsRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListSourceTestsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetSourceTest(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextQuery/GetSourceTest',
-            contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetSourceTestRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetSourceTestResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def CompareSourceTests(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextQuery/CompareSourceTests',
-            contextkeep_dot_context_dot_v1_dot_context__query__pb2.CompareSourceTestsRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__query__pb2.CompareSourceTestsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def DeleteSourceTest(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextQuery/DeleteSourceTest',
-            contextkeep_dot_context_dot_v1_dot_context__query__pb2.DeleteSourceTestRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__query__pb2.DeleteSourceTestResponse.FromString,
             options,
             channel_credentials,
             insecure,

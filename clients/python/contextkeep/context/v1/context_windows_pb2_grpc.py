@@ -550,7 +550,7 @@ class ContextWindowsServicer:
         outcomes should count more). The call first catches up with the log. A later outcome of the same steps replaces the
         earlier one. A rollback deletes the outcomes of later steps; so does a retraction after which the window reads its
         log again. A `lesson` is stored as a memory of kind "experience" of the user, with the goal of the window: see
-        Knowledge.
+        `Memories`.
 
         Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, INVALID_ARGUMENT (the window has no such steps; an invalid quality),
         LIMIT_EXCEEDED (`lesson`: 8,000 characters; `memories`), SUBJECT_REQUIRED and PERMISSION_DENIED (a lesson without a

@@ -1,6 +1,8 @@
 import datetime
 
+from contextkeep.context.v1 import artifacts_pb2 as _artifacts_pb2
 from contextkeep.context.v1 import message_pb2 as _message_pb2
+from contextkeep.context.v1 import tasks_pb2 as _tasks_pb2
 from contextkeep import options_pb2 as _options_pb2
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
@@ -13,18 +15,6 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class TaskState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    TASK_STATE_UNSPECIFIED: _ClassVar[TaskState]
-    TASK_STATE_SUBMITTED: _ClassVar[TaskState]
-    TASK_STATE_WORKING: _ClassVar[TaskState]
-    TASK_STATE_COMPLETED: _ClassVar[TaskState]
-    TASK_STATE_FAILED: _ClassVar[TaskState]
-    TASK_STATE_CANCELED: _ClassVar[TaskState]
-    TASK_STATE_INPUT_REQUIRED: _ClassVar[TaskState]
-    TASK_STATE_REJECTED: _ClassVar[TaskState]
-    TASK_STATE_AUTH_REQUIRED: _ClassVar[TaskState]
-
 class ErasureState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ERASURE_STATE_UNSPECIFIED: _ClassVar[ErasureState]
@@ -36,15 +26,6 @@ class ContextState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CONTEXT_STATE_UNSPECIFIED: _ClassVar[ContextState]
     CONTEXT_STATE_OPEN: _ClassVar[ContextState]
     CONTEXT_STATE_CLOSED: _ClassVar[ContextState]
-TASK_STATE_UNSPECIFIED: TaskState
-TASK_STATE_SUBMITTED: TaskState
-TASK_STATE_WORKING: TaskState
-TASK_STATE_COMPLETED: TaskState
-TASK_STATE_FAILED: TaskState
-TASK_STATE_CANCELED: TaskState
-TASK_STATE_INPUT_REQUIRED: TaskState
-TASK_STATE_REJECTED: TaskState
-TASK_STATE_AUTH_REQUIRED: TaskState
 ERASURE_STATE_UNSPECIFIED: ErasureState
 ERASURE_STATE_RUNNING: ErasureState
 ERASURE_STATE_FINISHED: ErasureState
@@ -76,13 +57,13 @@ class WatchContextResponse(_message.Message):
     SEQ_FROM_FIELD_NUMBER: _ClassVar[int]
     CHANGE_AFTER_FIELD_NUMBER: _ClassVar[int]
     message: _message_pb2.ChatMessage
-    task: Task
-    artifact: Artifact
+    task: _tasks_pb2.Task
+    artifact: _artifacts_pb2.Artifact
     retracted: RetractedMessages
     context: Context
     seq_from: int
     change_after: int
-    def __init__(self, message: _Optional[_Union[_message_pb2.ChatMessage, _Mapping]] = ..., task: _Optional[_Union[Task, _Mapping]] = ..., artifact: _Optional[_Union[Artifact, _Mapping]] = ..., retracted: _Optional[_Union[RetractedMessages, _Mapping]] = ..., context: _Optional[_Union[Context, _Mapping]] = ..., seq_from: _Optional[int] = ..., change_after: _Optional[int] = ...) -> None: ...
+    def __init__(self, message: _Optional[_Union[_message_pb2.ChatMessage, _Mapping]] = ..., task: _Optional[_Union[_tasks_pb2.Task, _Mapping]] = ..., artifact: _Optional[_Union[_artifacts_pb2.Artifact, _Mapping]] = ..., retracted: _Optional[_Union[RetractedMessages, _Mapping]] = ..., context: _Optional[_Union[Context, _Mapping]] = ..., seq_from: _Optional[int] = ..., change_after: _Optional[int] = ...) -> None: ...
 
 class RetractedMessages(_message.Message):
     __slots__ = ("seqs", "message_ids")
@@ -91,260 +72,6 @@ class RetractedMessages(_message.Message):
     seqs: _containers.RepeatedScalarFieldContainer[int]
     message_ids: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, seqs: _Optional[_Iterable[int]] = ..., message_ids: _Optional[_Iterable[str]] = ...) -> None: ...
-
-class Artifact(_message.Message):
-    __slots__ = ("artifact_id", "task_id", "context_id", "name", "description", "version", "is_complete", "parts", "metadata_json", "part_count", "size_bytes", "tokens", "created_by", "created_at", "updated_at", "imported")
-    ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
-    TASK_ID_FIELD_NUMBER: _ClassVar[int]
-    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
-    IS_COMPLETE_FIELD_NUMBER: _ClassVar[int]
-    PARTS_FIELD_NUMBER: _ClassVar[int]
-    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
-    PART_COUNT_FIELD_NUMBER: _ClassVar[int]
-    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
-    TOKENS_FIELD_NUMBER: _ClassVar[int]
-    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
-    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
-    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
-    IMPORTED_FIELD_NUMBER: _ClassVar[int]
-    artifact_id: str
-    task_id: str
-    context_id: str
-    name: str
-    description: str
-    version: int
-    is_complete: bool
-    parts: _containers.RepeatedCompositeFieldContainer[_message_pb2.Part]
-    metadata_json: str
-    part_count: int
-    size_bytes: int
-    tokens: int
-    created_by: str
-    created_at: _timestamp_pb2.Timestamp
-    updated_at: _timestamp_pb2.Timestamp
-    imported: _message_pb2.Imported
-    def __init__(self, artifact_id: _Optional[str] = ..., task_id: _Optional[str] = ..., context_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., version: _Optional[int] = ..., is_complete: _Optional[bool] = ..., parts: _Optional[_Iterable[_Union[_message_pb2.Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., part_count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., tokens: _Optional[int] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
-
-class ArtifactInput(_message.Message):
-    __slots__ = ("artifact_id", "name", "description", "parts", "metadata_json")
-    ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
-    PARTS_FIELD_NUMBER: _ClassVar[int]
-    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
-    artifact_id: str
-    name: str
-    description: str
-    parts: _containers.RepeatedCompositeFieldContainer[_message_pb2.Part]
-    metadata_json: str
-    def __init__(self, artifact_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[_message_pb2.Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ...) -> None: ...
-
-class PutArtifactRequest(_message.Message):
-    __slots__ = ("context_id", "task_id", "artifact", "append", "last_chunk", "subject_user_id", "request_id")
-    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
-    TASK_ID_FIELD_NUMBER: _ClassVar[int]
-    ARTIFACT_FIELD_NUMBER: _ClassVar[int]
-    APPEND_FIELD_NUMBER: _ClassVar[int]
-    LAST_CHUNK_FIELD_NUMBER: _ClassVar[int]
-    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
-    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    context_id: str
-    task_id: str
-    artifact: ArtifactInput
-    append: bool
-    last_chunk: bool
-    subject_user_id: str
-    request_id: str
-    def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., artifact: _Optional[_Union[ArtifactInput, _Mapping]] = ..., append: _Optional[bool] = ..., last_chunk: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
-
-class PutArtifactResponse(_message.Message):
-    __slots__ = ("artifact", "redacted_parts")
-    ARTIFACT_FIELD_NUMBER: _ClassVar[int]
-    REDACTED_PARTS_FIELD_NUMBER: _ClassVar[int]
-    artifact: Artifact
-    redacted_parts: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, artifact: _Optional[_Union[Artifact, _Mapping]] = ..., redacted_parts: _Optional[_Iterable[int]] = ...) -> None: ...
-
-class GetArtifactRequest(_message.Message):
-    __slots__ = ("context_id", "task_id", "artifact_id", "version", "subject_user_id", "ref")
-    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
-    TASK_ID_FIELD_NUMBER: _ClassVar[int]
-    ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
-    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
-    REF_FIELD_NUMBER: _ClassVar[int]
-    context_id: str
-    task_id: str
-    artifact_id: str
-    version: int
-    subject_user_id: str
-    ref: str
-    def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., artifact_id: _Optional[str] = ..., version: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., ref: _Optional[str] = ...) -> None: ...
-
-class GetArtifactResponse(_message.Message):
-    __slots__ = ("artifact",)
-    ARTIFACT_FIELD_NUMBER: _ClassVar[int]
-    artifact: Artifact
-    def __init__(self, artifact: _Optional[_Union[Artifact, _Mapping]] = ...) -> None: ...
-
-class TaskStatus(_message.Message):
-    __slots__ = ("state", "message", "time")
-    STATE_FIELD_NUMBER: _ClassVar[int]
-    MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    TIME_FIELD_NUMBER: _ClassVar[int]
-    state: TaskState
-    message: _message_pb2.ChatMessage
-    time: _timestamp_pb2.Timestamp
-    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., message: _Optional[_Union[_message_pb2.ChatMessage, _Mapping]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
-
-class Task(_message.Message):
-    __slots__ = ("task_id", "context_id", "status", "reference_task_ids", "metadata_json", "version", "created_by", "created_at", "updated_at", "imported")
-    TASK_ID_FIELD_NUMBER: _ClassVar[int]
-    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
-    STATUS_FIELD_NUMBER: _ClassVar[int]
-    REFERENCE_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
-    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
-    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
-    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
-    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
-    IMPORTED_FIELD_NUMBER: _ClassVar[int]
-    task_id: str
-    context_id: str
-    status: TaskStatus
-    reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
-    metadata_json: str
-    version: int
-    created_by: str
-    created_at: _timestamp_pb2.Timestamp
-    updated_at: _timestamp_pb2.Timestamp
-    imported: _message_pb2.Imported
-    def __init__(self, task_id: _Optional[str] = ..., context_id: _Optional[str] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., reference_task_ids: _Optional[_Iterable[str]] = ..., metadata_json: _Optional[str] = ..., version: _Optional[int] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
-
-class TaskStatusInput(_message.Message):
-    __slots__ = ("state", "message")
-    STATE_FIELD_NUMBER: _ClassVar[int]
-    MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    state: TaskState
-    message: MessageInput
-    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., message: _Optional[_Union[MessageInput, _Mapping]] = ...) -> None: ...
-
-class TaskInput(_message.Message):
-    __slots__ = ("status", "reference_task_ids", "metadata_json")
-    STATUS_FIELD_NUMBER: _ClassVar[int]
-    REFERENCE_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
-    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
-    status: TaskStatusInput
-    reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
-    metadata_json: str
-    def __init__(self, status: _Optional[_Union[TaskStatusInput, _Mapping]] = ..., reference_task_ids: _Optional[_Iterable[str]] = ..., metadata_json: _Optional[str] = ...) -> None: ...
-
-class CreateTaskRequest(_message.Message):
-    __slots__ = ("context_id", "task", "subject_user_id", "request_id")
-    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
-    TASK_FIELD_NUMBER: _ClassVar[int]
-    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
-    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    context_id: str
-    task: TaskInput
-    subject_user_id: str
-    request_id: str
-    def __init__(self, context_id: _Optional[str] = ..., task: _Optional[_Union[TaskInput, _Mapping]] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
-
-class CreateTaskResponse(_message.Message):
-    __slots__ = ("task",)
-    TASK_FIELD_NUMBER: _ClassVar[int]
-    task: Task
-    def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ...) -> None: ...
-
-class UpdateTaskRequest(_message.Message):
-    __slots__ = ("context_id", "task_id", "task", "update_mask", "expected_version", "subject_user_id", "request_id")
-    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
-    TASK_ID_FIELD_NUMBER: _ClassVar[int]
-    TASK_FIELD_NUMBER: _ClassVar[int]
-    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
-    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
-    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
-    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    context_id: str
-    task_id: str
-    task: TaskInput
-    update_mask: _field_mask_pb2.FieldMask
-    expected_version: int
-    subject_user_id: str
-    request_id: str
-    def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., task: _Optional[_Union[TaskInput, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., expected_version: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
-
-class UpdateTaskResponse(_message.Message):
-    __slots__ = ("task",)
-    TASK_FIELD_NUMBER: _ClassVar[int]
-    task: Task
-    def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ...) -> None: ...
-
-class GetTaskRequest(_message.Message):
-    __slots__ = ("context_id", "task_id", "history_length", "subject_user_id")
-    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
-    TASK_ID_FIELD_NUMBER: _ClassVar[int]
-    HISTORY_LENGTH_FIELD_NUMBER: _ClassVar[int]
-    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
-    context_id: str
-    task_id: str
-    history_length: int
-    subject_user_id: str
-    def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., history_length: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
-
-class GetTaskResponse(_message.Message):
-    __slots__ = ("task", "history", "artifacts")
-    TASK_FIELD_NUMBER: _ClassVar[int]
-    HISTORY_FIELD_NUMBER: _ClassVar[int]
-    ARTIFACTS_FIELD_NUMBER: _ClassVar[int]
-    task: Task
-    history: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
-    artifacts: _containers.RepeatedCompositeFieldContainer[Artifact]
-    def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ..., history: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., artifacts: _Optional[_Iterable[_Union[Artifact, _Mapping]]] = ...) -> None: ...
-
-class ListTasksRequest(_message.Message):
-    __slots__ = ("context_id", "states", "subject_user_id", "page_size", "page_token")
-    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
-    STATES_FIELD_NUMBER: _ClassVar[int]
-    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
-    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
-    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    context_id: str
-    states: _containers.RepeatedScalarFieldContainer[TaskState]
-    subject_user_id: str
-    page_size: int
-    page_token: str
-    def __init__(self, context_id: _Optional[str] = ..., states: _Optional[_Iterable[_Union[TaskState, str]]] = ..., subject_user_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
-
-class ListTasksResponse(_message.Message):
-    __slots__ = ("tasks", "next_page_token")
-    TASKS_FIELD_NUMBER: _ClassVar[int]
-    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    tasks: _containers.RepeatedCompositeFieldContainer[Task]
-    next_page_token: str
-    def __init__(self, tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
-
-class CancelTaskRequest(_message.Message):
-    __slots__ = ("context_id", "task_id", "subject_user_id", "request_id")
-    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
-    TASK_ID_FIELD_NUMBER: _ClassVar[int]
-    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
-    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    context_id: str
-    task_id: str
-    subject_user_id: str
-    request_id: str
-    def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
-
-class CancelTaskResponse(_message.Message):
-    __slots__ = ("task",)
-    TASK_FIELD_NUMBER: _ClassVar[int]
-    task: Task
-    def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ...) -> None: ...
 
 class Erasure(_message.Message):
     __slots__ = ("erasure_id", "context_id", "state", "created_at", "finished_at", "requested_by", "message_count", "messages_removed", "passages_removed", "vectors_removed", "external_ids_removed", "answers_removed", "keys_ended", "tasks_removed", "artifacts_removed", "windows_removed", "window_steps_removed")
@@ -496,32 +223,6 @@ class ContextInput(_message.Message):
     recall_profile: str
     def __init__(self, title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recall_profile: _Optional[str] = ...) -> None: ...
 
-class MessageInput(_message.Message):
-    __slots__ = ("message_id", "role", "content", "parts", "name", "agent_id", "metadata_json", "said_at", "session", "task_id", "reference_task_ids")
-    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
-    ROLE_FIELD_NUMBER: _ClassVar[int]
-    CONTENT_FIELD_NUMBER: _ClassVar[int]
-    PARTS_FIELD_NUMBER: _ClassVar[int]
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
-    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
-    SAID_AT_FIELD_NUMBER: _ClassVar[int]
-    SESSION_FIELD_NUMBER: _ClassVar[int]
-    TASK_ID_FIELD_NUMBER: _ClassVar[int]
-    REFERENCE_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
-    message_id: str
-    role: str
-    content: str
-    parts: _containers.RepeatedCompositeFieldContainer[_message_pb2.Part]
-    name: str
-    agent_id: str
-    metadata_json: str
-    said_at: _timestamp_pb2.Timestamp
-    session: str
-    task_id: str
-    reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, message_id: _Optional[str] = ..., role: _Optional[str] = ..., content: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[_message_pb2.Part, _Mapping]]] = ..., name: _Optional[str] = ..., agent_id: _Optional[str] = ..., metadata_json: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., session: _Optional[str] = ..., task_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ...) -> None: ...
-
 class SentMessage(_message.Message):
     __slots__ = ("message_id", "seq", "created_at", "tokens", "redacted_parts")
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -547,14 +248,14 @@ class SendMessageRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     RECALL_FIELD_NUMBER: _ClassVar[int]
     context_id: str
-    message: MessageInput
+    message: _message_pb2.MessageInput
     context: ContextInput
     get_or_create: ExternalId
     standalone: bool
     subject_user_id: str
     request_id: str
     recall: RecallOptions
-    def __init__(self, context_id: _Optional[str] = ..., message: _Optional[_Union[MessageInput, _Mapping]] = ..., context: _Optional[_Union[ContextInput, _Mapping]] = ..., get_or_create: _Optional[_Union[ExternalId, _Mapping]] = ..., standalone: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ..., recall: _Optional[_Union[RecallOptions, _Mapping]] = ...) -> None: ...
+    def __init__(self, context_id: _Optional[str] = ..., message: _Optional[_Union[_message_pb2.MessageInput, _Mapping]] = ..., context: _Optional[_Union[ContextInput, _Mapping]] = ..., get_or_create: _Optional[_Union[ExternalId, _Mapping]] = ..., standalone: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ..., recall: _Optional[_Union[RecallOptions, _Mapping]] = ...) -> None: ...
 
 class SendMessageResponse(_message.Message):
     __slots__ = ("context_id", "message", "created", "recall")
@@ -726,12 +427,12 @@ class AppendMessagesRequest(_message.Message):
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     context_id: str
-    messages: _containers.RepeatedCompositeFieldContainer[MessageInput]
+    messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.MessageInput]
     context: ContextInput
     get_or_create: ExternalId
     subject_user_id: str
     request_id: str
-    def __init__(self, context_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[MessageInput, _Mapping]]] = ..., context: _Optional[_Union[ContextInput, _Mapping]] = ..., get_or_create: _Optional[_Union[ExternalId, _Mapping]] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, context_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_message_pb2.MessageInput, _Mapping]]] = ..., context: _Optional[_Union[ContextInput, _Mapping]] = ..., get_or_create: _Optional[_Union[ExternalId, _Mapping]] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class AppendMessagesResponse(_message.Message):
     __slots__ = ("context_id", "messages", "created")

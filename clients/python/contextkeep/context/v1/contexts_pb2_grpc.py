@@ -30,10 +30,10 @@ class ContextsStub:
     SQL statement names the context, row-level security checks it, and a key of IssueContextKey reaches one context and
     its forks.
 
-    These rules hold for every RPC. The answer to the first message has the id of the context; later calls name the
-    context by this id. CONTEXT_NOT_FOUND is the answer, and nothing is created, if the id is unknown, the context is
-    deleted or expired, it belongs to another tenant or user, or it lies outside the bounds of the key. Callers cannot
-    tell these cases apart.
+    These rules hold for every RPC, and for those of `Tasks` and `Artifacts`. The answer to the first message has the id
+    of the context; later calls name the context by this id. CONTEXT_NOT_FOUND is the answer, and nothing is created, if
+    the id is unknown, the context is deleted or expired, it belongs to another tenant or user, or it lies outside the
+    bounds of the key. Callers cannot tell these cases apart.
 
     A context may have an owner. A credential with a user sees the contexts of this user. A credential without a user
     names the user in `subject_user_id`, which needs the scope `delegate` (PERMISSION_DENIED without it, or if the
@@ -135,41 +135,6 @@ class ContextsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureResponse.FromString,
                 _registered_method=True)
-        self.CreateTask = channel.unary_unary(
-                '/contextkeep.context.v1.Contexts/CreateTask',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CreateTaskRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CreateTaskResponse.FromString,
-                _registered_method=True)
-        self.UpdateTask = channel.unary_unary(
-                '/contextkeep.context.v1.Contexts/UpdateTask',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.UpdateTaskRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.UpdateTaskResponse.FromString,
-                _registered_method=True)
-        self.GetTask = channel.unary_unary(
-                '/contextkeep.context.v1.Contexts/GetTask',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetTaskRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetTaskResponse.FromString,
-                _registered_method=True)
-        self.ListTasks = channel.unary_unary(
-                '/contextkeep.context.v1.Contexts/ListTasks',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.ListTasksRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.ListTasksResponse.FromString,
-                _registered_method=True)
-        self.CancelTask = channel.unary_unary(
-                '/contextkeep.context.v1.Contexts/CancelTask',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskResponse.FromString,
-                _registered_method=True)
-        self.PutArtifact = channel.unary_unary(
-                '/contextkeep.context.v1.Contexts/PutArtifact',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.PutArtifactRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.PutArtifactResponse.FromString,
-                _registered_method=True)
-        self.GetArtifact = channel.unary_unary(
-                '/contextkeep.context.v1.Contexts/GetArtifact',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactResponse.FromString,
-                _registered_method=True)
         self.WatchContext = channel.unary_stream(
                 '/contextkeep.context.v1.Contexts/WatchContext',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.WatchContextRequest.SerializeToString,
@@ -182,10 +147,10 @@ class ContextsServicer:
     SQL statement names the context, row-level security checks it, and a key of IssueContextKey reaches one context and
     its forks.
 
-    These rules hold for every RPC. The answer to the first message has the id of the context; later calls name the
-    context by this id. CONTEXT_NOT_FOUND is the answer, and nothing is created, if the id is unknown, the context is
-    deleted or expired, it belongs to another tenant or user, or it lies outside the bounds of the key. Callers cannot
-    tell these cases apart.
+    These rules hold for every RPC, and for those of `Tasks` and `Artifacts`. The answer to the first message has the id
+    of the context; later calls name the context by this id. CONTEXT_NOT_FOUND is the answer, and nothing is created, if
+    the id is unknown, the context is deleted or expired, it belongs to another tenant or user, or it lies outside the
+    bounds of the key. Callers cannot tell these cases apart.
 
     A context may have an owner. A credential with a user sees the contexts of this user. A credential without a user
     names the user in `subject_user_id`, which needs the scope `delegate` (PERMISSION_DENIED without it, or if the
@@ -393,81 +358,6 @@ class ContextsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def CreateTask(self, request, context):
-        """Creates a task in a context: work with a state, and messages that name it. To continue an ended task, create a new
-        one in the same context and name the old task in `reference_task_ids`.
-
-        A task is visible only in its context. TASK_NOT_FOUND is the answer if the task is unknown or belongs to another
-        context, tenant or user. Callers cannot tell these cases apart.
-
-        Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT,
-        RECORD_NOT_FOUND (a part of the status names a record that the caller cannot read), REQUEST_ID_REUSED,
-        LIMIT_EXCEEDED.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def UpdateTask(self, request, context):
-        """Replaces the fields of a task that `update_mask` names: status, metadata_json. An ended task does not change. No
-        task returns to TASK_STATE_SUBMITTED; every other change of state is allowed.
-
-        Reasons: TASK_NOT_FOUND, TASK_ENDED (FAILED_PRECONDITION), CONTEXT_CLOSED, VERSION_CONFLICT (ABORTED), and those of
-        CreateTask.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetTask(self, request, context):
-        """Reads a task with its newest messages, sorted oldest first. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListTasks(self, request, context):
-        """Lists the tasks of a context, newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def CancelTask(self, request, context):
-        """Ends a task as TASK_STATE_CANCELED. Canceling a canceled task changes nothing. The agent that works on the task is
-        not notified: it reads the state with GetTask.
-
-        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED (the task ended in another state), CONTEXT_CLOSED,
-        REQUEST_ID_REUSED.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def PutArtifact(self, request, context):
-        """Writes an artifact, the result of a task. The same `artifact_id` again creates the next version. With `append`, the
-        parts are added to the newest version as a chunk.
-
-        When the call returns, the next call finds the texts of the artifact, as passages of the kind "artifact". It no
-        longer finds the texts of the version before. An artifact belongs to one task, and is never listed with another.
-
-        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED, CONTEXT_CLOSED, ARTIFACT_NOT_FOUND (a chunk for an artifact
-        that does not exist), ARTIFACT_COMPLETE (FAILED_PRECONDITION; a chunk after the last one), INVALID_ARGUMENT,
-        RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED. Repeating
-        an `append` without a `request_id` appends the parts twice.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetArtifact(self, request, context):
-        """Reads a version of an artifact with its parts. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, ARTIFACT_NOT_FOUND,
-        INVALID_ARGUMENT.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def WatchContext(self, request, context):
         """Streams the events of a context from a position on: first stored events, then new ones.
 
@@ -577,41 +467,6 @@ def add_ContextsServicer_to_server(servicer, server):
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureResponse.SerializeToString,
             ),
-            'CreateTask': grpc.unary_unary_rpc_method_handler(
-                    servicer.CreateTask,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CreateTaskRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CreateTaskResponse.SerializeToString,
-            ),
-            'UpdateTask': grpc.unary_unary_rpc_method_handler(
-                    servicer.UpdateTask,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.UpdateTaskRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.UpdateTaskResponse.SerializeToString,
-            ),
-            'GetTask': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetTask,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetTaskRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetTaskResponse.SerializeToString,
-            ),
-            'ListTasks': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListTasks,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.ListTasksRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.ListTasksResponse.SerializeToString,
-            ),
-            'CancelTask': grpc.unary_unary_rpc_method_handler(
-                    servicer.CancelTask,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskResponse.SerializeToString,
-            ),
-            'PutArtifact': grpc.unary_unary_rpc_method_handler(
-                    servicer.PutArtifact,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.PutArtifactRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.PutArtifactResponse.SerializeToString,
-            ),
-            'GetArtifact': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetArtifact,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactResponse.SerializeToString,
-            ),
             'WatchContext': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchContext,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.WatchContextRequest.FromString,
@@ -630,10 +485,10 @@ class Contexts:
     SQL statement names the context, row-level security checks it, and a key of IssueContextKey reaches one context and
     its forks.
 
-    These rules hold for every RPC. The answer to the first message has the id of the context; later calls name the
-    context by this id. CONTEXT_NOT_FOUND is the answer, and nothing is created, if the id is unknown, the context is
-    deleted or expired, it belongs to another tenant or user, or it lies outside the bounds of the key. Callers cannot
-    tell these cases apart.
+    These rules hold for every RPC, and for those of `Tasks` and `Artifacts`. The answer to the first message has the id
+    of the context; later calls name the context by this id. CONTEXT_NOT_FOUND is the answer, and nothing is created, if
+    the id is unknown, the context is deleted or expired, it belongs to another tenant or user, or it lies outside the
+    bounds of the key. Callers cannot tell these cases apart.
 
     A context may have an owner. A credential with a user sees the contexts of this user. A credential without a user
     names the user in `subject_user_id`, which needs the scope `delegate` (PERMISSION_DENIED without it, or if the
@@ -1093,195 +948,6 @@ class Contexts:
             '/contextkeep.context.v1.Contexts/GetErasure',
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def CreateTask(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.Contexts/CreateTask',
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.CreateTaskRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.CreateTaskResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def UpdateTask(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.Contexts/UpdateTask',
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.UpdateTaskRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.UpdateTaskResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetTask(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.Contexts/GetTask',
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetTaskRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetTaskResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListTasks(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.Contexts/ListTasks',
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.ListTasksRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.ListTasksResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def CancelTask(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.Contexts/CancelTask',
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def PutArtifact(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.Contexts/PutArtifact',
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.PutArtifactRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.PutArtifactResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetArtifact(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.Contexts/GetArtifact',
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from contextkeep.context.v1 import definitions_pb2 as contextkeep_dot_context_dot_v1_dot_definitions__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -22,3 +23,324 @@ if _version_not_supported:
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
+
+
+class DefinitionsStub:
+    """Definitions: rules that compile pages from nodes of the graph. The service `CompiledPages` compiles and reads the
+    pages.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.PutDefinition = channel.unary_unary(
+                '/contextkeep.context.v1.Definitions/PutDefinition',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutDefinitionRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutDefinitionResponse.FromString,
+                _registered_method=True)
+        self.ApproveDefinition = channel.unary_unary(
+                '/contextkeep.context.v1.Definitions/ApproveDefinition',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ApproveDefinitionRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ApproveDefinitionResponse.FromString,
+                _registered_method=True)
+        self.RetireDefinition = channel.unary_unary(
+                '/contextkeep.context.v1.Definitions/RetireDefinition',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.RetireDefinitionRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.RetireDefinitionResponse.FromString,
+                _registered_method=True)
+        self.GetDefinition = channel.unary_unary(
+                '/contextkeep.context.v1.Definitions/GetDefinition',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetDefinitionRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetDefinitionResponse.FromString,
+                _registered_method=True)
+        self.ListDefinitions = channel.unary_unary(
+                '/contextkeep.context.v1.Definitions/ListDefinitions',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListDefinitionsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListDefinitionsResponse.FromString,
+                _registered_method=True)
+        self.TestDefinition = channel.unary_unary(
+                '/contextkeep.context.v1.Definitions/TestDefinition',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionResponse.FromString,
+                _registered_method=True)
+
+
+class DefinitionsServicer:
+    """Definitions: rules that compile pages from nodes of the graph. The service `CompiledPages` compiles and reads the
+    pages.
+    """
+
+    def PutDefinition(self, request, context):
+        """Writes the next version of a definition as a draft. A draft changes no page until it is approved. If the rules
+        equal those of the newest version, the call writes no new version, unless that version is retired. The service
+        keeps the newest 50 versions and the approved one.
+
+        The service compiles the rules as it compiles those of a mapping, within the same limits. Definitions belong to the
+        tenant: a bound key cannot write them; it sees those without an app and those of its apps.
+
+        Reasons: INVALID_ARGUMENT (the violation names the field; for an expression, the metadata have `rule`, `line` and
+        `column`), LIMIT_EXCEEDED (limit `definitions`: 200 per tenant), PERMISSION_DENIED (the key is bound),
+        REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApproveDefinition(self, request, context):
+        """Approves a version of a definition: from the next compile on, pages use it. The version that was approved before is
+        retired. Its pages stay, and are marked as out of date, until they are compiled again. Needs the scope `admin`, in
+        the Entity Service too: the first approval starts the change log of the tenant's graphs there (StartChanges).
+
+        Reasons: DEFINITION_NOT_FOUND, INVALID_ARGUMENT, PERMISSION_DENIED (the scope is missing; the key is bound),
+        REQUEST_ID_REUSED, UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RetireDefinition(self, request, context):
+        """Retires a version of a definition. If the version was approved, no search finds the pages of the definition any
+        more. Needs the scope `admin`.
+
+        Reasons: DEFINITION_NOT_FOUND (there is no such version, or the call names no version and none is approved),
+        PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetDefinition(self, request, context):
+        """Reads a version of a definition. Reasons: DEFINITION_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDefinitions(self, request, context):
+        """Lists the versions of definitions. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TestDefinition(self, request, context):
+        """Compiles and answers the page of one node by rules that need not be stored. It sees the graph as the caller does.
+        It stores nothing.
+
+        Reasons: INVALID_ARGUMENT (the violation names the field; for an expression, the metadata have `rule`, `line` and
+        `column`), LIMIT_EXCEEDED, NODE_NOT_FOUND, ANSWER_TOO_LARGE, UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_DefinitionsServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'PutDefinition': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutDefinition,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutDefinitionRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutDefinitionResponse.SerializeToString,
+            ),
+            'ApproveDefinition': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApproveDefinition,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ApproveDefinitionRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ApproveDefinitionResponse.SerializeToString,
+            ),
+            'RetireDefinition': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetireDefinition,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.RetireDefinitionRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.RetireDefinitionResponse.SerializeToString,
+            ),
+            'GetDefinition': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetDefinition,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetDefinitionRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetDefinitionResponse.SerializeToString,
+            ),
+            'ListDefinitions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDefinitions,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListDefinitionsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListDefinitionsResponse.SerializeToString,
+            ),
+            'TestDefinition': grpc.unary_unary_rpc_method_handler(
+                    servicer.TestDefinition,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'contextkeep.context.v1.Definitions', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('contextkeep.context.v1.Definitions', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class Definitions:
+    """Definitions: rules that compile pages from nodes of the graph. The service `CompiledPages` compiles and reads the
+    pages.
+    """
+
+    @staticmethod
+    def PutDefinition(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Definitions/PutDefinition',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutDefinitionRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutDefinitionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApproveDefinition(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Definitions/ApproveDefinition',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.ApproveDefinitionRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.ApproveDefinitionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetireDefinition(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Definitions/RetireDefinition',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.RetireDefinitionRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.RetireDefinitionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetDefinition(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Definitions/GetDefinition',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetDefinitionRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetDefinitionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDefinitions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Definitions/ListDefinitions',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListDefinitionsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListDefinitionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TestDefinition(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Definitions/TestDefinition',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)

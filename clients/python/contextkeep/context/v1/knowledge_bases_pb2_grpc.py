@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from contextkeep.context.v1 import knowledge_bases_pb2 as contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -22,3 +23,373 @@ if _version_not_supported:
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
+
+
+class KnowledgeBasesStub:
+    """Knowledge bases, and their documents.
+
+    If a base is not `is_of_tenant`, only administrators see it, and the credential of an agent that names the base or
+    whose template does. For all other callers, and for keys with other bounds, it is KNOWLEDGE_BASE_NOT_FOUND, like a
+    base that does not exist.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.PutKnowledgeBase = channel.unary_unary(
+                '/contextkeep.context.v1.KnowledgeBases/PutKnowledgeBase',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.PutKnowledgeBaseRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.PutKnowledgeBaseResponse.FromString,
+                _registered_method=True)
+        self.GetKnowledgeBase = channel.unary_unary(
+                '/contextkeep.context.v1.KnowledgeBases/GetKnowledgeBase',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.GetKnowledgeBaseRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.GetKnowledgeBaseResponse.FromString,
+                _registered_method=True)
+        self.ListKnowledgeBases = channel.unary_unary(
+                '/contextkeep.context.v1.KnowledgeBases/ListKnowledgeBases',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.ListKnowledgeBasesRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.ListKnowledgeBasesResponse.FromString,
+                _registered_method=True)
+        self.DeleteKnowledgeBase = channel.unary_unary(
+                '/contextkeep.context.v1.KnowledgeBases/DeleteKnowledgeBase',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.DeleteKnowledgeBaseRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.DeleteKnowledgeBaseResponse.FromString,
+                _registered_method=True)
+        self.AddDocument = channel.unary_unary(
+                '/contextkeep.context.v1.KnowledgeBases/AddDocument',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.AddDocumentRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.AddDocumentResponse.FromString,
+                _registered_method=True)
+        self.ListDocuments = channel.unary_unary(
+                '/contextkeep.context.v1.KnowledgeBases/ListDocuments',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.ListDocumentsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.ListDocumentsResponse.FromString,
+                _registered_method=True)
+        self.RemoveDocument = channel.unary_unary(
+                '/contextkeep.context.v1.KnowledgeBases/RemoveDocument',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.RemoveDocumentRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.RemoveDocumentResponse.FromString,
+                _registered_method=True)
+
+
+class KnowledgeBasesServicer:
+    """Knowledge bases, and their documents.
+
+    If a base is not `is_of_tenant`, only administrators see it, and the credential of an agent that names the base or
+    whose template does. For all other callers, and for keys with other bounds, it is KNOWLEDGE_BASE_NOT_FOUND, like a
+    base that does not exist.
+    """
+
+    def PutKnowledgeBase(self, request, context):
+        """Creates a knowledge base, or replaces its settings; its documents stay. Needs the scope `admin`.
+
+        Reasons: INVALID_ARGUMENT (a field is not valid, or the base exists with another app, agent bundle or graph),
+        LIMIT_EXCEEDED (limit `knowledge_bases`: 200 per tenant), PERMISSION_DENIED (the scope is missing; the key is
+        bound), REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetKnowledgeBase(self, request, context):
+        """Reads a knowledge base, with the number of its documents in each state. Reasons: KNOWLEDGE_BASE_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListKnowledgeBases(self, request, context):
+        """Lists the knowledge bases that the caller sees, by name. Reasons: INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteKnowledgeBase(self, request, context):
+        """Deletes a knowledge base for good, with all its documents. From then on, no search finds any part of it. Records
+        that the base used stay in working memory. Needs the scope `admin`.
+
+        Reasons: KNOWLEDGE_BASE_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AddDocument(self, request, context):
+        """Adds a document to a knowledge base: bytes, or a record of working memory.
+
+        After the answer, the document is stored. The service parses it in the background, in a separate sandboxed process;
+        `state` shows the progress. If the document cannot be parsed, its `error` says why, and other documents do not wait
+        for it.
+
+        Reasons: INVALID_ARGUMENT (the document has neither bytes nor a record; no name; the record belongs to a user or a
+        context, or has another app, agent bundle or graph), KNOWLEDGE_BASE_NOT_FOUND, RECORD_NOT_FOUND, LIMIT_EXCEEDED
+        (limits `document.data`; `documents`: 10,000 per base; `size_bytes`: 1 GiB per base), PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDocuments(self, request, context):
+        """Lists the documents of a knowledge base. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, KNOWLEDGE_BASE_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RemoveDocument(self, request, context):
+        """Deletes a document for good, with its index entries. A record that it follows stays in working memory.
+
+        Reasons: INVALID_ARGUMENT, KNOWLEDGE_BASE_NOT_FOUND, DOCUMENT_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_KnowledgeBasesServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'PutKnowledgeBase': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutKnowledgeBase,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.PutKnowledgeBaseRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.PutKnowledgeBaseResponse.SerializeToString,
+            ),
+            'GetKnowledgeBase': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetKnowledgeBase,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.GetKnowledgeBaseRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.GetKnowledgeBaseResponse.SerializeToString,
+            ),
+            'ListKnowledgeBases': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListKnowledgeBases,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.ListKnowledgeBasesRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.ListKnowledgeBasesResponse.SerializeToString,
+            ),
+            'DeleteKnowledgeBase': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteKnowledgeBase,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.DeleteKnowledgeBaseRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.DeleteKnowledgeBaseResponse.SerializeToString,
+            ),
+            'AddDocument': grpc.unary_unary_rpc_method_handler(
+                    servicer.AddDocument,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.AddDocumentRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.AddDocumentResponse.SerializeToString,
+            ),
+            'ListDocuments': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDocuments,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.ListDocumentsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.ListDocumentsResponse.SerializeToString,
+            ),
+            'RemoveDocument': grpc.unary_unary_rpc_method_handler(
+                    servicer.RemoveDocument,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.RemoveDocumentRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.RemoveDocumentResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'contextkeep.context.v1.KnowledgeBases', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('contextkeep.context.v1.KnowledgeBases', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class KnowledgeBases:
+    """Knowledge bases, and their documents.
+
+    If a base is not `is_of_tenant`, only administrators see it, and the credential of an agent that names the base or
+    whose template does. For all other callers, and for keys with other bounds, it is KNOWLEDGE_BASE_NOT_FOUND, like a
+    base that does not exist.
+    """
+
+    @staticmethod
+    def PutKnowledgeBase(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.KnowledgeBases/PutKnowledgeBase',
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.PutKnowledgeBaseRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.PutKnowledgeBaseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetKnowledgeBase(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.KnowledgeBases/GetKnowledgeBase',
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.GetKnowledgeBaseRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.GetKnowledgeBaseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListKnowledgeBases(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.KnowledgeBases/ListKnowledgeBases',
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.ListKnowledgeBasesRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.ListKnowledgeBasesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteKnowledgeBase(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.KnowledgeBases/DeleteKnowledgeBase',
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.DeleteKnowledgeBaseRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.DeleteKnowledgeBaseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AddDocument(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.KnowledgeBases/AddDocument',
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.AddDocumentRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.AddDocumentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDocuments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.KnowledgeBases/ListDocuments',
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.ListDocumentsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.ListDocumentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RemoveDocument(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.KnowledgeBases/RemoveDocument',
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.RemoveDocumentRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2.RemoveDocumentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)

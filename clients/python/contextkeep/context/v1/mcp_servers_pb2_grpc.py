@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from contextkeep.context.v1 import mcp_servers_pb2 as contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -22,3 +23,366 @@ if _version_not_supported:
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
+
+
+class McpServersStub:
+    """Servers of the Model Context Protocol (MCP) whose tools context query may call, and these tools. All calls need the
+    scope `admin`; those that write also need a key without bounds.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.PutMcpServer = channel.unary_unary(
+                '/contextkeep.context.v1.McpServers/PutMcpServer',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.PutMcpServerRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.PutMcpServerResponse.FromString,
+                _registered_method=True)
+        self.ListMcpServers = channel.unary_unary(
+                '/contextkeep.context.v1.McpServers/ListMcpServers',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ListMcpServersRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ListMcpServersResponse.FromString,
+                _registered_method=True)
+        self.DeleteMcpServer = channel.unary_unary(
+                '/contextkeep.context.v1.McpServers/DeleteMcpServer',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.DeleteMcpServerRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.DeleteMcpServerResponse.FromString,
+                _registered_method=True)
+        self.DiscoverMcpTools = channel.unary_unary(
+                '/contextkeep.context.v1.McpServers/DiscoverMcpTools',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.DiscoverMcpToolsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.DiscoverMcpToolsResponse.FromString,
+                _registered_method=True)
+        self.ListMcpTools = channel.unary_unary(
+                '/contextkeep.context.v1.McpServers/ListMcpTools',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ListMcpToolsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ListMcpToolsResponse.FromString,
+                _registered_method=True)
+        self.ApproveMcpTool = channel.unary_unary(
+                '/contextkeep.context.v1.McpServers/ApproveMcpTool',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ApproveMcpToolRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ApproveMcpToolResponse.FromString,
+                _registered_method=True)
+        self.UnapproveMcpTool = channel.unary_unary(
+                '/contextkeep.context.v1.McpServers/UnapproveMcpTool',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolResponse.FromString,
+                _registered_method=True)
+
+
+class McpServersServicer:
+    """Servers of the Model Context Protocol (MCP) whose tools context query may call, and these tools. All calls need the
+    scope `admin`; those that write also need a key without bounds.
+    """
+
+    def PutMcpServer(self, request, context):
+        """Creates an MCP server, or replaces it. A tenant has up to 50.
+
+        Reasons: ADDRESS_REFUSED (FAILED_PRECONDITION: the service may not connect to the address; it also checks the
+        addresses of a host name at each connection), SECRETS_KEY_MISSING (FAILED_PRECONDITION), LIMIT_EXCEEDED,
+        PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListMcpServers(self, request, context):
+        """Lists the MCP servers by id. Reasons: INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteMcpServer(self, request, context):
+        """Deletes an MCP server, its secret and its stored tools. Reasons: MCP_SERVER_NOT_FOUND, PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DiscoverMcpTools(self, request, context):
+        """Fetches the tools of a server, and stores up to 200 definitions of up to 64 KiB. It approves none of them. An
+        approved tool whose definition changed or that is gone does not run until an administrator approves it again. If
+        the call fails, nothing changes.
+
+        Reasons: MCP_SERVER_NOT_FOUND, MCP_SERVER_FAILED (FAILED_PRECONDITION: the server redirects, demands
+        authentication, answers too much, speaks another protocol or misses the deadline), ADDRESS_REFUSED,
+        SECRET_UNREADABLE (FAILED_PRECONDITION), LIMIT_EXCEEDED, PERMISSION_DENIED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListMcpTools(self, request, context):
+        """Lists the tools as the last discovery found them. Reasons: INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApproveMcpTool(self, request, context):
+        """Allows context query to call a tool, in the definition of the last discovery. A tenant has up to 100 approved
+        tools.
+
+        Reasons: MCP_TOOL_NOT_FOUND, MCP_TOOL_NOT_DECLARED (FAILED_PRECONDITION: the tool does not declare that it is
+        read-only, or neither the tool nor an administrator declares that it is search-safe), MCP_TOOL_CHANGED
+        (FAILED_PRECONDITION: the definition differs from the one of `definition_sha256`), LIMIT_EXCEEDED,
+        PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UnapproveMcpTool(self, request, context):
+        """Removes the approval of a tool, and all options of the approval. The tool is a default again only if a new approval
+        says so.
+
+        Reasons: MCP_TOOL_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_McpServersServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'PutMcpServer': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutMcpServer,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.PutMcpServerRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.PutMcpServerResponse.SerializeToString,
+            ),
+            'ListMcpServers': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMcpServers,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ListMcpServersRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ListMcpServersResponse.SerializeToString,
+            ),
+            'DeleteMcpServer': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteMcpServer,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.DeleteMcpServerRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.DeleteMcpServerResponse.SerializeToString,
+            ),
+            'DiscoverMcpTools': grpc.unary_unary_rpc_method_handler(
+                    servicer.DiscoverMcpTools,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.DiscoverMcpToolsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.DiscoverMcpToolsResponse.SerializeToString,
+            ),
+            'ListMcpTools': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMcpTools,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ListMcpToolsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ListMcpToolsResponse.SerializeToString,
+            ),
+            'ApproveMcpTool': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApproveMcpTool,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ApproveMcpToolRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ApproveMcpToolResponse.SerializeToString,
+            ),
+            'UnapproveMcpTool': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnapproveMcpTool,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'contextkeep.context.v1.McpServers', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('contextkeep.context.v1.McpServers', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class McpServers:
+    """Servers of the Model Context Protocol (MCP) whose tools context query may call, and these tools. All calls need the
+    scope `admin`; those that write also need a key without bounds.
+    """
+
+    @staticmethod
+    def PutMcpServer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.McpServers/PutMcpServer',
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.PutMcpServerRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.PutMcpServerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMcpServers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.McpServers/ListMcpServers',
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ListMcpServersRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ListMcpServersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteMcpServer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.McpServers/DeleteMcpServer',
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.DeleteMcpServerRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.DeleteMcpServerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DiscoverMcpTools(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.McpServers/DiscoverMcpTools',
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.DiscoverMcpToolsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.DiscoverMcpToolsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMcpTools(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.McpServers/ListMcpTools',
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ListMcpToolsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ListMcpToolsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApproveMcpTool(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.McpServers/ApproveMcpTool',
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ApproveMcpToolRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.ApproveMcpToolResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UnapproveMcpTool(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.McpServers/UnapproveMcpTool',
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)

@@ -26,13 +26,31 @@ from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$contextkeep/context/v1/message.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdc\x02\n\x0b\x43hatMessage\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x0f\n\x07node_id\x18\x03 \x01(\t\x12.\n\ncreated_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04name\x18\x05 \x01(\t\x12+\n\x05parts\x18\x06 \x03(\x0b\x32\x1c.contextkeep.context.v1.Part\x12\x15\n\rmetadata_json\x18\x07 \x01(\t\x12\x12\n\nmessage_id\x18\x08 \x01(\t\x12\x0b\n\x03seq\x18\t \x01(\x03\x12\x10\n\x08\x61gent_id\x18\n \x01(\t\x12+\n\x07said_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06tokens\x18\x0c \x01(\x05\x12\x0f\n\x07task_id\x18\r \x01(\t\x12\x1a\n\x12reference_task_ids\x18\x0e \x03(\t\"\xa3\x01\n\x08Imported\x12\x11\n\timport_id\x18\x01 \x01(\t\x12\x13\n\x0bimported_by\x18\x02 \x01(\t\x12/\n\x0bimported_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12>\n\x0f\x63laimed_authors\x18\x04 \x03(\x0b\x32%.contextkeep.context.v1.ClaimedAuthor\".\n\rClaimedAuthor\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\"\xc3\x03\n\x04Part\x12\x18\n\x04text\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x18\x80\x80@H\x00\x12\x36\n\tdata_json\x18\x02 \x01(\tB!\xca\xda\x18\x1d\n\x19\x43ONTEXT_MESSAGE_BYTES_MAX8\x01H\x00\x12#\n\x11working_memory_id\x18\x03 \x01(\tB\x06\xca\xda\x18\x02\x30\x01H\x00\x12\x16\n\x03url\x18\x04 \x01(\tB\x07\xca\xda\x18\x03\x10\x80@H\x00\x12\x35\n\ttool_call\x18\x05 \x01(\x0b\x32 .contextkeep.context.v1.ToolCallH\x00\x12\x39\n\x0btool_result\x18\x06 \x01(\x0b\x32\".contextkeep.context.v1.ToolResultH\x00\x12\x36\n\treasoning\x18\n \x01(\x0b\x32!.contextkeep.context.v1.ReasoningH\x00\x12\x1b\n\nmedia_type\x18\x07 \x01(\tB\x07\xca\xda\x18\x03\x10\xff\x01\x12\'\n\tfile_name\x18\x08 \x01(\tB\x14\xca\xda\x18\x10\n\x0eNAME_CHARS_MAX\x12\x31\n\rmetadata_json\x18\t \x01(\tB\x1a\xca\xda\x18\x16\n\x12METADATA_BYTES_MAX8\x01\x42\t\n\x07\x63ontent\"d\n\tReasoning\x12(\n\x08provider\x18\x01 \x01(\tB\x16\xca\xda\x18\x12\n\x0eNAME_CHARS_MAX@\x01\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\x12\x11\n\tdata_json\x18\x03 \x01(\t\x12\x0c\n\x04text\x18\x04 \x01(\t\"T\n\x08ToolCall\x12\"\n\x02id\x18\x01 \x01(\tB\x16\xca\xda\x18\x12\n\x0eNAME_CHARS_MAX@\x01\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x03 \x01(\t\"b\n\nToolResult\x12,\n\x0ctool_call_id\x18\x01 \x01(\tB\x16\xca\xda\x18\x12\n\x0eNAME_CHARS_MAX@\x01\x12\x14\n\x0c\x63ontent_json\x18\x02 \x01(\t\x12\x10\n\x08is_error\x18\x03 \x01(\x08\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$contextkeep/context/v1/message.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdc\x02\n\x0b\x43hatMessage\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x0f\n\x07node_id\x18\x03 \x01(\t\x12.\n\ncreated_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04name\x18\x05 \x01(\t\x12+\n\x05parts\x18\x06 \x03(\x0b\x32\x1c.contextkeep.context.v1.Part\x12\x15\n\rmetadata_json\x18\x07 \x01(\t\x12\x12\n\nmessage_id\x18\x08 \x01(\t\x12\x0b\n\x03seq\x18\t \x01(\x03\x12\x10\n\x08\x61gent_id\x18\n \x01(\t\x12+\n\x07said_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06tokens\x18\x0c \x01(\x05\x12\x0f\n\x07task_id\x18\r \x01(\t\x12\x1a\n\x12reference_task_ids\x18\x0e \x03(\t\"\xa7\x03\n\x0cMessageInput\x12\x1b\n\nmessage_id\x18\x01 \x01(\tB\x07\xca\xda\x18\x03\x10\xc8\x01\x12\x0c\n\x04role\x18\x02 \x01(\t\x12\x19\n\x07\x63ontent\x18\x03 \x01(\tB\x08\xca\xda\x18\x04\x18\x80\x80@\x12L\n\x05parts\x18\x04 \x03(\x0b\x32\x1c.contextkeep.context.v1.PartB\x1f\xca\xda\x18\x1b\n\x19\x43ONTEXT_MESSAGE_PARTS_MAX\x12\"\n\x04name\x18\x05 \x01(\tB\x14\xca\xda\x18\x10\n\x0eNAME_CHARS_MAX\x12&\n\x08\x61gent_id\x18\x06 \x01(\tB\x14\xca\xda\x18\x10\n\x0eNAME_CHARS_MAX\x12\x31\n\rmetadata_json\x18\x07 \x01(\tB\x1a\xca\xda\x18\x16\n\x12METADATA_BYTES_MAX8\x01\x12+\n\x07said_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x07session\x18\t \x01(\tB\x07\xca\xda\x18\x03\x10\xc8\x01\x12\x17\n\x07task_id\x18\n \x01(\tB\x06\xca\xda\x18\x02\x30\x01\x12$\n\x12reference_task_ids\x18\x0b \x03(\tB\x08\xca\xda\x18\x04 d0\x01\"\xa3\x01\n\x08Imported\x12\x11\n\timport_id\x18\x01 \x01(\t\x12\x13\n\x0bimported_by\x18\x02 \x01(\t\x12/\n\x0bimported_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12>\n\x0f\x63laimed_authors\x18\x04 \x03(\x0b\x32%.contextkeep.context.v1.ClaimedAuthor\".\n\rClaimedAuthor\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\"\xc3\x03\n\x04Part\x12\x18\n\x04text\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x18\x80\x80@H\x00\x12\x36\n\tdata_json\x18\x02 \x01(\tB!\xca\xda\x18\x1d\n\x19\x43ONTEXT_MESSAGE_BYTES_MAX8\x01H\x00\x12#\n\x11working_memory_id\x18\x03 \x01(\tB\x06\xca\xda\x18\x02\x30\x01H\x00\x12\x16\n\x03url\x18\x04 \x01(\tB\x07\xca\xda\x18\x03\x10\x80@H\x00\x12\x35\n\ttool_call\x18\x05 \x01(\x0b\x32 .contextkeep.context.v1.ToolCallH\x00\x12\x39\n\x0btool_result\x18\x06 \x01(\x0b\x32\".contextkeep.context.v1.ToolResultH\x00\x12\x36\n\treasoning\x18\n \x01(\x0b\x32!.contextkeep.context.v1.ReasoningH\x00\x12\x1b\n\nmedia_type\x18\x07 \x01(\tB\x07\xca\xda\x18\x03\x10\xff\x01\x12\'\n\tfile_name\x18\x08 \x01(\tB\x14\xca\xda\x18\x10\n\x0eNAME_CHARS_MAX\x12\x31\n\rmetadata_json\x18\t \x01(\tB\x1a\xca\xda\x18\x16\n\x12METADATA_BYTES_MAX8\x01\x42\t\n\x07\x63ontent\"d\n\tReasoning\x12(\n\x08provider\x18\x01 \x01(\tB\x16\xca\xda\x18\x12\n\x0eNAME_CHARS_MAX@\x01\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\x12\x11\n\tdata_json\x18\x03 \x01(\t\x12\x0c\n\x04text\x18\x04 \x01(\t\"T\n\x08ToolCall\x12\"\n\x02id\x18\x01 \x01(\tB\x16\xca\xda\x18\x12\n\x0eNAME_CHARS_MAX@\x01\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x03 \x01(\t\"b\n\nToolResult\x12,\n\x0ctool_call_id\x18\x01 \x01(\tB\x16\xca\xda\x18\x12\n\x0eNAME_CHARS_MAX@\x01\x12\x14\n\x0c\x63ontent_json\x18\x02 \x01(\t\x12\x10\n\x08is_error\x18\x03 \x01(\x08\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'contextkeep.context.v1.message_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_MESSAGEINPUT'].fields_by_name['message_id']._loaded_options = None
+  _globals['_MESSAGEINPUT'].fields_by_name['message_id']._serialized_options = b'\312\332\030\003\020\310\001'
+  _globals['_MESSAGEINPUT'].fields_by_name['content']._loaded_options = None
+  _globals['_MESSAGEINPUT'].fields_by_name['content']._serialized_options = b'\312\332\030\004\030\200\200@'
+  _globals['_MESSAGEINPUT'].fields_by_name['parts']._loaded_options = None
+  _globals['_MESSAGEINPUT'].fields_by_name['parts']._serialized_options = b'\312\332\030\033\n\031CONTEXT_MESSAGE_PARTS_MAX'
+  _globals['_MESSAGEINPUT'].fields_by_name['name']._loaded_options = None
+  _globals['_MESSAGEINPUT'].fields_by_name['name']._serialized_options = b'\312\332\030\020\n\016NAME_CHARS_MAX'
+  _globals['_MESSAGEINPUT'].fields_by_name['agent_id']._loaded_options = None
+  _globals['_MESSAGEINPUT'].fields_by_name['agent_id']._serialized_options = b'\312\332\030\020\n\016NAME_CHARS_MAX'
+  _globals['_MESSAGEINPUT'].fields_by_name['metadata_json']._loaded_options = None
+  _globals['_MESSAGEINPUT'].fields_by_name['metadata_json']._serialized_options = b'\312\332\030\026\n\022METADATA_BYTES_MAX8\001'
+  _globals['_MESSAGEINPUT'].fields_by_name['session']._loaded_options = None
+  _globals['_MESSAGEINPUT'].fields_by_name['session']._serialized_options = b'\312\332\030\003\020\310\001'
+  _globals['_MESSAGEINPUT'].fields_by_name['task_id']._loaded_options = None
+  _globals['_MESSAGEINPUT'].fields_by_name['task_id']._serialized_options = b'\312\332\030\0020\001'
+  _globals['_MESSAGEINPUT'].fields_by_name['reference_task_ids']._loaded_options = None
+  _globals['_MESSAGEINPUT'].fields_by_name['reference_task_ids']._serialized_options = b'\312\332\030\004 d0\001'
   _globals['_PART'].fields_by_name['text']._loaded_options = None
   _globals['_PART'].fields_by_name['text']._serialized_options = b'\312\332\030\004\030\200\200@'
   _globals['_PART'].fields_by_name['data_json']._loaded_options = None
@@ -55,16 +73,18 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TOOLRESULT'].fields_by_name['tool_call_id']._serialized_options = b'\312\332\030\022\n\016NAME_CHARS_MAX@\001'
   _globals['_CHATMESSAGE']._serialized_start=125
   _globals['_CHATMESSAGE']._serialized_end=473
-  _globals['_IMPORTED']._serialized_start=476
-  _globals['_IMPORTED']._serialized_end=639
-  _globals['_CLAIMEDAUTHOR']._serialized_start=641
-  _globals['_CLAIMEDAUTHOR']._serialized_end=687
-  _globals['_PART']._serialized_start=690
-  _globals['_PART']._serialized_end=1141
-  _globals['_REASONING']._serialized_start=1143
-  _globals['_REASONING']._serialized_end=1243
-  _globals['_TOOLCALL']._serialized_start=1245
-  _globals['_TOOLCALL']._serialized_end=1329
-  _globals['_TOOLRESULT']._serialized_start=1331
-  _globals['_TOOLRESULT']._serialized_end=1429
+  _globals['_MESSAGEINPUT']._serialized_start=476
+  _globals['_MESSAGEINPUT']._serialized_end=899
+  _globals['_IMPORTED']._serialized_start=902
+  _globals['_IMPORTED']._serialized_end=1065
+  _globals['_CLAIMEDAUTHOR']._serialized_start=1067
+  _globals['_CLAIMEDAUTHOR']._serialized_end=1113
+  _globals['_PART']._serialized_start=1116
+  _globals['_PART']._serialized_end=1567
+  _globals['_REASONING']._serialized_start=1569
+  _globals['_REASONING']._serialized_end=1669
+  _globals['_TOOLCALL']._serialized_start=1671
+  _globals['_TOOLCALL']._serialized_end=1755
+  _globals['_TOOLRESULT']._serialized_start=1757
+  _globals['_TOOLRESULT']._serialized_end=1855
 # @@protoc_insertion_point(module_scope)

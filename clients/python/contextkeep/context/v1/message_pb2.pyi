@@ -42,6 +42,32 @@ class ChatMessage(_message.Message):
     reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., node_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., name: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., message_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_id: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tokens: _Optional[int] = ..., task_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
+class MessageInput(_message.Message):
+    __slots__ = ("message_id", "role", "content", "parts", "name", "agent_id", "metadata_json", "said_at", "session", "task_id", "reference_task_ids")
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    SAID_AT_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
+    message_id: str
+    role: str
+    content: str
+    parts: _containers.RepeatedCompositeFieldContainer[Part]
+    name: str
+    agent_id: str
+    metadata_json: str
+    said_at: _timestamp_pb2.Timestamp
+    session: str
+    task_id: str
+    reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, message_id: _Optional[str] = ..., role: _Optional[str] = ..., content: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., name: _Optional[str] = ..., agent_id: _Optional[str] = ..., metadata_json: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., session: _Optional[str] = ..., task_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class Imported(_message.Message):
     __slots__ = ("import_id", "imported_by", "imported_at", "claimed_authors")
     IMPORT_ID_FIELD_NUMBER: _ClassVar[int]

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from contextkeep.context.v1 import specialists_pb2 as contextkeep_dot_context_dot_v1_dot_specialists__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -22,3 +23,179 @@ if _version_not_supported:
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
+
+
+class SpecialistsStub:
+    """Specialists: providers of context query that search one folder of the workspace in several steps. All calls need the
+    scope `admin`; those that write also need a key without bounds.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.PutSpecialist = channel.unary_unary(
+                '/contextkeep.context.v1.Specialists/PutSpecialist',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.PutSpecialistRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.PutSpecialistResponse.FromString,
+                _registered_method=True)
+        self.ListSpecialists = channel.unary_unary(
+                '/contextkeep.context.v1.Specialists/ListSpecialists',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.ListSpecialistsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.ListSpecialistsResponse.FromString,
+                _registered_method=True)
+        self.DeleteSpecialist = channel.unary_unary(
+                '/contextkeep.context.v1.Specialists/DeleteSpecialist',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.DeleteSpecialistRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.DeleteSpecialistResponse.FromString,
+                _registered_method=True)
+
+
+class SpecialistsServicer:
+    """Specialists: providers of context query that search one folder of the workspace in several steps. All calls need the
+    scope `admin`; those that write also need a key without bounds.
+    """
+
+    def PutSpecialist(self, request, context):
+        """Creates a specialist, or replaces it. A tenant has up to 50.
+
+        A specialist is a provider of context query; its provider id is `sub-agent-` and the specialist's id. It makes
+        several queries of a question. If the service has a model, the model instead searches and reads the specialist's
+        folder step by step. Either way, it answers passages that it read, word by word, and sees no more than the caller.
+        If the model fails, the call does not: the queries answer instead, and the status says so.
+
+        Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (limits `specialists` and `specialist.node_ids`), PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSpecialists(self, request, context):
+        """Lists the specialists by id. Reasons: INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteSpecialist(self, request, context):
+        """Deletes a specialist; the content of its folder stays. Reasons: SPECIALIST_NOT_FOUND, PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_SpecialistsServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'PutSpecialist': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutSpecialist,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.PutSpecialistRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.PutSpecialistResponse.SerializeToString,
+            ),
+            'ListSpecialists': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSpecialists,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.ListSpecialistsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.ListSpecialistsResponse.SerializeToString,
+            ),
+            'DeleteSpecialist': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteSpecialist,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.DeleteSpecialistRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.DeleteSpecialistResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'contextkeep.context.v1.Specialists', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('contextkeep.context.v1.Specialists', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class Specialists:
+    """Specialists: providers of context query that search one folder of the workspace in several steps. All calls need the
+    scope `admin`; those that write also need a key without bounds.
+    """
+
+    @staticmethod
+    def PutSpecialist(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Specialists/PutSpecialist',
+            contextkeep_dot_context_dot_v1_dot_specialists__pb2.PutSpecialistRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_specialists__pb2.PutSpecialistResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSpecialists(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Specialists/ListSpecialists',
+            contextkeep_dot_context_dot_v1_dot_specialists__pb2.ListSpecialistsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_specialists__pb2.ListSpecialistsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteSpecialist(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Specialists/DeleteSpecialist',
+            contextkeep_dot_context_dot_v1_dot_specialists__pb2.DeleteSpecialistRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_specialists__pb2.DeleteSpecialistResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)

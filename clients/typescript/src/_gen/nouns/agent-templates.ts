@@ -1,12 +1,13 @@
 // Made from the protos by `make proto`.
 
-import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
+import * as agentTemplatesPb from "../../gen/contextkeep/context/v1/agent_templates_pb.js";
 import type { CallOptions } from "../../client.js";
 import type { AppClient } from "../../context/app.js";
 import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
 import { type WriteOptions, requestId } from "../../writes.js";
-import { type AgentTemplate, type ProviderNames, agentTemplateOf } from "../agents.js";
+import { type AgentTemplate, agentTemplateOf } from "../agent-templates.js";
+import type { ProviderNames } from "../agents.js";
 
 /** Options of `agentTemplates.put`. */
 export interface AgentTemplateFields {
@@ -47,7 +48,7 @@ export class AgentTemplates extends Noun<AppClient> {
       },
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.putAgentTemplate, request, options);
+    const answer = await this.client.call(agentTemplatesPb.AgentTemplates.method.putAgentTemplate, request, options);
     return agentTemplateOf(answer.template!);
   }
 
@@ -60,7 +61,7 @@ export class AgentTemplates extends Noun<AppClient> {
     const request = {
       templateId,
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.getAgentTemplate, request, options);
+    const answer = await this.client.call(agentTemplatesPb.AgentTemplates.method.getAgentTemplate, request, options);
     return agentTemplateOf(answer.template!);
   }
 
@@ -71,7 +72,7 @@ export class AgentTemplates extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(knowledgePb.Knowledge.method.listAgentTemplates, { ...request, pageToken }, options);
+        const page = await this.client.call(agentTemplatesPb.AgentTemplates.method.listAgentTemplates, { ...request, pageToken }, options);
         return [page.templates.map(agentTemplateOf), page.nextPageToken];
       }),
     );
@@ -90,6 +91,6 @@ export class AgentTemplates extends Noun<AppClient> {
       templateId,
       requestId: requestId(options),
     };
-    await this.client.call(knowledgePb.Knowledge.method.deleteAgentTemplate, request, options);
+    await this.client.call(agentTemplatesPb.AgentTemplates.method.deleteAgentTemplate, request, options);
   }
 }

@@ -1,6 +1,6 @@
 // Made from the protos by `make proto`.
 
-import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
+import * as agentsPb from "../../gen/contextkeep/context/v1/agents_pb.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
 import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
@@ -60,7 +60,7 @@ export class Agents extends Noun<AppClient> {
       },
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.putAgent, request, options);
+    const answer = await this.client.call(agentsPb.Agents.method.putAgent, request, options);
     return agentOf(answer.agent!);
   }
 
@@ -76,7 +76,7 @@ export class Agents extends Noun<AppClient> {
       agentId,
       subjectUserId: options.subjectUserId,
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.getAgent, request, options);
+    const answer = await this.client.call(agentsPb.Agents.method.getAgent, request, options);
     return agentOf(answer.agent!);
   }
 
@@ -93,7 +93,7 @@ export class Agents extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(knowledgePb.Knowledge.method.listAgents, { ...request, pageToken }, options);
+        const page = await this.client.call(agentsPb.Agents.method.listAgents, { ...request, pageToken }, options);
         return [page.agents.map(agentOf), page.nextPageToken];
       }),
     );
@@ -110,6 +110,6 @@ export class Agents extends Noun<AppClient> {
       agentId,
       requestId: requestId(options),
     };
-    await this.client.call(knowledgePb.Knowledge.method.deleteAgent, request, options);
+    await this.client.call(agentsPb.Agents.method.deleteAgent, request, options);
   }
 }

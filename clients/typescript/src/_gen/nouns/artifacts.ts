@@ -1,11 +1,11 @@
 // Made from the protos by `make proto`.
 
-import * as contextsPb from "../../gen/contextkeep/context/v1/contexts_pb.js";
+import * as artifactsPb from "../../gen/contextkeep/context/v1/artifacts_pb.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
 import { Noun } from "../../noun.js";
 import { type WrittenArtifact, writtenArtifactOf } from "../../tasks.js";
 import { type WriteOptions, requestId } from "../../writes.js";
-import { type Artifact, artifactOf } from "../contexts.js";
+import { type Artifact, artifactOf } from "../artifacts.js";
 import { type ArtifactInput, artifactInput } from "../inputs.js";
 
 /** The calls of `artifacts` that are one method each. */
@@ -40,7 +40,7 @@ export class Artifacts extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextsPb.Contexts.method.putArtifact, request, options);
+    const answer = await this.client.call(artifactsPb.Artifacts.method.putArtifact, request, options);
     return writtenArtifactOf(answer);
   }
 
@@ -63,7 +63,7 @@ export class Artifacts extends Noun<AppClient> {
       version: options.version,
       subjectUserId: options.subjectUserId,
     };
-    const answer = await this.client.call(contextsPb.Contexts.method.getArtifact, request, options);
+    const answer = await this.client.call(artifactsPb.Artifacts.method.getArtifact, request, options);
     return artifactOf(answer.artifact!);
   }
 
@@ -80,7 +80,7 @@ export class Artifacts extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       ref,
     };
-    const answer = await this.client.call(contextsPb.Contexts.method.getArtifact, request, options);
+    const answer = await this.client.call(artifactsPb.Artifacts.method.getArtifact, request, options);
     return artifactOf(answer.artifact!);
   }
 }

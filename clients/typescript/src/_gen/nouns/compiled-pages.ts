@@ -1,6 +1,6 @@
 // Made from the protos by `make proto`.
 
-import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
+import * as compiledPagesPb from "../../gen/contextkeep/context/v1/compiled_pages_pb.js";
 import type { CallOptions } from "../../client.js";
 import type { AppClient } from "../../context/app.js";
 import { type NodeName, nameFields } from "../../names.js";
@@ -14,7 +14,7 @@ import {
   compileProgressOf,
   compiledPageOf,
   facetOf,
-} from "../definitions.js";
+} from "../compiled-pages.js";
 import { type FacetFields, facetFields } from "../inputs.js";
 
 /** The calls of `compiledPages` that are one method each. */
@@ -49,15 +49,13 @@ export class CompiledPages extends Noun<AppClient> {
       definitionName: options.definitionName,
       nodeIds: options.nodeIds,
     };
-    for await (const answer of this.client.stream(knowledgePb.Knowledge.method.compilePages, request, options)) {
+    for await (const answer of this.client.stream(compiledPagesPb.CompiledPages.method.compilePages, request, options)) {
       yield compileProgressOf(answer);
     }
   }
 
   /**
-   * Reads a compiled page, with the facets that the caller may see. Compiled pages have their own RPCs because they
-   * differ from wiki pages. A compiled page belongs to the tenant and consists of facets, each with its own access
-   * rules; it has no Markdown and no versions. A wiki page belongs to a user and has no facets.
+   * Reads a compiled page, with the facets that the caller may see.
    *
    * Throws CompiledPageNotFound (there is no such page, it is outside the key's bounds, or its definition is no
    * longer approved).
@@ -68,7 +66,7 @@ export class CompiledPages extends Noun<AppClient> {
     const request = {
       pageId,
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.getCompiledPage, request, options);
+    const answer = await this.client.call(compiledPagesPb.CompiledPages.method.getCompiledPage, request, options);
     return compiledPageOf(answer.page!);
   }
 
@@ -87,7 +85,7 @@ export class CompiledPages extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(knowledgePb.Knowledge.method.listCompiledPages, { ...request, pageToken }, options);
+        const page = await this.client.call(compiledPagesPb.CompiledPages.method.listCompiledPages, { ...request, pageToken }, options);
         return [page.pages.map(compiledPageOf), page.nextPageToken];
       }),
     );
@@ -108,7 +106,7 @@ export class CompiledPages extends Noun<AppClient> {
       facet: facetFields(facet, "facet"),
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.putFacet, request, options);
+    const answer = await this.client.call(compiledPagesPb.CompiledPages.method.putFacet, request, options);
     return answer.facet && facetOf(answer.facet);
   }
 }

@@ -1,7 +1,6 @@
 // Made from the protos by `make proto`.
 
 import * as definitionsPb from "../../gen/contextkeep/context/v1/definitions_pb.js";
-import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
 import type { CallOptions } from "../../client.js";
 import type { AppClient } from "../../context/app.js";
 import { type DefinitionRules, definitionRules } from "../../definitions.js";
@@ -35,7 +34,7 @@ export class Definitions extends Noun<AppClient> {
       rules: definitionRules(rules, "rules"),
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.putDefinition, request, options);
+    const answer = await this.client.call(definitionsPb.Definitions.method.putDefinition, request, options);
     return definitionOf(answer.definition!);
   }
 
@@ -56,7 +55,7 @@ export class Definitions extends Noun<AppClient> {
       version,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.approveDefinition, request, options);
+    const answer = await this.client.call(definitionsPb.Definitions.method.approveDefinition, request, options);
     return definitionOf(answer.definition!);
   }
 
@@ -76,7 +75,7 @@ export class Definitions extends Noun<AppClient> {
       version: options.version,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.retireDefinition, request, options);
+    const answer = await this.client.call(definitionsPb.Definitions.method.retireDefinition, request, options);
     return definitionOf(answer.definition!);
   }
 
@@ -91,7 +90,7 @@ export class Definitions extends Noun<AppClient> {
       name,
       version: options.version,
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.getDefinition, request, options);
+    const answer = await this.client.call(definitionsPb.Definitions.method.getDefinition, request, options);
     return definitionOf(answer.definition!);
   }
 
@@ -107,7 +106,7 @@ export class Definitions extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(knowledgePb.Knowledge.method.listDefinitions, { ...request, pageToken }, options);
+        const page = await this.client.call(definitionsPb.Definitions.method.listDefinitions, { ...request, pageToken }, options);
         return [page.definitions.map(definitionOf), page.nextPageToken];
       }),
     );
@@ -128,7 +127,7 @@ export class Definitions extends Noun<AppClient> {
       rules: definitionRules(rules, "rules"),
       ...nameFields("nodeId", nodeId),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.testDefinition, request, options);
+    const answer = await this.client.call(definitionsPb.Definitions.method.testDefinition, request, options);
     return triedDefinitionOf(answer);
   }
 }

@@ -1,6 +1,5 @@
 // Made from the protos by `make proto`.
 
-import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
 import * as knowledgeBasesPb from "../../gen/contextkeep/context/v1/knowledge_bases_pb.js";
 import type { CallOptions } from "../../client.js";
 import type { AppClient } from "../../context/app.js";
@@ -52,10 +51,6 @@ export class KnowledgeBases extends Noun<AppClient> {
   /**
    * Creates a knowledge base, or replaces its settings; its documents stay. Needs the scope `admin`.
    *
-   * This holds for every RPC about knowledge bases: if a base is not `isOfTenant`, only administrators see it, and
-   * the credential of an agent that names the base or whose template does. For all other callers, and for keys with
-   * other bounds, it is KnowledgeBaseNotFound, like a base that does not exist.
-   *
    * Throws InvalidArgument (a field is not valid, or the base exists with another app, agent bundle or graph),
    * LimitExceeded (limit `knowledgeBases`: 200 per tenant), PermissionDenied (the scope is missing; the key is
    * bound), RequestIdReused.
@@ -75,7 +70,7 @@ export class KnowledgeBases extends Noun<AppClient> {
       },
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.putKnowledgeBase, request, options);
+    const answer = await this.client.call(knowledgeBasesPb.KnowledgeBases.method.putKnowledgeBase, request, options);
     return knowledgeBaseOf(answer.knowledgeBase!);
   }
 
@@ -88,7 +83,7 @@ export class KnowledgeBases extends Noun<AppClient> {
     const request = {
       name,
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.getKnowledgeBase, request, options);
+    const answer = await this.client.call(knowledgeBasesPb.KnowledgeBases.method.getKnowledgeBase, request, options);
     return knowledgeBaseOf(answer.knowledgeBase!);
   }
 
@@ -99,7 +94,7 @@ export class KnowledgeBases extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(knowledgePb.Knowledge.method.listKnowledgeBases, { ...request, pageToken }, options);
+        const page = await this.client.call(knowledgeBasesPb.KnowledgeBases.method.listKnowledgeBases, { ...request, pageToken }, options);
         return [page.knowledgeBases.map(knowledgeBaseOf), page.nextPageToken];
       }),
     );
@@ -118,7 +113,7 @@ export class KnowledgeBases extends Noun<AppClient> {
       name,
       requestId: requestId(options),
     };
-    await this.client.call(knowledgePb.Knowledge.method.deleteKnowledgeBase, request, options);
+    await this.client.call(knowledgeBasesPb.KnowledgeBases.method.deleteKnowledgeBase, request, options);
   }
 
   /**
@@ -141,7 +136,7 @@ export class KnowledgeBases extends Noun<AppClient> {
       document: newDocument(document, "document"),
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.addDocument, request, options);
+    const answer = await this.client.call(knowledgeBasesPb.KnowledgeBases.method.addDocument, request, options);
     return documentOf(answer.document!);
   }
 
@@ -162,7 +157,7 @@ export class KnowledgeBases extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(knowledgePb.Knowledge.method.listDocuments, { ...request, pageToken }, options);
+        const page = await this.client.call(knowledgeBasesPb.KnowledgeBases.method.listDocuments, { ...request, pageToken }, options);
         return [page.documents.map(documentOf), page.nextPageToken];
       }),
     );
@@ -182,6 +177,6 @@ export class KnowledgeBases extends Noun<AppClient> {
       documentId,
       requestId: requestId(options),
     };
-    await this.client.call(knowledgePb.Knowledge.method.removeDocument, request, options);
+    await this.client.call(knowledgeBasesPb.KnowledgeBases.method.removeDocument, request, options);
   }
 }

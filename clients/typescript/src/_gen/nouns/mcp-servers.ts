@@ -1,6 +1,6 @@
 // Made from the protos by `make proto`.
 
-import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
+import * as mcpServersPb from "../../gen/contextkeep/context/v1/mcp_servers_pb.js";
 import type { CallOptions } from "../../client.js";
 import type { AppClient } from "../../context/app.js";
 import { Noun } from "../../noun.js";
@@ -47,8 +47,7 @@ export interface McpApproval {
 /** The calls of `mcpServers` that are one method each. */
 export class McpServers extends Noun<AppClient> {
   /**
-   * Creates an MCP server, or replaces it. A tenant has up to 50. All calls about MCP servers need the scope `admin`;
-   * those that write also need a key without bounds.
+   * Creates an MCP server, or replaces it. A tenant has up to 50.
    *
    * Throws AddressRefused (FailedPrecondition: the service may not connect to the address; it also checks the
    * addresses of a host name at each connection), SecretsKeyMissing (FailedPrecondition), LimitExceeded,
@@ -69,7 +68,7 @@ export class McpServers extends Noun<AppClient> {
       clearSecret: options.clearSecret,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.putMcpServer, request, options);
+    const answer = await this.client.call(mcpServersPb.McpServers.method.putMcpServer, request, options);
     return mcpServerOf(answer.server!);
   }
 
@@ -80,7 +79,7 @@ export class McpServers extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(knowledgePb.Knowledge.method.listMcpServers, { ...request, pageToken }, options);
+        const page = await this.client.call(mcpServersPb.McpServers.method.listMcpServers, { ...request, pageToken }, options);
         return [page.servers.map(mcpServerOf), page.nextPageToken];
       }),
     );
@@ -97,7 +96,7 @@ export class McpServers extends Noun<AppClient> {
       serverId,
       requestId: requestId(options),
     };
-    await this.client.call(knowledgePb.Knowledge.method.deleteMcpServer, request, options);
+    await this.client.call(mcpServersPb.McpServers.method.deleteMcpServer, request, options);
   }
 
   /**
@@ -115,7 +114,7 @@ export class McpServers extends Noun<AppClient> {
     const request = {
       serverId,
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.discoverMcpTools, request, options);
+    const answer = await this.client.call(mcpServersPb.McpServers.method.discoverMcpTools, request, options);
     return answer.tools.map(mcpToolOf);
   }
 
@@ -131,7 +130,7 @@ export class McpServers extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(knowledgePb.Knowledge.method.listMcpTools, { ...request, pageToken }, options);
+        const page = await this.client.call(mcpServersPb.McpServers.method.listMcpTools, { ...request, pageToken }, options);
         return [page.tools.map(mcpToolOf), page.nextPageToken];
       }),
     );
@@ -159,7 +158,7 @@ export class McpServers extends Noun<AppClient> {
       definitionSha256: options.definitionSha256,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.approveMcpTool, request, options);
+    const answer = await this.client.call(mcpServersPb.McpServers.method.approveMcpTool, request, options);
     return mcpToolOf(answer.tool!);
   }
 
@@ -178,7 +177,7 @@ export class McpServers extends Noun<AppClient> {
       toolName,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.unapproveMcpTool, request, options);
+    const answer = await this.client.call(mcpServersPb.McpServers.method.unapproveMcpTool, request, options);
     return mcpToolOf(answer.tool!);
   }
 }

@@ -1,6 +1,6 @@
 // Made from the protos by `make proto`.
 
-import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
+import * as memoriesPb from "../../gen/contextkeep/context/v1/memories_pb.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
 import { enumInput, maskOf } from "../../messages.js";
 import { Noun } from "../../noun.js";
@@ -16,7 +16,7 @@ import {
   memoryOf,
   recalledMemoryOf,
   reflectionOf,
-} from "../knowledge.js";
+} from "../memories.js";
 
 /** Options of `memories.retain`. */
 export interface RetainOptions {
@@ -133,7 +133,7 @@ export class GeneratedMemories extends Noun<AppClient> {
     const request = {
       memory: {
         text,
-        kind: enumInput("memory.kind", options.kind, knowledgePb.MemoryKind),
+        kind: enumInput("memory.kind", options.kind, memoriesPb.MemoryKind),
         confidence: options.confidence,
         source: options.source,
         happenedAt: toTimestamp(options.happenedAt, "memory.happened_at"),
@@ -145,7 +145,7 @@ export class GeneratedMemories extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.retainMemory, request, options);
+    const answer = await this.client.call(memoriesPb.Memories.method.retainMemory, request, options);
     return memoryOf(answer.memory!);
   }
 
@@ -163,7 +163,7 @@ export class GeneratedMemories extends Noun<AppClient> {
       query,
       limit: options.limit,
       filter: {
-        kinds: options.kinds?.map((item, place) => enumInput(`filter.kinds[${place}]`, item, knowledgePb.MemoryKind)),
+        kinds: options.kinds?.map((item, place) => enumInput(`filter.kinds[${place}]`, item, memoriesPb.MemoryKind)),
         key: options.key,
         holdingOnly: options.holdingOnly,
         happenedFrom: toTimestamp(options.happenedFrom, "filter.happened_from"),
@@ -171,7 +171,7 @@ export class GeneratedMemories extends Noun<AppClient> {
       },
       subjectUserId: options.subjectUserId,
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.recallMemories, request, options);
+    const answer = await this.client.call(memoriesPb.Memories.method.recallMemories, request, options);
     return answer.memories.map(recalledMemoryOf);
   }
 
@@ -189,7 +189,7 @@ export class GeneratedMemories extends Noun<AppClient> {
       query,
       limit: options.limit,
       filter: {
-        kinds: options.kinds?.map((item, place) => enumInput(`filter.kinds[${place}]`, item, knowledgePb.MemoryKind)),
+        kinds: options.kinds?.map((item, place) => enumInput(`filter.kinds[${place}]`, item, memoriesPb.MemoryKind)),
         key: options.key,
         holdingOnly: options.holdingOnly,
         happenedFrom: toTimestamp(options.happenedFrom, "filter.happened_from"),
@@ -197,7 +197,7 @@ export class GeneratedMemories extends Noun<AppClient> {
       },
       subjectUserId: options.subjectUserId,
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.reflectMemories, request, options);
+    const answer = await this.client.call(memoriesPb.Memories.method.reflectMemories, request, options);
     return reflectionOf(answer);
   }
 
@@ -205,7 +205,7 @@ export class GeneratedMemories extends Noun<AppClient> {
   list(options: MemoryFilter & ContextOptions = {}): Rows<Memory> {
     const request = {
       filter: {
-        kinds: options.kinds?.map((item, place) => enumInput(`filter.kinds[${place}]`, item, knowledgePb.MemoryKind)),
+        kinds: options.kinds?.map((item, place) => enumInput(`filter.kinds[${place}]`, item, memoriesPb.MemoryKind)),
         key: options.key,
         holdingOnly: options.holdingOnly,
         happenedFrom: toTimestamp(options.happenedFrom, "filter.happened_from"),
@@ -216,7 +216,7 @@ export class GeneratedMemories extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(knowledgePb.Knowledge.method.listMemories, { ...request, pageToken }, options);
+        const page = await this.client.call(memoriesPb.Memories.method.listMemories, { ...request, pageToken }, options);
         return [page.memories.map(memoryOf), page.nextPageToken];
       }),
     );
@@ -235,7 +235,7 @@ export class GeneratedMemories extends Noun<AppClient> {
       memoryId,
       memory: {
         text: options.text,
-        kind: enumInput("memory.kind", options.kind, knowledgePb.MemoryKind),
+        kind: enumInput("memory.kind", options.kind, memoriesPb.MemoryKind),
         confidence: options.confidence,
         source: options.source,
         happenedAt: toTimestamp(options.happenedAt, "memory.happened_at"),
@@ -255,7 +255,7 @@ export class GeneratedMemories extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.updateMemory, request, options);
+    const answer = await this.client.call(memoriesPb.Memories.method.updateMemory, request, options);
     return memoryOf(answer.memory!);
   }
 
@@ -273,6 +273,6 @@ export class GeneratedMemories extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    await this.client.call(knowledgePb.Knowledge.method.forgetMemory, request, options);
+    await this.client.call(memoriesPb.Memories.method.forgetMemory, request, options);
   }
 }

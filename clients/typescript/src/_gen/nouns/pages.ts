@@ -1,12 +1,12 @@
 // Made from the protos by `make proto`.
 
-import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
+import * as pagesPb from "../../gen/contextkeep/context/v1/pages_pb.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
 import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
 import { toTimestamp } from "../../times.js";
 import { type WriteOptions, requestId } from "../../writes.js";
-import { type PageSource, type PageVersion, type WikiPage, pageVersionOf, wikiPageOf } from "../knowledge.js";
+import { type PageSource, type PageVersion, type WikiPage, pageVersionOf, wikiPageOf } from "../pages.js";
 
 /** Options of `pages.put`. */
 export interface PutPageOptions {
@@ -90,10 +90,6 @@ export class Pages extends Noun<AppClient> {
    * Among the pages of a user, app and agent bundle, each slug and each alias leads to one page; aliases ignore case
    * and spacing. If another page has the slug or an alias, the call fails with PageNameTaken.
    *
-   * This holds for every RPC about pages: a page always belongs to a user, as a memory does; a call without a user
-   * fails with SubjectRequired. PageNotFound means all of these alike: the page belongs to another user or tenant,
-   * is outside the bounds of the key, was deleted, or never existed.
-   *
    * Throws InvalidArgument (the violation names the field: the slug is not valid, the title or Markdown is blank),
    * SubjectRequired, PageNameTaken, VersionConflict (the page has another version than `expectedVersion`),
    * PageNotFound (`expectedVersion` is set, and there is no such page), MemoryNotFound (a cited memory does not
@@ -123,7 +119,7 @@ export class Pages extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.putPage, request, options);
+    const answer = await this.client.call(pagesPb.Pages.method.putPage, request, options);
     return wikiPageOf(answer.page!);
   }
 
@@ -142,7 +138,7 @@ export class Pages extends Noun<AppClient> {
       version: options.version,
       subjectUserId: options.subjectUserId,
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.getPage, request, options);
+    const answer = await this.client.call(pagesPb.Pages.method.getPage, request, options);
     return wikiPageOf(answer.page!);
   }
 
@@ -163,7 +159,7 @@ export class Pages extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(knowledgePb.Knowledge.method.listPages, { ...request, pageToken }, options);
+        const page = await this.client.call(pagesPb.Pages.method.listPages, { ...request, pageToken }, options);
         return [page.pages.map(wikiPageOf), page.nextPageToken];
       }),
     );
@@ -185,7 +181,7 @@ export class Pages extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(knowledgePb.Knowledge.method.listPageVersions, { ...request, pageToken }, options);
+        const page = await this.client.call(pagesPb.Pages.method.listPageVersions, { ...request, pageToken }, options);
         return [page.versions.map(pageVersionOf), page.nextPageToken];
       }),
     );
@@ -207,6 +203,6 @@ export class Pages extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    await this.client.call(knowledgePb.Knowledge.method.deletePage, request, options);
+    await this.client.call(pagesPb.Pages.method.deletePage, request, options);
   }
 }

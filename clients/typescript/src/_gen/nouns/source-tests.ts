@@ -1,14 +1,15 @@
 // Made from the protos by `make proto`.
 
 import * as contextQueryPb from "../../gen/contextkeep/context/v1/context_query_pb.js";
+import * as sourceTestsPb from "../../gen/contextkeep/context/v1/source_tests_pb.js";
 import type { CallOptions } from "../../client.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
 import { enumInput, given } from "../../messages.js";
 import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
 import { toTimestamp } from "../../times.js";
-import { type ComparedTests, type SourceTest, comparedTestsOf, sourceTestOf } from "../context-query.js";
 import type { ProviderSelection } from "../inputs.js";
+import { type ComparedTests, type SourceTest, comparedTestsOf, sourceTestOf } from "../source-tests.js";
 
 /** Options of `sourceTests.run`. */
 export interface SourceTestsRunOptions {
@@ -58,9 +59,7 @@ export interface SourceTestsRunOptions {
 export class SourceTests extends Noun<AppClient> {
   /**
    * Asks a question as query.ask does, and stores the answer with the hits of each provider before merging. It
-   * writes nothing else. The newest 200 tests of a tenant are kept. A test belongs to the user for whom it was asked,
-   * and is deleted with the user, or with a context that the question names. This call and the calls below need the
-   * scope `admin`.
+   * writes nothing else.
    *
    * Throws those of query.ask; InvalidArgument (both `question` and `replayOf`, or neither; `expandRefs`),
    * SourceTestNotFound (`replayOf`), PermissionDenied (the scope; the key is bound).
@@ -99,15 +98,13 @@ export class SourceTests extends Noun<AppClient> {
       },
       label: options.label,
     };
-    const answer = await this.client.call(contextQueryPb.ContextQuery.method.runSourceTest, request, options);
+    const answer = await this.client.call(sourceTestsPb.SourceTests.method.runSourceTest, request, options);
     return sourceTestOf(answer.test!);
   }
 
   /**
    * Asks a question as query.ask does, and stores the answer with the hits of each provider before merging. It
-   * writes nothing else. The newest 200 tests of a tenant are kept. A test belongs to the user for whom it was asked,
-   * and is deleted with the user, or with a context that the question names. This call and the calls below need the
-   * scope `admin`.
+   * writes nothing else.
    *
    * Throws those of query.ask; InvalidArgument (both `question` and `replayOf`, or neither; `expandRefs`),
    * SourceTestNotFound (`replayOf`), PermissionDenied (the scope; the key is bound).
@@ -120,7 +117,7 @@ export class SourceTests extends Noun<AppClient> {
       replayOf: testId,
       label: options.label,
     };
-    const answer = await this.client.call(contextQueryPb.ContextQuery.method.runSourceTest, request, options);
+    const answer = await this.client.call(sourceTestsPb.SourceTests.method.runSourceTest, request, options);
     return sourceTestOf(answer.test!);
   }
 
@@ -131,7 +128,7 @@ export class SourceTests extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(contextQueryPb.ContextQuery.method.listSourceTests, { ...request, pageToken }, options);
+        const page = await this.client.call(sourceTestsPb.SourceTests.method.listSourceTests, { ...request, pageToken }, options);
         return [page.tests.map(sourceTestOf), page.nextPageToken];
       }),
     );
@@ -142,7 +139,7 @@ export class SourceTests extends Noun<AppClient> {
     const request = {
       testId,
     };
-    const answer = await this.client.call(contextQueryPb.ContextQuery.method.getSourceTest, request, options);
+    const answer = await this.client.call(sourceTestsPb.SourceTests.method.getSourceTest, request, options);
     return sourceTestOf(answer.test!);
   }
 
@@ -155,7 +152,7 @@ export class SourceTests extends Noun<AppClient> {
       testId,
       otherTestId,
     };
-    const answer = await this.client.call(contextQueryPb.ContextQuery.method.compareSourceTests, request, options);
+    const answer = await this.client.call(sourceTestsPb.SourceTests.method.compareSourceTests, request, options);
     return comparedTestsOf(answer);
   }
 
@@ -164,6 +161,6 @@ export class SourceTests extends Noun<AppClient> {
     const request = {
       testId,
     };
-    await this.client.call(contextQueryPb.ContextQuery.method.deleteSourceTest, request, options);
+    await this.client.call(sourceTestsPb.SourceTests.method.deleteSourceTest, request, options);
   }
 }

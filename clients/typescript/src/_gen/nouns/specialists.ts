@@ -1,6 +1,6 @@
 // Made from the protos by `make proto`.
 
-import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
+import * as specialistsPb from "../../gen/contextkeep/context/v1/specialists_pb.js";
 import type { CallOptions } from "../../client.js";
 import type { AppClient } from "../../context/app.js";
 import { Noun } from "../../noun.js";
@@ -32,8 +32,7 @@ export interface SpecialistFields {
 /** The calls of `specialists` that are one method each. */
 export class Specialists extends Noun<AppClient> {
   /**
-   * Creates a specialist, or replaces it. A tenant has up to 50. All calls about specialists need the scope `admin`;
-   * those that write also need a key without bounds.
+   * Creates a specialist, or replaces it. A tenant has up to 50.
    *
    * A specialist is a provider of context query; its provider id is `sub-agent-` and the specialist's id. It makes
    * several queries of a question. If the service has a model, the model instead searches and reads the specialist's
@@ -57,7 +56,7 @@ export class Specialists extends Noun<AppClient> {
       },
       requestId: requestId(options),
     };
-    const answer = await this.client.call(knowledgePb.Knowledge.method.putSpecialist, request, options);
+    const answer = await this.client.call(specialistsPb.Specialists.method.putSpecialist, request, options);
     return specialistOf(answer.specialist!);
   }
 
@@ -68,7 +67,7 @@ export class Specialists extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(knowledgePb.Knowledge.method.listSpecialists, { ...request, pageToken }, options);
+        const page = await this.client.call(specialistsPb.Specialists.method.listSpecialists, { ...request, pageToken }, options);
         return [page.specialists.map(specialistOf), page.nextPageToken];
       }),
     );
@@ -85,6 +84,6 @@ export class Specialists extends Noun<AppClient> {
       specialistId,
       requestId: requestId(options),
     };
-    await this.client.call(knowledgePb.Knowledge.method.deleteSpecialist, request, options);
+    await this.client.call(specialistsPb.Specialists.method.deleteSpecialist, request, options);
   }
 }

@@ -1,6 +1,6 @@
 // Made from the protos by `make proto`.
 
-import * as contextsPb from "../../gen/contextkeep/context/v1/contexts_pb.js";
+import * as tasksPb from "../../gen/contextkeep/context/v1/tasks_pb.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
 import { toObject } from "../../json.js";
 import { enumInput, given, maskOf, whole } from "../../messages.js";
@@ -8,7 +8,7 @@ import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
 import { type MessageInput, type Task, statusMessageOf, taskOf } from "../../tasks.js";
 import { type WriteOptions, requestId } from "../../writes.js";
-import { type TaskHistory, taskHistoryOf } from "../contexts.js";
+import { type TaskHistory, taskHistoryOf } from "../tasks.js";
 
 /** Options of `tasks.create`. */
 export interface NewTask {
@@ -55,9 +55,6 @@ export class Tasks extends Noun<AppClient> {
    * Creates a task in a context: work with a state, and messages that name it. To continue an ended task, create a new
    * one in the same context and name the old task in `referenceTaskIds`.
    *
-   * A task is visible only in its context. TaskNotFound is the answer if the task is unknown or belongs to another
-   * context, tenant or user. Callers cannot tell these cases apart.
-   *
    * Throws ContextNotFound, ContextClosed, TaskNotFound (of `referenceTaskIds`), InvalidArgument,
    * RecordNotFound (a part of the status names a record that the caller cannot read), RequestIdReused,
    * LimitExceeded.
@@ -67,7 +64,7 @@ export class Tasks extends Noun<AppClient> {
       contextId,
       task: {
         status: given({
-          state: enumInput("task.status.state", options.state, contextsPb.TaskState),
+          state: enumInput("task.status.state", options.state, tasksPb.TaskState),
           message: options.statusMessage === undefined ? undefined : statusMessageOf(
             options.statusMessage,
             "task.status.message",
@@ -79,7 +76,7 @@ export class Tasks extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextsPb.Contexts.method.createTask, request, options);
+    const answer = await this.client.call(tasksPb.Tasks.method.createTask, request, options);
     return taskOf(answer.task!);
   }
 
@@ -96,7 +93,7 @@ export class Tasks extends Noun<AppClient> {
       taskId,
       task: {
         status: given({
-          state: enumInput("task.status.state", options.state, contextsPb.TaskState),
+          state: enumInput("task.status.state", options.state, tasksPb.TaskState),
           message: options.statusMessage === undefined ? undefined : statusMessageOf(
             options.statusMessage,
             "task.status.message",
@@ -112,7 +109,7 @@ export class Tasks extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextsPb.Contexts.method.updateTask, request, options);
+    const answer = await this.client.call(tasksPb.Tasks.method.updateTask, request, options);
     return taskOf(answer.task!);
   }
 
@@ -131,7 +128,7 @@ export class Tasks extends Noun<AppClient> {
       historyLength: options.historyLength,
       subjectUserId: options.subjectUserId,
     };
-    const answer = await this.client.call(contextsPb.Contexts.method.getTask, request, options);
+    const answer = await this.client.call(tasksPb.Tasks.method.getTask, request, options);
     return taskHistoryOf(answer);
   }
 
@@ -139,13 +136,13 @@ export class Tasks extends Noun<AppClient> {
   list(contextId: string, options: TasksListOptions & ContextOptions = {}): Rows<Task> {
     const request = {
       contextId,
-      states: options.states?.map((item, place) => enumInput(`states[${place}]`, item, contextsPb.TaskState)),
+      states: options.states?.map((item, place) => enumInput(`states[${place}]`, item, tasksPb.TaskState)),
       subjectUserId: options.subjectUserId,
       pageSize: options.pageSize,
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(contextsPb.Contexts.method.listTasks, { ...request, pageToken }, options);
+        const page = await this.client.call(tasksPb.Tasks.method.listTasks, { ...request, pageToken }, options);
         return [page.tasks.map(taskOf), page.nextPageToken];
       }),
     );
@@ -165,7 +162,7 @@ export class Tasks extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextsPb.Contexts.method.cancelTask, request, options);
+    const answer = await this.client.call(tasksPb.Tasks.method.cancelTask, request, options);
     return taskOf(answer.task!);
   }
 }

@@ -645,7 +645,7 @@ export class GeneratedWindows extends Noun<AppClient> {
    * outcomes should count more). The call first catches up with the log. A later outcome of the same steps replaces the
    * earlier one. A rollback deletes the outcomes of later steps; so does a retraction after which the window reads its
    * log again. A `lesson` is stored as a memory of kind "experience" of the user, with the goal of the window: see
-   * Knowledge.
+   * `Memories`.
    *
    * Throws WindowNotFound, WindowClosed, InvalidArgument (the window has no such steps; an invalid quality),
    * LimitExceeded (`lesson`: 8,000 characters; `memories`), SubjectRequired and PermissionDenied (a lesson without a

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.aio.client import Noun
-from contextkeep.context.v1 import agents_pb2 as agents_pb
+from contextkeep.context.v1 import agent_templates_pb2 as agent_templates_pb, agents_pb2 as agents_pb
 from contextkeep.values import AgentTemplate, ProviderNames
 
 
@@ -48,8 +48,8 @@ class AgentTemplates(Noun):
                 user.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
-        request = agents_pb.PutAgentTemplateRequest(
-            template=agents_pb.AgentTemplateInput(
+        request = agent_templates_pb.PutAgentTemplateRequest(
+            template=agent_templates_pb.AgentTemplateInput(
                 template_id=template_id,
                 display_name=display_name,
                 node_ids=messages.ids("template.node_ids", node_ids),
@@ -61,7 +61,9 @@ class AgentTemplates(Noun):
             ),
             request_id=messages.new_request_id(request_id),
         )
-        answer: agents_pb.PutAgentTemplateResponse = await self._call("PutAgentTemplate", request, timeout_s=timeout_s)
+        answer: agent_templates_pb.PutAgentTemplateResponse = await self._call(
+            "PutAgentTemplate", request, timeout_s=timeout_s
+        )
         return AgentTemplate.from_proto(answer.template)
 
     async def get(self, template_id: str, *, timeout_s: float | None = None) -> AgentTemplate:
@@ -74,8 +76,10 @@ class AgentTemplates(Noun):
         Raises:
             AgentTemplateNotFound: No agent template has this id.
         """
-        request = agents_pb.GetAgentTemplateRequest(template_id=template_id)
-        answer: agents_pb.GetAgentTemplateResponse = await self._call("GetAgentTemplate", request, timeout_s=timeout_s)
+        request = agent_templates_pb.GetAgentTemplateRequest(template_id=template_id)
+        answer: agent_templates_pb.GetAgentTemplateResponse = await self._call(
+            "GetAgentTemplate", request, timeout_s=timeout_s
+        )
         return AgentTemplate.from_proto(answer.template)
 
     async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[AgentTemplate, None]:
@@ -88,9 +92,9 @@ class AgentTemplates(Noun):
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
-        request = agents_pb.ListAgentTemplatesRequest(page_size=page_size)
+        request = agent_templates_pb.ListAgentTemplatesRequest(page_size=page_size)
         while True:
-            page: agents_pb.ListAgentTemplatesResponse = await self._call(
+            page: agent_templates_pb.ListAgentTemplatesResponse = await self._call(
                 "ListAgentTemplates", request, timeout_s=timeout_s
             )
             for one in page.templates:
@@ -116,7 +120,7 @@ class AgentTemplates(Noun):
                 user.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
-        request = agents_pb.DeleteAgentTemplateRequest(
+        request = agent_templates_pb.DeleteAgentTemplateRequest(
             template_id=template_id, request_id=messages.new_request_id(request_id)
         )
         await self._call("DeleteAgentTemplate", request, timeout_s=timeout_s)

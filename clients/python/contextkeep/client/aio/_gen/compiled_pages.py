@@ -9,7 +9,7 @@ from typing import Unpack
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.aio.client import Noun
-from contextkeep.context.v1 import definitions_pb2 as definitions_pb
+from contextkeep.context.v1 import compiled_pages_pb2 as compiled_pages_pb
 from contextkeep.values import CompileProgress, CompiledPage
 
 
@@ -55,7 +55,7 @@ class CompiledPages(Noun):
                 user.
             Unavailable: The service, or a dependency of it, does not answer.
         """
-        request = definitions_pb.CompilePagesRequest(
+        request = compiled_pages_pb.CompilePagesRequest(
             definition_name=definition_name, node_ids=messages.ids("node_ids", node_ids)
         )
         async with aclosing(self._stream("CompilePages", request, timeout_s=timeout_s)) as answers:
@@ -65,10 +65,6 @@ class CompiledPages(Noun):
     async def get(self, page_id: Id, *, timeout_s: float | None = None) -> CompiledPage:
         """Reads a compiled page, with the facets that the caller may see.
 
-        Compiled pages have their own RPCs because they differ from wiki pages. A compiled page belongs to the tenant
-        and consists of facets, each with its own access rules; it has no Markdown and no versions. A wiki page belongs
-        to a user and has no facets.
-
         Args:
             page_id: The page to read.
             timeout_s: Deadline in seconds. None means the client's.
@@ -77,8 +73,8 @@ class CompiledPages(Noun):
             CompiledPageNotFound: there is no such page, it is outside the key's bounds, or its definition is no longer
                 approved.
         """
-        request = definitions_pb.GetCompiledPageRequest(page_id=messages.to_id(page_id))
-        answer: definitions_pb.GetCompiledPageResponse = await self._call(
+        request = compiled_pages_pb.GetCompiledPageRequest(page_id=messages.to_id(page_id))
+        answer: compiled_pages_pb.GetCompiledPageResponse = await self._call(
             "GetCompiledPage", request, timeout_s=timeout_s
         )
         return CompiledPage.from_proto(answer.page)
@@ -107,11 +103,11 @@ class CompiledPages(Noun):
             NodeNotFound: no node has this `external_id`.
             Unavailable: the Entity Service does not answer; only with an `external_id`.
         """
-        request = definitions_pb.ListCompiledPagesRequest(
+        request = compiled_pages_pb.ListCompiledPagesRequest(
             definition_name=definition_name, node_id=messages.to_id(node_id), page_size=page_size, **named
         )
         while True:
-            page: definitions_pb.ListCompiledPagesResponse = await self._call(
+            page: compiled_pages_pb.ListCompiledPagesResponse = await self._call(
                 "ListCompiledPages", request, timeout_s=timeout_s
             )
             for one in page.pages:

@@ -29,8 +29,7 @@ class McpServers(Noun):
     ) -> McpServer:
         """Creates an MCP server, or replaces it.
 
-        A tenant has up to 50. All calls about MCP servers need the scope `admin`; those that write also need a key
-        without bounds.
+        A tenant has up to 50.
 
         Args:
             server_id: The caller's own id: 1 to 40 lowercase letters, digits and hyphens; it begins with a letter.

@@ -9,7 +9,7 @@ from datetime import datetime
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.aio.client import Noun
-from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
+from contextkeep.context.v1 import memories_pb2 as memories_pb
 from contextkeep.values import Experience, Memory, MemoryKind, MemorySource, RecalledMemory, Reflection
 
 
@@ -68,10 +68,10 @@ class Memories(Noun):
                 user.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
-        request = knowledge_pb.RetainMemoryRequest(
-            memory=knowledge_pb.MemoryInput(
+        request = memories_pb.RetainMemoryRequest(
+            memory=memories_pb.MemoryInput(
                 text=text,
-                kind=messages.choice_of("memory.kind", kind, knowledge_pb.MemoryKind),
+                kind=messages.choice_of("memory.kind", kind, memories_pb.MemoryKind),
                 confidence=confidence,
                 source=None if source is None else source.to_proto(),
                 happened_at=messages.to_timestamp("memory.happened_at", happened_at),
@@ -83,7 +83,7 @@ class Memories(Noun):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        answer: knowledge_pb.RetainMemoryResponse = await self._call("RetainMemory", request, timeout_s=timeout_s)
+        answer: memories_pb.RetainMemoryResponse = await self._call("RetainMemory", request, timeout_s=timeout_s)
         return Memory.from_proto(answer.memory)
 
     async def recall(
@@ -122,11 +122,11 @@ class Memories(Noun):
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.
         """
-        request = knowledge_pb.RecallMemoriesRequest(
+        request = memories_pb.RecallMemoriesRequest(
             query=query,
             limit=limit,
-            filter=knowledge_pb.MemoryFilter(
-                kinds=messages.choices_of("filter.kinds", kinds, knowledge_pb.MemoryKind),
+            filter=memories_pb.MemoryFilter(
+                kinds=messages.choices_of("filter.kinds", kinds, memories_pb.MemoryKind),
                 key=key,
                 holding_only=holding_only,
                 happened_from=messages.to_timestamp("filter.happened_from", happened_from),
@@ -134,7 +134,7 @@ class Memories(Noun):
             ),
             subject_user_id=subject_user_id,
         )
-        answer: knowledge_pb.RecallMemoriesResponse = await self._call("RecallMemories", request, timeout_s=timeout_s)
+        answer: memories_pb.RecallMemoriesResponse = await self._call("RecallMemories", request, timeout_s=timeout_s)
         return [RecalledMemory.from_proto(one) for one in answer.memories]
 
     async def reflect(
@@ -172,18 +172,18 @@ class Memories(Noun):
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.
         """
-        request = knowledge_pb.ReflectMemoriesRequest(
+        request = memories_pb.ReflectMemoriesRequest(
             query=query,
             limit=limit,
-            filter=knowledge_pb.MemoryFilter(
-                kinds=messages.choices_of("filter.kinds", kinds, knowledge_pb.MemoryKind),
+            filter=memories_pb.MemoryFilter(
+                kinds=messages.choices_of("filter.kinds", kinds, memories_pb.MemoryKind),
                 key=key,
                 happened_from=messages.to_timestamp("filter.happened_from", happened_from),
                 happened_to=messages.to_timestamp("filter.happened_to", happened_to),
             ),
             subject_user_id=subject_user_id,
         )
-        answer: knowledge_pb.ReflectMemoriesResponse = await self._call("ReflectMemories", request, timeout_s=timeout_s)
+        answer: memories_pb.ReflectMemoriesResponse = await self._call("ReflectMemories", request, timeout_s=timeout_s)
         return Reflection.from_proto(answer)
 
     async def list(
@@ -215,9 +215,9 @@ class Memories(Noun):
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
             SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
         """
-        request = knowledge_pb.ListMemoriesRequest(
-            filter=knowledge_pb.MemoryFilter(
-                kinds=messages.choices_of("filter.kinds", kinds, knowledge_pb.MemoryKind),
+        request = memories_pb.ListMemoriesRequest(
+            filter=memories_pb.MemoryFilter(
+                kinds=messages.choices_of("filter.kinds", kinds, memories_pb.MemoryKind),
                 key=key,
                 holding_only=holding_only,
                 happened_from=messages.to_timestamp("filter.happened_from", happened_from),
@@ -227,7 +227,7 @@ class Memories(Noun):
             page_size=page_size,
         )
         while True:
-            page: knowledge_pb.ListMemoriesResponse = await self._call("ListMemories", request, timeout_s=timeout_s)
+            page: memories_pb.ListMemoriesResponse = await self._call("ListMemories", request, timeout_s=timeout_s)
             for one in page.memories:
                 yield Memory.from_proto(one)
             if not page.next_page_token:
@@ -253,7 +253,7 @@ class Memories(Noun):
             SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
-        request = knowledge_pb.ForgetMemoryRequest(
+        request = memories_pb.ForgetMemoryRequest(
             memory_id=messages.to_id(memory_id),
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),

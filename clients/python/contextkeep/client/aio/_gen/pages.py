@@ -8,7 +8,7 @@ from datetime import datetime
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.aio.client import Noun
-from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
+from contextkeep.context.v1 import pages_pb2 as pages_pb
 from contextkeep.values import PageSource, PageVersion, WikiPage
 
 
@@ -40,10 +40,6 @@ class Pages(Noun):
 
         Among the pages of a user, app and agent bundle, each slug and each alias leads to one page; aliases ignore case
         and spacing. If another page has the slug or an alias, the call fails with `PageNameTaken`.
-
-        This holds for every RPC about pages: a page always belongs to a user, as a memory does; a call without a user
-        fails with `SubjectRequired`. `PageNotFound` means all of these alike: the page belongs to another user or
-        tenant, is outside the bounds of the key, was deleted, or never existed.
 
         Args:
             title: The title: not blank, up to 200 characters.
@@ -77,8 +73,8 @@ class Pages(Noun):
                 user.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
-        request = knowledge_pb.PutPageRequest(
-            page=knowledge_pb.PageInput(
+        request = pages_pb.PutPageRequest(
+            page=pages_pb.PageInput(
                 slug=slug,
                 title=title,
                 markdown=markdown,
@@ -93,7 +89,7 @@ class Pages(Noun):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        answer: knowledge_pb.PutPageResponse = await self._call("PutPage", request, timeout_s=timeout_s)
+        answer: pages_pb.PutPageResponse = await self._call("PutPage", request, timeout_s=timeout_s)
         return WikiPage.from_proto(answer.page)
 
     async def get(
@@ -128,7 +124,7 @@ class Pages(Noun):
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.
         """
-        request = knowledge_pb.GetPageRequest(
+        request = pages_pb.GetPageRequest(
             page_id=messages.to_id(page_id),
             slug=slug,
             app_id=app_id,
@@ -136,7 +132,7 @@ class Pages(Noun):
             version=version,
             subject_user_id=subject_user_id,
         )
-        answer: knowledge_pb.GetPageResponse = await self._call("GetPage", request, timeout_s=timeout_s)
+        answer: pages_pb.GetPageResponse = await self._call("GetPage", request, timeout_s=timeout_s)
         return WikiPage.from_proto(answer.page)
 
     async def list(
@@ -165,14 +161,14 @@ class Pages(Noun):
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.
         """
-        request = knowledge_pb.ListPagesRequest(
+        request = pages_pb.ListPagesRequest(
             slug_prefix=slug_prefix,
             memory_id=messages.to_id(memory_id),
             page_size=page_size,
             subject_user_id=subject_user_id,
         )
         while True:
-            page: knowledge_pb.ListPagesResponse = await self._call("ListPages", request, timeout_s=timeout_s)
+            page: pages_pb.ListPagesResponse = await self._call("ListPages", request, timeout_s=timeout_s)
             for one in page.pages:
                 yield WikiPage.from_proto(one)
             if not page.next_page_token:
@@ -209,7 +205,7 @@ class Pages(Noun):
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.
         """
-        request = knowledge_pb.ListPageVersionsRequest(
+        request = pages_pb.ListPageVersionsRequest(
             page_id=messages.to_id(page_id),
             slug=slug,
             app_id=app_id,
@@ -218,9 +214,7 @@ class Pages(Noun):
             subject_user_id=subject_user_id,
         )
         while True:
-            page: knowledge_pb.ListPageVersionsResponse = await self._call(
-                "ListPageVersions", request, timeout_s=timeout_s
-            )
+            page: pages_pb.ListPageVersionsResponse = await self._call("ListPageVersions", request, timeout_s=timeout_s)
             for one in page.versions:
                 yield PageVersion.from_proto(one)
             if not page.next_page_token:
@@ -260,7 +254,7 @@ class Pages(Noun):
                 user.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
-        request = knowledge_pb.DeletePageRequest(
+        request = pages_pb.DeletePageRequest(
             page_id=messages.to_id(page_id),
             slug=slug,
             app_id=app_id,

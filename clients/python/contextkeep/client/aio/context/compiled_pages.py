@@ -7,7 +7,7 @@ from datetime import datetime
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.aio._gen import compiled_pages as gen
-from contextkeep.context.v1 import definitions_pb2 as pb
+from contextkeep.context.v1 import compiled_pages_pb2 as pb
 from contextkeep.values import Facet, FacetKind
 
 

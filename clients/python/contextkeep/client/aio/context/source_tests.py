@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextkeep.client._messages import Id
 from contextkeep.client._query_messages import question_request
 from contextkeep.client.aio._gen import source_tests as gen
-from contextkeep.context.v1 import context_query_pb2 as query_pb
+from contextkeep.context.v1 import source_tests_pb2 as pb
 from contextkeep.values import (
     MemoryQueryMode,
     QueryDepth,
@@ -76,8 +76,8 @@ class SourceTests(gen.SourceTests):
             agent_id=agent_id,
             subject_user_id=subject_user_id,
         )
-        request = query_pb.RunSourceTestRequest(question=question, label=label)
-        response: query_pb.RunSourceTestResponse = await self._call("RunSourceTest", request, timeout_s=timeout_s)
+        request = pb.RunSourceTestRequest(question=question, label=label)
+        response: pb.RunSourceTestResponse = await self._call("RunSourceTest", request, timeout_s=timeout_s)
         return SourceTest.from_proto(response.test)
 
     async def replay(self, test_id: Id, *, label: str = "", timeout_s: float | None = None) -> SourceTest:
@@ -86,6 +86,6 @@ class SourceTests(gen.SourceTests):
         Raises:
             SourceTestNotFound: there is no such test.
         """
-        request = query_pb.RunSourceTestRequest(replay_of=str(test_id), label=label)
-        response: query_pb.RunSourceTestResponse = await self._call("RunSourceTest", request, timeout_s=timeout_s)
+        request = pb.RunSourceTestRequest(replay_of=str(test_id), label=label)
+        response: pb.RunSourceTestResponse = await self._call("RunSourceTest", request, timeout_s=timeout_s)
         return SourceTest.from_proto(response.test)

@@ -11,7 +11,7 @@ from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.aio._gen import tasks as gen
-from contextkeep.context.v1 import contexts_pb2 as contexts_pb
+from contextkeep.context.v1 import tasks_pb2 as tasks_pb
 from contextkeep.inputs import MessageInput
 from contextkeep.values import Task, TaskState
 
@@ -53,9 +53,9 @@ class Tasks(gen.Tasks):
             TaskNotFound: it has not all tasks that are referred to.
             LimitExceeded: it has as many as it may have, or something is too large.
         """
-        request = contexts_pb.CreateTaskRequest(
+        request = tasks_pb.CreateTaskRequest(
             context_id=messages.to_id(context_id),
-            task=contexts_pb.TaskInput(
+            task=tasks_pb.TaskInput(
                 status=contexts.task_status(state, status_message),
                 reference_task_ids=messages.ids("task.reference_task_ids", reference_task_ids),
                 metadata_json=messages.to_object("task.metadata_json", metadata),
@@ -63,7 +63,7 @@ class Tasks(gen.Tasks):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.CreateTaskResponse = await self._call("CreateTask", request, timeout_s=timeout_s)
+        response: tasks_pb.CreateTaskResponse = await self._call("CreateTask", request, timeout_s=timeout_s)
         return Task.from_proto(response.task)
 
     async def update(
@@ -99,10 +99,10 @@ class Tasks(gen.Tasks):
             ContextClosed: its context is closed.
         """
         status = contexts.task_status(state, status_message)
-        request = contexts_pb.UpdateTaskRequest(
+        request = tasks_pb.UpdateTaskRequest(
             context_id=messages.to_id(context_id),
             task_id=messages.to_id(task_id),
-            task=contexts_pb.TaskInput(status=status, metadata_json=messages.to_object("task.metadata_json", metadata)),
+            task=tasks_pb.TaskInput(status=status, metadata_json=messages.to_object("task.metadata_json", metadata)),
             update_mask=FieldMask(
                 paths=[*["status"] * (status is not None), *["metadata_json"] * (metadata is not None)]
             ),
@@ -110,5 +110,5 @@ class Tasks(gen.Tasks):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.UpdateTaskResponse = await self._call("UpdateTask", request, timeout_s=timeout_s)
+        response: tasks_pb.UpdateTaskResponse = await self._call("UpdateTask", request, timeout_s=timeout_s)
         return Task.from_proto(response.task)

@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterable
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.sync.client import Noun
+from contextkeep.context.v1 import agent_templates_pb2 as agent_templates_pb
 from contextkeep.context.v1 import agents_pb2 as agents_pb
 from contextkeep.values import AgentTemplate, ProviderNames
 
@@ -49,8 +50,8 @@ class AgentTemplates(Noun):
                 user.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
-        request = agents_pb.PutAgentTemplateRequest(
-            template=agents_pb.AgentTemplateInput(
+        request = agent_templates_pb.PutAgentTemplateRequest(
+            template=agent_templates_pb.AgentTemplateInput(
                 template_id=template_id,
                 display_name=display_name,
                 node_ids=messages.ids("template.node_ids", node_ids),
@@ -62,7 +63,9 @@ class AgentTemplates(Noun):
             ),
             request_id=messages.new_request_id(request_id),
         )
-        answer: agents_pb.PutAgentTemplateResponse = self._call("PutAgentTemplate", request, timeout_s=timeout_s)
+        answer: agent_templates_pb.PutAgentTemplateResponse = self._call(
+            "PutAgentTemplate", request, timeout_s=timeout_s
+        )
         return AgentTemplate.from_proto(answer.template)
 
     def get(self, template_id: str, *, timeout_s: float | None = None) -> AgentTemplate:
@@ -75,8 +78,10 @@ class AgentTemplates(Noun):
         Raises:
             AgentTemplateNotFound: No agent template has this id.
         """
-        request = agents_pb.GetAgentTemplateRequest(template_id=template_id)
-        answer: agents_pb.GetAgentTemplateResponse = self._call("GetAgentTemplate", request, timeout_s=timeout_s)
+        request = agent_templates_pb.GetAgentTemplateRequest(template_id=template_id)
+        answer: agent_templates_pb.GetAgentTemplateResponse = self._call(
+            "GetAgentTemplate", request, timeout_s=timeout_s
+        )
         return AgentTemplate.from_proto(answer.template)
 
     def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[AgentTemplate, None, None]:
@@ -89,9 +94,11 @@ class AgentTemplates(Noun):
         Raises:
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
-        request = agents_pb.ListAgentTemplatesRequest(page_size=page_size)
+        request = agent_templates_pb.ListAgentTemplatesRequest(page_size=page_size)
         while True:
-            page: agents_pb.ListAgentTemplatesResponse = self._call("ListAgentTemplates", request, timeout_s=timeout_s)
+            page: agent_templates_pb.ListAgentTemplatesResponse = self._call(
+                "ListAgentTemplates", request, timeout_s=timeout_s
+            )
             for one in page.templates:
                 yield AgentTemplate.from_proto(one)
             if not page.next_page_token:
@@ -115,7 +122,7 @@ class AgentTemplates(Noun):
                 user.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
-        request = agents_pb.DeleteAgentTemplateRequest(
+        request = agent_templates_pb.DeleteAgentTemplateRequest(
             template_id=template_id, request_id=messages.new_request_id(request_id)
         )
         self._call("DeleteAgentTemplate", request, timeout_s=timeout_s)

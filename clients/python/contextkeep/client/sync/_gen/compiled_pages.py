@@ -10,7 +10,7 @@ from typing import Unpack
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.sync.client import Noun
-from contextkeep.context.v1 import definitions_pb2 as definitions_pb
+from contextkeep.context.v1 import compiled_pages_pb2 as compiled_pages_pb
 from contextkeep.values import CompiledPage, CompileProgress
 
 
@@ -56,7 +56,7 @@ class CompiledPages(Noun):
                 user.
             Unavailable: The service, or a dependency of it, does not answer.
         """
-        request = definitions_pb.CompilePagesRequest(
+        request = compiled_pages_pb.CompilePagesRequest(
             definition_name=definition_name, node_ids=messages.ids("node_ids", node_ids)
         )
         with closing(self._stream("CompilePages", request, timeout_s=timeout_s)) as answers:
@@ -66,10 +66,6 @@ class CompiledPages(Noun):
     def get(self, page_id: Id, *, timeout_s: float | None = None) -> CompiledPage:
         """Reads a compiled page, with the facets that the caller may see.
 
-        Compiled pages have their own RPCs because they differ from wiki pages. A compiled page belongs to the tenant
-        and consists of facets, each with its own access rules; it has no Markdown and no versions. A wiki page belongs
-        to a user and has no facets.
-
         Args:
             page_id: The page to read.
             timeout_s: Deadline in seconds. None means the client's.
@@ -78,8 +74,8 @@ class CompiledPages(Noun):
             CompiledPageNotFound: there is no such page, it is outside the key's bounds, or its definition is no longer
                 approved.
         """
-        request = definitions_pb.GetCompiledPageRequest(page_id=messages.to_id(page_id))
-        answer: definitions_pb.GetCompiledPageResponse = self._call("GetCompiledPage", request, timeout_s=timeout_s)
+        request = compiled_pages_pb.GetCompiledPageRequest(page_id=messages.to_id(page_id))
+        answer: compiled_pages_pb.GetCompiledPageResponse = self._call("GetCompiledPage", request, timeout_s=timeout_s)
         return CompiledPage.from_proto(answer.page)
 
     def list(
@@ -106,11 +102,11 @@ class CompiledPages(Noun):
             NodeNotFound: no node has this `external_id`.
             Unavailable: the Entity Service does not answer; only with an `external_id`.
         """
-        request = definitions_pb.ListCompiledPagesRequest(
+        request = compiled_pages_pb.ListCompiledPagesRequest(
             definition_name=definition_name, node_id=messages.to_id(node_id), page_size=page_size, **named
         )
         while True:
-            page: definitions_pb.ListCompiledPagesResponse = self._call(
+            page: compiled_pages_pb.ListCompiledPagesResponse = self._call(
                 "ListCompiledPages", request, timeout_s=timeout_s
             )
             for one in page.pages:

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.sync.client import Noun
-from contextkeep.context.v1 import context_query_pb2 as context_query_pb
+from contextkeep.context.v1 import source_tests_pb2 as source_tests_pb
 from contextkeep.values import ComparedTests, SourceTest
 
 
@@ -26,9 +26,9 @@ class SourceTests(Noun):
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
-        request = context_query_pb.ListSourceTestsRequest(page_size=page_size)
+        request = source_tests_pb.ListSourceTestsRequest(page_size=page_size)
         while True:
-            page: context_query_pb.ListSourceTestsResponse = self._call("ListSourceTests", request, timeout_s=timeout_s)
+            page: source_tests_pb.ListSourceTestsResponse = self._call("ListSourceTests", request, timeout_s=timeout_s)
             for one in page.tests:
                 yield SourceTest.from_proto(one)
             if not page.next_page_token:
@@ -45,8 +45,8 @@ class SourceTests(Noun):
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             SourceTestNotFound: No source test has this id, or it was deleted.
         """
-        request = context_query_pb.GetSourceTestRequest(test_id=messages.to_id(test_id))
-        answer: context_query_pb.GetSourceTestResponse = self._call("GetSourceTest", request, timeout_s=timeout_s)
+        request = source_tests_pb.GetSourceTestRequest(test_id=messages.to_id(test_id))
+        answer: source_tests_pb.GetSourceTestResponse = self._call("GetSourceTest", request, timeout_s=timeout_s)
         return SourceTest.from_proto(answer.test)
 
     def compare(self, test_id: Id, other_test_id: Id, *, timeout_s: float | None = None) -> ComparedTests:
@@ -59,10 +59,10 @@ class SourceTests(Noun):
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             SourceTestNotFound: No source test has this id, or it was deleted.
         """
-        request = context_query_pb.CompareSourceTestsRequest(
+        request = source_tests_pb.CompareSourceTestsRequest(
             test_id=messages.to_id(test_id), other_test_id=messages.to_id(other_test_id)
         )
-        answer: context_query_pb.CompareSourceTestsResponse = self._call(
+        answer: source_tests_pb.CompareSourceTestsResponse = self._call(
             "CompareSourceTests", request, timeout_s=timeout_s
         )
         return ComparedTests.from_proto(answer)
@@ -77,5 +77,5 @@ class SourceTests(Noun):
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             SourceTestNotFound: No source test has this id, or it was deleted.
         """
-        request = context_query_pb.DeleteSourceTestRequest(test_id=messages.to_id(test_id))
+        request = source_tests_pb.DeleteSourceTestRequest(test_id=messages.to_id(test_id))
         self._call("DeleteSourceTest", request, timeout_s=timeout_s)

@@ -29,8 +29,7 @@ class Specialists(Noun):
     ) -> Specialist:
         """Creates a specialist, or replaces it.
 
-        A tenant has up to 50. All calls about specialists need the scope `admin`; those that write also need a key
-        without bounds.
+        A tenant has up to 50.
 
         A specialist is a provider of context query; its provider id is `sub-agent-` and the specialist's id. It makes
         several queries of a question. If the service has a model, the model instead searches and reads the specialist's

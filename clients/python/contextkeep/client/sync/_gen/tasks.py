@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterable
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.sync.client import Noun
-from contextkeep.context.v1 import contexts_pb2 as contexts_pb
+from contextkeep.context.v1 import tasks_pb2 as tasks_pb
 from contextkeep.values import Task, TaskState
 from contextkeep.values.tasks import TaskHistory
 
@@ -37,13 +37,13 @@ class Tasks(Noun):
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
             TaskNotFound: The context has no task with this id.
         """
-        request = contexts_pb.GetTaskRequest(
+        request = tasks_pb.GetTaskRequest(
             context_id=messages.to_id(context_id),
             task_id=messages.to_id(task_id),
             history_length=history_length,
             subject_user_id=subject_user_id,
         )
-        answer: contexts_pb.GetTaskResponse = self._call("GetTask", request, timeout_s=timeout_s)
+        answer: tasks_pb.GetTaskResponse = self._call("GetTask", request, timeout_s=timeout_s)
         return TaskHistory.from_proto(answer)
 
     def list(
@@ -68,14 +68,14 @@ class Tasks(Noun):
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
         """
-        request = contexts_pb.ListTasksRequest(
+        request = tasks_pb.ListTasksRequest(
             context_id=messages.to_id(context_id),
-            states=messages.choices_of("states", states, contexts_pb.TaskState),
+            states=messages.choices_of("states", states, tasks_pb.TaskState),
             subject_user_id=subject_user_id,
             page_size=page_size,
         )
         while True:
-            page: contexts_pb.ListTasksResponse = self._call("ListTasks", request, timeout_s=timeout_s)
+            page: tasks_pb.ListTasksResponse = self._call("ListTasks", request, timeout_s=timeout_s)
             for one in page.tasks:
                 yield Task.from_proto(one)
             if not page.next_page_token:
@@ -108,11 +108,11 @@ class Tasks(Noun):
             ContextClosed: The context is closed or past its lifetime, and takes no more messages.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
         """
-        request = contexts_pb.CancelTaskRequest(
+        request = tasks_pb.CancelTaskRequest(
             context_id=messages.to_id(context_id),
             task_id=messages.to_id(task_id),
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        answer: contexts_pb.CancelTaskResponse = self._call("CancelTask", request, timeout_s=timeout_s)
+        answer: tasks_pb.CancelTaskResponse = self._call("CancelTask", request, timeout_s=timeout_s)
         return Task.from_proto(answer.task)

@@ -823,7 +823,7 @@ class Windows(Noun):
         get the additional weight `importance_weights.success` (0.05; increase it if outcomes should count more). The
         call first catches up with the log. A later outcome of the same steps replaces the earlier one. A rollback
         deletes the outcomes of later steps; so does a retraction after which the window reads its log again. A `lesson`
-        is stored as a memory of kind "experience" of the user, with the goal of the window: see Knowledge.
+        is stored as a memory of kind "experience" of the user, with the goal of the window: see `Memories`.
 
         Args:
             step_from: The first step, from 1. 0 means the same as `step_to`.

@@ -35,13 +35,24 @@ from contextkeep.client.sync.context.tools import Tools
 from contextkeep.client.sync.context.uploads import Uploads
 from contextkeep.client.sync.context.windows import Windows
 from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub
+from contextkeep.context.v1.agent_templates_pb2_grpc import AgentTemplatesStub
+from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
+from contextkeep.context.v1.artifacts_pb2_grpc import ArtifactsStub
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.context.v1.compiled_pages_pb2_grpc import CompiledPagesStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
+from contextkeep.context.v1.definitions_pb2_grpc import DefinitionsStub
 from contextkeep.context.v1.erasures_pb2_grpc import ErasuresStub
-from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
+from contextkeep.context.v1.knowledge_bases_pb2_grpc import KnowledgeBasesStub
+from contextkeep.context.v1.mcp_servers_pb2_grpc import McpServersStub
+from contextkeep.context.v1.memories_pb2_grpc import MemoriesStub
 from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
+from contextkeep.context.v1.pages_pb2_grpc import PagesStub
+from contextkeep.context.v1.source_tests_pb2_grpc import SourceTestsStub
+from contextkeep.context.v1.specialists_pb2_grpc import SpecialistsStub
+from contextkeep.context.v1.tasks_pb2_grpc import TasksStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
 from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
@@ -120,8 +131,19 @@ class ContextClient(Client):
                 ChatHistoryStub,
                 ContextsStub,
                 ContextWindowsStub,
-                KnowledgeStub,
+                TasksStub,
+                ArtifactsStub,
+                MemoriesStub,
+                PagesStub,
+                AgentsStub,
+                AgentTemplatesStub,
+                KnowledgeBasesStub,
+                McpServersStub,
+                SpecialistsStub,
+                DefinitionsStub,
+                CompiledPagesStub,
                 ContextQueryStub,
+                SourceTestsStub,
                 ToolsStub,
                 AdministrationStub,
                 TransferStub,

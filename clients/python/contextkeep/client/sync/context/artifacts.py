@@ -9,7 +9,7 @@ from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.sync.client import Noun
-from contextkeep.context.v1 import contexts_pb2 as contexts_pb
+from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
 from contextkeep.inputs import ArtifactInput, PartInput
 from contextkeep.values import Artifact
 
@@ -55,7 +55,7 @@ class Artifacts(Noun):
             RecordNotFound: a part names a record that the caller cannot read.
             LimitExceeded: it, or what there is of it together, is too large.
         """
-        request = contexts_pb.PutArtifactRequest(
+        request = artifacts_pb.PutArtifactRequest(
             context_id=messages.to_id(context_id),
             task_id=messages.to_id(task_id),
             artifact=contexts.artifact_input(artifact),
@@ -64,7 +64,7 @@ class Artifacts(Noun):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.PutArtifactResponse = self._call("PutArtifact", request, timeout_s=timeout_s)
+        response: artifacts_pb.PutArtifactResponse = self._call("PutArtifact", request, timeout_s=timeout_s)
         return replace(Artifact.from_proto(response.artifact), redacted_parts=tuple(response.redacted_parts))
 
     def get(
@@ -83,14 +83,14 @@ class Artifacts(Noun):
             TaskNotFound: the context has none.
             ArtifactNotFound: the task has none, or not this version.
         """
-        request = contexts_pb.GetArtifactRequest(
+        request = artifacts_pb.GetArtifactRequest(
             context_id=messages.to_id(context_id),
             task_id=messages.to_id(task_id),
             artifact_id=artifact_id,
             version=version,
             subject_user_id=subject_user_id,
         )
-        response: contexts_pb.GetArtifactResponse = self._call("GetArtifact", request, timeout_s=timeout_s)
+        response: artifacts_pb.GetArtifactResponse = self._call("GetArtifact", request, timeout_s=timeout_s)
         return Artifact.from_proto(response.artifact)
 
     def get_at(
@@ -103,8 +103,8 @@ class Artifacts(Noun):
             ArtifactNotFound: it has none there.
             InvalidArgument: the ref is none of an artifact.
         """
-        request = contexts_pb.GetArtifactRequest(
+        request = artifacts_pb.GetArtifactRequest(
             context_id=messages.to_id(context_id), ref=ref, subject_user_id=subject_user_id
         )
-        response: contexts_pb.GetArtifactResponse = self._call("GetArtifact", request, timeout_s=timeout_s)
+        response: artifacts_pb.GetArtifactResponse = self._call("GetArtifact", request, timeout_s=timeout_s)
         return Artifact.from_proto(response.artifact)

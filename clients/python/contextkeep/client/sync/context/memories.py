@@ -11,7 +11,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.sync._gen import memories as gen
-from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
+from contextkeep.context.v1 import memories_pb2 as memories_pb
 from contextkeep.values import Consolidation, Experience, Memory, MemoryKind, MemorySource
 
 
@@ -68,11 +68,11 @@ class Memories(gen.Memories):
             "happened_at": happened_at,
             "experience": experience,
         }
-        request = knowledge_pb.UpdateMemoryRequest(
+        request = memories_pb.UpdateMemoryRequest(
             memory_id=messages.to_id(memory_id),
-            memory=knowledge_pb.MemoryInput(
+            memory=memories_pb.MemoryInput(
                 text=text or "",
-                kind=messages.choice_of("memory.kind", kind, knowledge_pb.MemoryKind),
+                kind=messages.choice_of("memory.kind", kind, memories_pb.MemoryKind),
                 key=key or "",
                 confidence=confidence,
                 source=source.to_proto() if source else None,
@@ -84,7 +84,7 @@ class Memories(gen.Memories):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: knowledge_pb.UpdateMemoryResponse = self._call("UpdateMemory", request, timeout_s=timeout_s)
+        response: memories_pb.UpdateMemoryResponse = self._call("UpdateMemory", request, timeout_s=timeout_s)
         return Memory.from_proto(response.memory)
 
     def consolidate(
@@ -109,7 +109,7 @@ class Memories(gen.Memories):
             PlanOutdated: memories changed since.
             SubjectRequired: there is no user.
         """
-        request = knowledge_pb.ConsolidateMemoriesRequest(
+        request = memories_pb.ConsolidateMemoriesRequest(
             run_context_ids=messages.texts("run_context_ids", run_context_ids),
             apply=bool(plan),
             plan=plan,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextkeep.client._messages import Id
 from contextkeep.client._query_messages import question_request
 from contextkeep.client.sync._gen import source_tests as gen
-from contextkeep.context.v1 import context_query_pb2 as query_pb
+from contextkeep.context.v1 import source_tests_pb2 as pb
 from contextkeep.values import (
     MemoryQueryMode,
     QueryDepth,
@@ -77,8 +77,8 @@ class SourceTests(gen.SourceTests):
             agent_id=agent_id,
             subject_user_id=subject_user_id,
         )
-        request = query_pb.RunSourceTestRequest(question=question, label=label)
-        response: query_pb.RunSourceTestResponse = self._call("RunSourceTest", request, timeout_s=timeout_s)
+        request = pb.RunSourceTestRequest(question=question, label=label)
+        response: pb.RunSourceTestResponse = self._call("RunSourceTest", request, timeout_s=timeout_s)
         return SourceTest.from_proto(response.test)
 
     def replay(self, test_id: Id, *, label: str = "", timeout_s: float | None = None) -> SourceTest:
@@ -87,6 +87,6 @@ class SourceTests(gen.SourceTests):
         Raises:
             SourceTestNotFound: there is no such test.
         """
-        request = query_pb.RunSourceTestRequest(replay_of=str(test_id), label=label)
-        response: query_pb.RunSourceTestResponse = self._call("RunSourceTest", request, timeout_s=timeout_s)
+        request = pb.RunSourceTestRequest(replay_of=str(test_id), label=label)
+        response: pb.RunSourceTestResponse = self._call("RunSourceTest", request, timeout_s=timeout_s)
         return SourceTest.from_proto(response.test)

@@ -320,7 +320,7 @@ export type AdministrativeCall = Message<"contextkeep.context.v1.AdministrativeC
   calledAt?: Timestamp | undefined;
 
   /**
-   * Such as "contextkeep.context.v1.Knowledge/PutAgent".
+   * Such as "contextkeep.context.v1.Agents/PutAgent".
    *
    * @generated from field: string method = 3;
    */

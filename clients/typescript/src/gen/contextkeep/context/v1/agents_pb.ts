@@ -2,8 +2,8 @@
 // @generated from file contextkeep/context/v1/agents.proto (package contextkeep.context.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Imported } from "./message_pb.js";
 import { file_contextkeep_context_v1_message } from "./message_pb.js";
 import { file_contextkeep_options } from "../../options_pb.js";
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/agents.proto.
  */
 export const file_contextkeep_context_v1_agents: GenFile = /*@__PURE__*/
-  fileDesc("CiNjb250ZXh0a2VlcC9jb250ZXh0L3YxL2FnZW50cy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSKSAgoKQWdlbnRJbnB1dBIbCghhZ2VudF9pZBgBIAEoCUIJytoYBRCAAUABEh0KDGRpc3BsYXlfbmFtZRgCIAEoCUIHytoYAxDIARIcCgt0ZW1wbGF0ZV9pZBgDIAEoCUIHytoYAxCAARIaCghub2RlX2lkcxgEIAMoCUIIytoYBCAUMAESIgoPa25vd2xlZGdlX2Jhc2VzGAUgAygJQgnK2hgFEMgBIGQSMwoGcG9saWN5GAYgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudFBvbGljeRI1CgdjYWxsZXJzGAcgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudENhbGxlcnMiyAEKEkFnZW50VGVtcGxhdGVJbnB1dBIeCgt0ZW1wbGF0ZV9pZBgBIAEoCUIJytoYBRCAAUABEh0KDGRpc3BsYXlfbmFtZRgCIAEoCUIHytoYAxDIARIaCghub2RlX2lkcxgDIAMoCUIIytoYBCAUMAESIgoPa25vd2xlZGdlX2Jhc2VzGAQgAygJQgnK2hgFEMgBIGQSMwoGcG9saWN5GAUgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudFBvbGljeSJ+CgtBZ2VudFBvbGljeRI2CgdhbGxvd2VkGAEgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Qcm92aWRlck5hbWVzEjcKCGRlZmF1bHRzGAIgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Qcm92aWRlck5hbWVzIj4KDVByb3ZpZGVyTmFtZXMSEwoDaWRzGAEgAygJQgbK2hgCIEASGAoIZmFtaWxpZXMYAiADKAlCBsraGAIgQCJpCgxBZ2VudENhbGxlcnMSHAoIdXNlcl9pZHMYASADKAlCCsraGAYQgAQg6AcSHQoJYWdlbnRfaWRzGAIgAygJQgrK2hgGEIAEIOgHEhwKCHN1YmplY3RzGAMgAygJQgrK2hgGEIAEIOgHIpQDCgVBZ2VudBIQCghhZ2VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSEwoLdGVtcGxhdGVfaWQYAyABKAkSEAoIbm9kZV9pZHMYBCADKAkSFwoPa25vd2xlZGdlX2Jhc2VzGAUgAygJEjMKBnBvbGljeRgGIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQWdlbnRQb2xpY3kSNQoHY2FsbGVycxgHIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQWdlbnRDYWxsZXJzEg8KB3ZlcnNpb24YCCABKAUSLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKdXBkYXRlZF9ieRgLIAEoCRIyCghpbXBvcnRlZBgMIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0ZWQi0wIKDUFnZW50VGVtcGxhdGUSEwoLdGVtcGxhdGVfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEhAKCG5vZGVfaWRzGAMgAygJEhcKD2tub3dsZWRnZV9iYXNlcxgEIAMoCRIzCgZwb2xpY3kYBSABKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50UG9saWN5Eg8KB3ZlcnNpb24YBiABKAUSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKdXBkYXRlZF9ieRgJIAEoCRIyCghpbXBvcnRlZBgKIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0ZWQiYAoPUHV0QWdlbnRSZXF1ZXN0EjEKBWFnZW50GAEgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudElucHV0EhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASJAChBQdXRBZ2VudFJlc3BvbnNlEiwKBWFnZW50GAEgASgLMh0uY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudCJQCg9HZXRBZ2VudFJlcXVlc3QSGwoIYWdlbnRfaWQYASABKAlCCcraGAUQgAFAARIgCg9zdWJqZWN0X3VzZXJfaWQYAiABKAlCB8raGAMQgAQiQAoQR2V0QWdlbnRSZXNwb25zZRIsCgVhZ2VudBgBIAEoCzIdLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQWdlbnQiegoRTGlzdEFnZW50c1JlcXVlc3QSHAoLdGVtcGxhdGVfaWQYASABKAlCB8raGAMQgAESEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkSIAoPc3ViamVjdF91c2VyX2lkGAQgASgJQgfK2hgDEIAEIlwKEkxpc3RBZ2VudHNSZXNwb25zZRItCgZhZ2VudHMYASADKAsyHS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJNChJEZWxldGVBZ2VudFJlcXVlc3QSGwoIYWdlbnRfaWQYASABKAlCCcraGAUQgAFAARIaCgpyZXF1ZXN0X2lkGAIgASgJQgbK2hgCMAEiFQoTRGVsZXRlQWdlbnRSZXNwb25zZSJzChdQdXRBZ2VudFRlbXBsYXRlUmVxdWVzdBI8Cgh0ZW1wbGF0ZRgBIAEoCzIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQWdlbnRUZW1wbGF0ZUlucHV0EhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASJTChhQdXRBZ2VudFRlbXBsYXRlUmVzcG9uc2USNwoIdGVtcGxhdGUYASABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50VGVtcGxhdGUiOQoXR2V0QWdlbnRUZW1wbGF0ZVJlcXVlc3QSHgoLdGVtcGxhdGVfaWQYASABKAlCCcraGAUQgAFAASJTChhHZXRBZ2VudFRlbXBsYXRlUmVzcG9uc2USNwoIdGVtcGxhdGUYASABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50VGVtcGxhdGUiQgoZTGlzdEFnZW50VGVtcGxhdGVzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJvChpMaXN0QWdlbnRUZW1wbGF0ZXNSZXNwb25zZRI4Cgl0ZW1wbGF0ZXMYASADKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50VGVtcGxhdGUSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlgKGkRlbGV0ZUFnZW50VGVtcGxhdGVSZXF1ZXN0Eh4KC3RlbXBsYXRlX2lkGAEgASgJQgnK2hgFEIABQAESGgoKcmVxdWVzdF9pZBgCIAEoCUIGytoYAjABIh0KG0RlbGV0ZUFnZW50VGVtcGxhdGVSZXNwb25zZWIGcHJvdG8z", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
+  fileDesc("CiNjb250ZXh0a2VlcC9jb250ZXh0L3YxL2FnZW50cy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSKSAgoKQWdlbnRJbnB1dBIbCghhZ2VudF9pZBgBIAEoCUIJytoYBRCAAUABEh0KDGRpc3BsYXlfbmFtZRgCIAEoCUIHytoYAxDIARIcCgt0ZW1wbGF0ZV9pZBgDIAEoCUIHytoYAxCAARIaCghub2RlX2lkcxgEIAMoCUIIytoYBCAUMAESIgoPa25vd2xlZGdlX2Jhc2VzGAUgAygJQgnK2hgFEMgBIGQSMwoGcG9saWN5GAYgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudFBvbGljeRI1CgdjYWxsZXJzGAcgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudENhbGxlcnMifgoLQWdlbnRQb2xpY3kSNgoHYWxsb3dlZBgBIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHJvdmlkZXJOYW1lcxI3CghkZWZhdWx0cxgCIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHJvdmlkZXJOYW1lcyI+Cg1Qcm92aWRlck5hbWVzEhMKA2lkcxgBIAMoCUIGytoYAiBAEhgKCGZhbWlsaWVzGAIgAygJQgbK2hgCIEAiaQoMQWdlbnRDYWxsZXJzEhwKCHVzZXJfaWRzGAEgAygJQgrK2hgGEIAEIOgHEh0KCWFnZW50X2lkcxgCIAMoCUIKytoYBhCABCDoBxIcCghzdWJqZWN0cxgDIAMoCUIKytoYBhCABCDoByKUAwoFQWdlbnQSEAoIYWdlbnRfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhAKCG5vZGVfaWRzGAQgAygJEhcKD2tub3dsZWRnZV9iYXNlcxgFIAMoCRIzCgZwb2xpY3kYBiABKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50UG9saWN5EjUKB2NhbGxlcnMYByABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50Q2FsbGVycxIPCgd2ZXJzaW9uGAggASgFEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnVwZGF0ZWRfYnkYCyABKAkSMgoIaW1wb3J0ZWQYDCABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkltcG9ydGVkImAKD1B1dEFnZW50UmVxdWVzdBIxCgVhZ2VudBgBIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQWdlbnRJbnB1dBIaCgpyZXF1ZXN0X2lkGAIgASgJQgbK2hgCMAEiQAoQUHV0QWdlbnRSZXNwb25zZRIsCgVhZ2VudBgBIAEoCzIdLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQWdlbnQiUAoPR2V0QWdlbnRSZXF1ZXN0EhsKCGFnZW50X2lkGAEgASgJQgnK2hgFEIABQAESIAoPc3ViamVjdF91c2VyX2lkGAIgASgJQgfK2hgDEIAEIkAKEEdldEFnZW50UmVzcG9uc2USLAoFYWdlbnQYASABKAsyHS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFnZW50InoKEUxpc3RBZ2VudHNSZXF1ZXN0EhwKC3RlbXBsYXRlX2lkGAEgASgJQgfK2hgDEIABEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEiAKD3N1YmplY3RfdXNlcl9pZBgEIAEoCUIHytoYAxCABCJcChJMaXN0QWdlbnRzUmVzcG9uc2USLQoGYWdlbnRzGAEgAygLMh0uY29udGV4dGtlZXAuY29udGV4dC52MS5BZ2VudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiTQoSRGVsZXRlQWdlbnRSZXF1ZXN0EhsKCGFnZW50X2lkGAEgASgJQgnK2hgFEIABQAESGgoKcmVxdWVzdF9pZBgCIAEoCUIGytoYAjABIhUKE0RlbGV0ZUFnZW50UmVzcG9uc2UyhwQKBkFnZW50cxJ3CghQdXRBZ2VudBInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHV0QWdlbnRSZXF1ZXN0GiguY29udGV4dGtlZXAuY29udGV4dC52MS5QdXRBZ2VudFJlc3BvbnNlIhjC2hgGCAMQARgB0toYCmFnZW50cy5wdXQSegoIR2V0QWdlbnQSJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldEFnZW50UmVxdWVzdBooLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0QWdlbnRSZXNwb25zZSIbkAIBwtoYBggBEAEYAdLaGAphZ2VudHMuZ2V0EoEBCgpMaXN0QWdlbnRzEikuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0QWdlbnRzUmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdEFnZW50c1Jlc3BvbnNlIhyQAgHC2hgGCAEQARgB0toYC2FnZW50cy5saXN0EoMBCgtEZWxldGVBZ2VudBIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVsZXRlQWdlbnRSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5EZWxldGVBZ2VudFJlc3BvbnNlIhvC2hgGCAMQARgB0toYDWFnZW50cy5kZWxldGViBnByb3RvMw", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
  * The settings of an agent, as an administrator writes them.
@@ -85,55 +85,6 @@ export const AgentInputSchema: GenMessage<AgentInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_agents, 0);
 
 /**
- * The settings of a template, as an administrator writes them.
- *
- * @generated from message contextkeep.context.v1.AgentTemplateInput
- */
-export type AgentTemplateInput = Message<"contextkeep.context.v1.AgentTemplateInput"> & {
-  /**
-   * The caller's own id of the template: 1 to 128 characters.
-   *
-   * @generated from field: string template_id = 1;
-   */
-  templateId: string;
-
-  /**
-   * As in AgentInput.
-   *
-   * @generated from field: string display_name = 2;
-   */
-  displayName: string;
-
-  /**
-   * As in AgentInput.
-   *
-   * @generated from field: repeated string node_ids = 3;
-   */
-  nodeIds: string[];
-
-  /**
-   * As in AgentInput.
-   *
-   * @generated from field: repeated string knowledge_bases = 4;
-   */
-  knowledgeBases: string[];
-
-  /**
-   * As in AgentInput.
-   *
-   * @generated from field: contextkeep.context.v1.AgentPolicy policy = 5;
-   */
-  policy?: AgentPolicy | undefined;
-};
-
-/**
- * Describes the message contextkeep.context.v1.AgentTemplateInput.
- * Use `create(AgentTemplateInputSchema)` to create a new message.
- */
-export const AgentTemplateInputSchema: GenMessage<AgentTemplateInput> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 1);
-
-/**
  * The providers that an agent may query. A policy only restricts: the agent may query a provider if the tenant's
  * settings, the template's policy and the agent's policy all allow it.
  *
@@ -160,7 +111,7 @@ export type AgentPolicy = Message<"contextkeep.context.v1.AgentPolicy"> & {
  * Use `create(AgentPolicySchema)` to create a new message.
  */
 export const AgentPolicySchema: GenMessage<AgentPolicy> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 2);
+  messageDesc(file_contextkeep_context_v1_agents, 1);
 
 /**
  * All providers that are in either list; up to 64 names each. A name that no provider has allows nothing.
@@ -188,7 +139,7 @@ export type ProviderNames = Message<"contextkeep.context.v1.ProviderNames"> & {
  * Use `create(ProviderNamesSchema)` to create a new message.
  */
 export const ProviderNamesSchema: GenMessage<ProviderNames> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 3);
+  messageDesc(file_contextkeep_context_v1_agents, 2);
 
 /**
  * All callers that are in any of the lists; up to 1,000 names each, of up to 512 characters.
@@ -223,7 +174,7 @@ export type AgentCallers = Message<"contextkeep.context.v1.AgentCallers"> & {
  * Use `create(AgentCallersSchema)` to create a new message.
  */
 export const AgentCallersSchema: GenMessage<AgentCallers> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 4);
+  messageDesc(file_contextkeep_context_v1_agents, 3);
 
 /**
  * An agent. Its template supplies the fields that it leaves empty, and after it the tenant's settings.
@@ -307,79 +258,7 @@ export type Agent = Message<"contextkeep.context.v1.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 5);
-
-/**
- * Settings that several agents share.
- *
- * @generated from message contextkeep.context.v1.AgentTemplate
- */
-export type AgentTemplate = Message<"contextkeep.context.v1.AgentTemplate"> & {
-  /**
-   * @generated from field: string template_id = 1;
-   */
-  templateId: string;
-
-  /**
-   * @generated from field: string display_name = 2;
-   */
-  displayName: string;
-
-  /**
-   * Nodes of the graph: the files of the agents are the records of these nodes and of all nodes below them.
-   *
-   * @generated from field: repeated string node_ids = 3;
-   */
-  nodeIds: string[];
-
-  /**
-   * @generated from field: repeated string knowledge_bases = 4;
-   */
-  knowledgeBases: string[];
-
-  /**
-   * @generated from field: contextkeep.context.v1.AgentPolicy policy = 5;
-   */
-  policy?: AgentPolicy | undefined;
-
-  /**
-   * Counts the puts of the template, from 1.
-   *
-   * @generated from field: int32 version = 6;
-   */
-  version: number;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp created_at = 7;
-   */
-  createdAt?: Timestamp | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp updated_at = 8;
-   */
-  updatedAt?: Timestamp | undefined;
-
-  /**
-   * The subject of the credential that put it last.
-   *
-   * @generated from field: string updated_by = 9;
-   */
-  updatedBy: string;
-
-  /**
-   * Where an import took it from. Unset: no import wrote it, or it was put since.
-   *
-   * @generated from field: contextkeep.context.v1.Imported imported = 10;
-   */
-  imported?: Imported | undefined;
-};
-
-/**
- * Describes the message contextkeep.context.v1.AgentTemplate.
- * Use `create(AgentTemplateSchema)` to create a new message.
- */
-export const AgentTemplateSchema: GenMessage<AgentTemplate> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 6);
+  messageDesc(file_contextkeep_context_v1_agents, 4);
 
 /**
  * @generated from message contextkeep.context.v1.PutAgentRequest
@@ -401,7 +280,7 @@ export type PutAgentRequest = Message<"contextkeep.context.v1.PutAgentRequest"> 
  * Use `create(PutAgentRequestSchema)` to create a new message.
  */
 export const PutAgentRequestSchema: GenMessage<PutAgentRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 7);
+  messageDesc(file_contextkeep_context_v1_agents, 5);
 
 /**
  * @generated from message contextkeep.context.v1.PutAgentResponse
@@ -418,7 +297,7 @@ export type PutAgentResponse = Message<"contextkeep.context.v1.PutAgentResponse"
  * Use `create(PutAgentResponseSchema)` to create a new message.
  */
 export const PutAgentResponseSchema: GenMessage<PutAgentResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 8);
+  messageDesc(file_contextkeep_context_v1_agents, 6);
 
 /**
  * @generated from message contextkeep.context.v1.GetAgentRequest
@@ -442,7 +321,7 @@ export type GetAgentRequest = Message<"contextkeep.context.v1.GetAgentRequest"> 
  * Use `create(GetAgentRequestSchema)` to create a new message.
  */
 export const GetAgentRequestSchema: GenMessage<GetAgentRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 9);
+  messageDesc(file_contextkeep_context_v1_agents, 7);
 
 /**
  * @generated from message contextkeep.context.v1.GetAgentResponse
@@ -459,7 +338,7 @@ export type GetAgentResponse = Message<"contextkeep.context.v1.GetAgentResponse"
  * Use `create(GetAgentResponseSchema)` to create a new message.
  */
 export const GetAgentResponseSchema: GenMessage<GetAgentResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 10);
+  messageDesc(file_contextkeep_context_v1_agents, 8);
 
 /**
  * @generated from message contextkeep.context.v1.ListAgentsRequest
@@ -493,7 +372,7 @@ export type ListAgentsRequest = Message<"contextkeep.context.v1.ListAgentsReques
  * Use `create(ListAgentsRequestSchema)` to create a new message.
  */
 export const ListAgentsRequestSchema: GenMessage<ListAgentsRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 11);
+  messageDesc(file_contextkeep_context_v1_agents, 9);
 
 /**
  * @generated from message contextkeep.context.v1.ListAgentsResponse
@@ -515,7 +394,7 @@ export type ListAgentsResponse = Message<"contextkeep.context.v1.ListAgentsRespo
  * Use `create(ListAgentsResponseSchema)` to create a new message.
  */
 export const ListAgentsResponseSchema: GenMessage<ListAgentsResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 12);
+  messageDesc(file_contextkeep_context_v1_agents, 10);
 
 /**
  * @generated from message contextkeep.context.v1.DeleteAgentRequest
@@ -539,7 +418,7 @@ export type DeleteAgentRequest = Message<"contextkeep.context.v1.DeleteAgentRequ
  * Use `create(DeleteAgentRequestSchema)` to create a new message.
  */
 export const DeleteAgentRequestSchema: GenMessage<DeleteAgentRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 13);
+  messageDesc(file_contextkeep_context_v1_agents, 11);
 
 /**
  * @generated from message contextkeep.context.v1.DeleteAgentResponse
@@ -552,161 +431,61 @@ export type DeleteAgentResponse = Message<"contextkeep.context.v1.DeleteAgentRes
  * Use `create(DeleteAgentResponseSchema)` to create a new message.
  */
 export const DeleteAgentResponseSchema: GenMessage<DeleteAgentResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 14);
+  messageDesc(file_contextkeep_context_v1_agents, 12);
 
 /**
- * @generated from message contextkeep.context.v1.PutAgentTemplateRequest
+ * Agents, as context query knows them.
+ *
+ * @generated from service contextkeep.context.v1.Agents
  */
-export type PutAgentTemplateRequest = Message<"contextkeep.context.v1.PutAgentTemplateRequest"> & {
+export const Agents: GenService<{
   /**
-   * @generated from field: contextkeep.context.v1.AgentTemplateInput template = 1;
-   */
-  template?: AgentTemplateInput | undefined;
-
-  /**
-   * @generated from field: string request_id = 2;
-   */
-  requestId: string;
-};
-
-/**
- * Describes the message contextkeep.context.v1.PutAgentTemplateRequest.
- * Use `create(PutAgentTemplateRequestSchema)` to create a new message.
- */
-export const PutAgentTemplateRequestSchema: GenMessage<PutAgentTemplateRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 15);
-
-/**
- * @generated from message contextkeep.context.v1.PutAgentTemplateResponse
- */
-export type PutAgentTemplateResponse = Message<"contextkeep.context.v1.PutAgentTemplateResponse"> & {
-  /**
-   * @generated from field: contextkeep.context.v1.AgentTemplate template = 1;
-   */
-  template?: AgentTemplate | undefined;
-};
-
-/**
- * Describes the message contextkeep.context.v1.PutAgentTemplateResponse.
- * Use `create(PutAgentTemplateResponseSchema)` to create a new message.
- */
-export const PutAgentTemplateResponseSchema: GenMessage<PutAgentTemplateResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 16);
-
-/**
- * @generated from message contextkeep.context.v1.GetAgentTemplateRequest
- */
-export type GetAgentTemplateRequest = Message<"contextkeep.context.v1.GetAgentTemplateRequest"> & {
-  /**
-   * The template to read.
+   * Creates an agent, or replaces it. Needs the scope `admin`, because an agent must not decide which providers it may
+   * query.
    *
-   * @generated from field: string template_id = 1;
-   */
-  templateId: string;
-};
-
-/**
- * Describes the message contextkeep.context.v1.GetAgentTemplateRequest.
- * Use `create(GetAgentTemplateRequestSchema)` to create a new message.
- */
-export const GetAgentTemplateRequestSchema: GenMessage<GetAgentTemplateRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 17);
-
-/**
- * @generated from message contextkeep.context.v1.GetAgentTemplateResponse
- */
-export type GetAgentTemplateResponse = Message<"contextkeep.context.v1.GetAgentTemplateResponse"> & {
-  /**
-   * @generated from field: contextkeep.context.v1.AgentTemplate template = 1;
-   */
-  template?: AgentTemplate | undefined;
-};
-
-/**
- * Describes the message contextkeep.context.v1.GetAgentTemplateResponse.
- * Use `create(GetAgentTemplateResponseSchema)` to create a new message.
- */
-export const GetAgentTemplateResponseSchema: GenMessage<GetAgentTemplateResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 18);
-
-/**
- * @generated from message contextkeep.context.v1.ListAgentTemplatesRequest
- */
-export type ListAgentTemplatesRequest = Message<"contextkeep.context.v1.ListAgentTemplatesRequest"> & {
-  /**
-   * @generated from field: int32 page_size = 1;
-   */
-  pageSize: number;
-
-  /**
-   * @generated from field: string page_token = 2;
-   */
-  pageToken: string;
-};
-
-/**
- * Describes the message contextkeep.context.v1.ListAgentTemplatesRequest.
- * Use `create(ListAgentTemplatesRequestSchema)` to create a new message.
- */
-export const ListAgentTemplatesRequestSchema: GenMessage<ListAgentTemplatesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 19);
-
-/**
- * @generated from message contextkeep.context.v1.ListAgentTemplatesResponse
- */
-export type ListAgentTemplatesResponse = Message<"contextkeep.context.v1.ListAgentTemplatesResponse"> & {
-  /**
-   * @generated from field: repeated contextkeep.context.v1.AgentTemplate templates = 1;
-   */
-  templates: AgentTemplate[];
-
-  /**
-   * @generated from field: string next_page_token = 2;
-   */
-  nextPageToken: string;
-};
-
-/**
- * Describes the message contextkeep.context.v1.ListAgentTemplatesResponse.
- * Use `create(ListAgentTemplatesResponseSchema)` to create a new message.
- */
-export const ListAgentTemplatesResponseSchema: GenMessage<ListAgentTemplatesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 20);
-
-/**
- * @generated from message contextkeep.context.v1.DeleteAgentTemplateRequest
- */
-export type DeleteAgentTemplateRequest = Message<"contextkeep.context.v1.DeleteAgentTemplateRequest"> & {
-  /**
-   * The template to delete.
+   * Reasons: INVALID_ARGUMENT, AGENT_TEMPLATE_NOT_FOUND, LIMIT_EXCEEDED (limit `agents`: 10,000 per tenant),
+   * PERMISSION_DENIED (the scope is missing; the key is bound), REQUEST_ID_REUSED.
    *
-   * @generated from field: string template_id = 1;
+   * @generated from rpc contextkeep.context.v1.Agents.PutAgent
    */
-  templateId: string;
-
+  putAgent: {
+    methodKind: "unary";
+    input: typeof PutAgentRequestSchema;
+    output: typeof PutAgentResponseSchema;
+  },
   /**
-   * @generated from field: string request_id = 2;
+   * Reads an agent that the caller may name.
+   *
+   * Reasons: AGENT_NOT_FOUND (no such agent, or the caller may not name it).
+   *
+   * @generated from rpc contextkeep.context.v1.Agents.GetAgent
    */
-  requestId: string;
-};
-
-/**
- * Describes the message contextkeep.context.v1.DeleteAgentTemplateRequest.
- * Use `create(DeleteAgentTemplateRequestSchema)` to create a new message.
- */
-export const DeleteAgentTemplateRequestSchema: GenMessage<DeleteAgentTemplateRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 21);
-
-/**
- * @generated from message contextkeep.context.v1.DeleteAgentTemplateResponse
- */
-export type DeleteAgentTemplateResponse = Message<"contextkeep.context.v1.DeleteAgentTemplateResponse"> & {
-};
-
-/**
- * Describes the message contextkeep.context.v1.DeleteAgentTemplateResponse.
- * Use `create(DeleteAgentTemplateResponseSchema)` to create a new message.
- */
-export const DeleteAgentTemplateResponseSchema: GenMessage<DeleteAgentTemplateResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_agents, 22);
+  getAgent: {
+    methodKind: "unary";
+    input: typeof GetAgentRequestSchema;
+    output: typeof GetAgentResponseSchema;
+  },
+  /**
+   * Lists the agents that the caller may name, by id. Reasons: INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc contextkeep.context.v1.Agents.ListAgents
+   */
+  listAgents: {
+    methodKind: "unary";
+    input: typeof ListAgentsRequestSchema;
+    output: typeof ListAgentsResponseSchema;
+  },
+  /**
+   * Deletes an agent. Its files stay. Needs the scope `admin`. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED,
+   * REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.Agents.DeleteAgent
+   */
+  deleteAgent: {
+    methodKind: "unary";
+    input: typeof DeleteAgentRequestSchema;
+    output: typeof DeleteAgentResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_contextkeep_context_v1_agents, 0);
 

@@ -2,8 +2,10 @@
 // @generated from file contextkeep/context/v1/definitions.proto (package contextkeep.context.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { CompiledPage, FacetKind, RuleProblem } from "./compiled_pages_pb.js";
+import { file_contextkeep_context_v1_compiled_pages } from "./compiled_pages_pb.js";
 import type { Imported } from "./message_pb.js";
 import { file_contextkeep_context_v1_message } from "./message_pb.js";
 import { file_contextkeep_options } from "../../options_pb.js";
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/definitions.proto.
  */
 export const file_contextkeep_context_v1_definitions: GenFile = /*@__PURE__*/
-  fileDesc("Cihjb250ZXh0a2VlcC9jb250ZXh0L3YxL2RlZmluaXRpb25zLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIuQBCg9EZWZpbml0aW9uUnVsZXMSKQoJbm9kZV90eXBlGAEgASgJQhbK2hgSCg5UWVBFX0NIQVJTX01BWEABEhsKCmdyYXBoX25hbWUYAiABKAlCB8raGAMQgAQSDAoEd2hlbhgDIAEoCRIVCgV0aXRsZRgEIAEoCUIGytoYAkABEg8KB2FsaWFzZXMYBSABKAkSOgoGZmFjZXRzGAYgAygLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldFJ1bGVzQgbK2hgCICASFwoGYXBwX2lkGAcgASgJQgfK2hgDEIAEIpMCCgpGYWNldFJ1bGVzEhYKBHNsdWcYASABKAlCCMraGAQQQEABEhoKB2hlYWRpbmcYAiABKAlCCcraGAUQyAFAARIvCgRraW5kGAMgASgOMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldEtpbmQSLwoEd2FsaxgEIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRmFjZXRXYWxrEgwKBHdoZW4YBSABKAkSFAoEdGV4dBgGIAEoCUIGytoYAkABEhIKCmNvbmZpZGVuY2UYByABKAkSDQoFYXNfb2YYCCABKAkSFAoMdGltZV90b19saXZlGAkgASgJEhIKCmRlY2xhc3NpZnkYCiABKAgi2AEKCUZhY2V0V2FsaxIrCgplZGdlX3R5cGVzGAEgAygJQhfK2hgTCg5UWVBFX0NIQVJTX01BWCDoBxIRCglkaXJlY3Rpb24YAiABKAkSKwoJZGVwdGhfbWF4GAMgASgFQhjK2hgUChJUUkFWRVJTRV9ERVBUSF9NQVgSLQoMZW50aXR5X3R5cGVzGAQgAygJQhfK2hgTCg5UWVBFX0NIQVJTX01BWCDoBxIVCg1pbmNsdWRlX3N0YXJ0GAUgASgIEhgKEGluY2x1ZGVfYXJjaGl2ZWQYBiABKAgiiQMKCkRlZmluaXRpb24SDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgFEjYKBXN0YXRlGAMgASgOMicuY29udGV4dGtlZXAuY29udGV4dC52MS5EZWZpbml0aW9uU3RhdGUSNgoFcnVsZXMYBCABKAsyJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb25SdWxlcxISCgpjcmVhdGVkX2J5GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2FwcHJvdmVkX2J5GAcgASgJEi8KC2FwcHJvdmVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXRpcmVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCghpbXBvcnRlZBgKIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0ZWQiiAMKDENvbXBpbGVkUGFnZRIPCgdwYWdlX2lkGAEgASgJEhcKD2RlZmluaXRpb25fbmFtZRgCIAEoCRIaChJkZWZpbml0aW9uX3ZlcnNpb24YAyABKAUSDwoHbm9kZV9pZBgEIAEoCRIRCglub2RlX3R5cGUYBSABKAkSDQoFdGl0bGUYBiABKAkSDwoHYWxpYXNlcxgHIAMoCRItCgZmYWNldHMYCCADKAsyHS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZhY2V0Eg0KBXN0YWxlGAkgAygJEhIKCmdyYXBoX25hbWUYCiABKAkSFwoPYWdlbnRfYnVuZGxlX2lkGAsgASgJEg4KBmFwcF9pZBgMIAEoCRISCgpjb21waWxlX2lkGA0gASgJEi8KC2NvbXBpbGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLcAwoFRmFjZXQSDAoEc2x1ZxgBIAEoCRIPCgdoZWFkaW5nGAIgASgJEi8KBGtpbmQYAyABKA4yIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZhY2V0S2luZBINCgV0cnVzdBgEIAEoBRIMCgR0ZXh0GAUgASgJEg4KBmlzX2N1dBgGIAEoCBISCgpjb25maWRlbmNlGAcgASgBEikKBWFzX29mGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtmcmVzaF91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc3RhbGUYCiADKAkSNAoHc291cmNlcxgLIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRmFjZXRTb3VyY2USGAoQYWdlbnRfYnVuZGxlX2lkcxgMIAMoCRIXCg9pc19kZWNsYXNzaWZpZWQYDSABKAgSGgoSZGVmaW5pdGlvbl92ZXJzaW9uGA4gASgFEhIKCmNvbXBpbGVfaWQYDyABKAkSDgoGcHV0X2J5GBAgASgJEi4KCndyaXR0ZW5fYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIncKC0ZhY2V0U291cmNlEg8KB25vZGVfaWQYASABKAkSFAoMbm9kZV92ZXJzaW9uGAIgASgDEg8KB2VkZ2VfaWQYAyABKAkSFAoMZWRnZV92ZXJzaW9uGAQgASgDEg0KBWxhYmVsGAUgASgJEgsKA3VyaRgGIAEoCSI7CgtSdWxlUHJvYmxlbRIMCgRydWxlGAEgASgJEg8KB25vZGVfaWQYAiABKAkSDQoFZXJyb3IYAyABKAkigwEKFFB1dERlZmluaXRpb25SZXF1ZXN0EhcKBG5hbWUYASABKAlCCcraGAUQgAFAARI2CgVydWxlcxgCIAEoCzInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvblJ1bGVzEhoKCnJlcXVlc3RfaWQYAyABKAlCBsraGAIwASJPChVQdXREZWZpbml0aW9uUmVzcG9uc2USNgoKZGVmaW5pdGlvbhgBIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvbiJgChhBcHByb3ZlRGVmaW5pdGlvblJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJytoYBRCAAUABEg8KB3ZlcnNpb24YAiABKAUSGgoKcmVxdWVzdF9pZBgDIAEoCUIGytoYAjABIlMKGUFwcHJvdmVEZWZpbml0aW9uUmVzcG9uc2USNgoKZGVmaW5pdGlvbhgBIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvbiJfChdSZXRpcmVEZWZpbml0aW9uUmVxdWVzdBIXCgRuYW1lGAEgASgJQgnK2hgFEIABQAESDwoHdmVyc2lvbhgCIAEoBRIaCgpyZXF1ZXN0X2lkGAMgASgJQgbK2hgCMAEiUgoYUmV0aXJlRGVmaW5pdGlvblJlc3BvbnNlEjYKCmRlZmluaXRpb24YASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb24iQAoUR2V0RGVmaW5pdGlvblJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJytoYBRCAAUABEg8KB3ZlcnNpb24YAiABKAUiTwoVR2V0RGVmaW5pdGlvblJlc3BvbnNlEjYKCmRlZmluaXRpb24YASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb24ieAoWTGlzdERlZmluaXRpb25zUmVxdWVzdBI3CgZzdGF0ZXMYASADKA4yJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb25TdGF0ZRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJrChdMaXN0RGVmaW5pdGlvbnNSZXNwb25zZRI3CgtkZWZpbml0aW9ucxgBIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkixAEKFVRlc3REZWZpbml0aW9uUmVxdWVzdBI2CgVydWxlcxgBIAEoCzInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvblJ1bGVzEhcKB25vZGVfaWQYAiABKAlCBsraGAIwARIwCgtleHRlcm5hbF9pZBgDIAEoCUIbytoYFwoVRVhURVJOQUxfSURfQllURVNfTUFYEigKCmdyYXBoX25hbWUYBCABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYIp4BChZUZXN0RGVmaW5pdGlvblJlc3BvbnNlEjIKBHBhZ2UYASABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbXBpbGVkUGFnZRI1Cghwcm9ibGVtcxgCIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUnVsZVByb2JsZW0SGQoRcHJvYmxlbXNfbGVmdF9vdXQYAyABKAUiVAoTQ29tcGlsZVBhZ2VzUmVxdWVzdBIgCg9kZWZpbml0aW9uX25hbWUYASABKAlCB8raGAMQgAESGwoIbm9kZV9pZHMYAiADKAlCCcraGAUg6AcwASKSAgoUQ29tcGlsZVBhZ2VzUmVzcG9uc2USEgoKY29tcGlsZV9pZBgBIAEoCRISCgpub2Rlc19yZWFkGAIgASgDEhQKDGNoYW5nZXNfcmVhZBgDIAEoAxIVCg1wYWdlc193cml0dGVuGAQgASgDEhcKD3BhZ2VzX3VuY2hhbmdlZBgFIAEoAxIVCg1wYWdlc19yZW1vdmVkGAYgASgDEhQKDHBhZ2VzX2ZhaWxlZBgHIAEoAxIXCg9kZWZpbml0aW9uX25hbWUYCCABKAkSNQoIcHJvYmxlbXMYCSADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJ1bGVQcm9ibGVtEg8KB2lzX2RvbmUYCiABKAgiMwoWR2V0Q29tcGlsZWRQYWdlUmVxdWVzdBIZCgdwYWdlX2lkGAEgASgJQgjK2hgEMAFAASJNChdHZXRDb21waWxlZFBhZ2VSZXNwb25zZRIyCgRwYWdlGAEgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db21waWxlZFBhZ2Ui2AEKGExpc3RDb21waWxlZFBhZ2VzUmVxdWVzdBIgCg9kZWZpbml0aW9uX25hbWUYASABKAlCB8raGAMQgAESFwoHbm9kZV9pZBgCIAEoCUIGytoYAjABEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJEjAKC2V4dGVybmFsX2lkGAUgASgJQhvK2hgXChVFWFRFUk5BTF9JRF9CWVRFU19NQVgSKAoKZ3JhcGhfbmFtZRgGIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgiaQoZTGlzdENvbXBpbGVkUGFnZXNSZXNwb25zZRIzCgVwYWdlcxgBIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29tcGlsZWRQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLRAgoKRmFjZXRJbnB1dBIWCgRzbHVnGAEgASgJQgjK2hgEEEBAARIaCgdoZWFkaW5nGAIgASgJQgnK2hgFEMgBQAESLwoEa2luZBgDIAEoDjIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRmFjZXRLaW5kEhYKBHRleHQYBCABKAlCCMraGAQYgIAEEh8KCmNvbmZpZGVuY2UYBSABKAFCBsraGAIoAUgAiAEBEikKBWFzX29mGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtmcmVzaF91bnRpbBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHQoMc291cmNlX2xhYmVsGAggASgJQgfK2hgDEPQDEhsKCnNvdXJjZV91cmkYCSABKAlCB8raGAMQ0A9CDQoLX2NvbmZpZGVuY2UiewoPUHV0RmFjZXRSZXF1ZXN0EhkKB3BhZ2VfaWQYASABKAlCCMraGAQwAUABEjEKBWZhY2V0GAIgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldElucHV0EhoKCnJlcXVlc3RfaWQYAyABKAlCBsraGAIwASJAChBQdXRGYWNldFJlc3BvbnNlEiwKBWZhY2V0GAEgASgLMh0uY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldCq+AQoJRmFjZXRLaW5kEhoKFkZBQ0VUX0tJTkRfVU5TUEVDSUZJRUQQABIaChZGQUNFVF9LSU5EX09QRVJBVElPTkFMEAESGwoXRkFDRVRfS0lORF9SRUxBVElPTlNISVAQAhIXChNGQUNFVF9LSU5EX0NPTVBJTEVEEAMSFwoTRkFDRVRfS0lORF9BQ1RJVklUWRAEEhEKDUZBQ0VUX0tJTkRfS0IQBRIXChNGQUNFVF9LSU5EX0VYVEVSTkFMEAYqjAEKD0RlZmluaXRpb25TdGF0ZRIgChxERUZJTklUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWREVGSU5JVElPTl9TVEFURV9EUkFGVBABEh0KGURFRklOSVRJT05fU1RBVEVfQVBQUk9WRUQQAhIcChhERUZJTklUSU9OX1NUQVRFX1JFVElSRUQQA2IGcHJvdG8z", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
+  fileDesc("Cihjb250ZXh0a2VlcC9jb250ZXh0L3YxL2RlZmluaXRpb25zLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIuQBCg9EZWZpbml0aW9uUnVsZXMSKQoJbm9kZV90eXBlGAEgASgJQhbK2hgSCg5UWVBFX0NIQVJTX01BWEABEhsKCmdyYXBoX25hbWUYAiABKAlCB8raGAMQgAQSDAoEd2hlbhgDIAEoCRIVCgV0aXRsZRgEIAEoCUIGytoYAkABEg8KB2FsaWFzZXMYBSABKAkSOgoGZmFjZXRzGAYgAygLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldFJ1bGVzQgbK2hgCICASFwoGYXBwX2lkGAcgASgJQgfK2hgDEIAEIpMCCgpGYWNldFJ1bGVzEhYKBHNsdWcYASABKAlCCMraGAQQQEABEhoKB2hlYWRpbmcYAiABKAlCCcraGAUQyAFAARIvCgRraW5kGAMgASgOMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldEtpbmQSLwoEd2FsaxgEIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRmFjZXRXYWxrEgwKBHdoZW4YBSABKAkSFAoEdGV4dBgGIAEoCUIGytoYAkABEhIKCmNvbmZpZGVuY2UYByABKAkSDQoFYXNfb2YYCCABKAkSFAoMdGltZV90b19saXZlGAkgASgJEhIKCmRlY2xhc3NpZnkYCiABKAgi2AEKCUZhY2V0V2FsaxIrCgplZGdlX3R5cGVzGAEgAygJQhfK2hgTCg5UWVBFX0NIQVJTX01BWCDoBxIRCglkaXJlY3Rpb24YAiABKAkSKwoJZGVwdGhfbWF4GAMgASgFQhjK2hgUChJUUkFWRVJTRV9ERVBUSF9NQVgSLQoMZW50aXR5X3R5cGVzGAQgAygJQhfK2hgTCg5UWVBFX0NIQVJTX01BWCDoBxIVCg1pbmNsdWRlX3N0YXJ0GAUgASgIEhgKEGluY2x1ZGVfYXJjaGl2ZWQYBiABKAgiiQMKCkRlZmluaXRpb24SDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgFEjYKBXN0YXRlGAMgASgOMicuY29udGV4dGtlZXAuY29udGV4dC52MS5EZWZpbml0aW9uU3RhdGUSNgoFcnVsZXMYBCABKAsyJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb25SdWxlcxISCgpjcmVhdGVkX2J5GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2FwcHJvdmVkX2J5GAcgASgJEi8KC2FwcHJvdmVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXRpcmVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCghpbXBvcnRlZBgKIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0ZWQigwEKFFB1dERlZmluaXRpb25SZXF1ZXN0EhcKBG5hbWUYASABKAlCCcraGAUQgAFAARI2CgVydWxlcxgCIAEoCzInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvblJ1bGVzEhoKCnJlcXVlc3RfaWQYAyABKAlCBsraGAIwASJPChVQdXREZWZpbml0aW9uUmVzcG9uc2USNgoKZGVmaW5pdGlvbhgBIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvbiJgChhBcHByb3ZlRGVmaW5pdGlvblJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJytoYBRCAAUABEg8KB3ZlcnNpb24YAiABKAUSGgoKcmVxdWVzdF9pZBgDIAEoCUIGytoYAjABIlMKGUFwcHJvdmVEZWZpbml0aW9uUmVzcG9uc2USNgoKZGVmaW5pdGlvbhgBIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvbiJfChdSZXRpcmVEZWZpbml0aW9uUmVxdWVzdBIXCgRuYW1lGAEgASgJQgnK2hgFEIABQAESDwoHdmVyc2lvbhgCIAEoBRIaCgpyZXF1ZXN0X2lkGAMgASgJQgbK2hgCMAEiUgoYUmV0aXJlRGVmaW5pdGlvblJlc3BvbnNlEjYKCmRlZmluaXRpb24YASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb24iQAoUR2V0RGVmaW5pdGlvblJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJytoYBRCAAUABEg8KB3ZlcnNpb24YAiABKAUiTwoVR2V0RGVmaW5pdGlvblJlc3BvbnNlEjYKCmRlZmluaXRpb24YASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb24ieAoWTGlzdERlZmluaXRpb25zUmVxdWVzdBI3CgZzdGF0ZXMYASADKA4yJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb25TdGF0ZRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJrChdMaXN0RGVmaW5pdGlvbnNSZXNwb25zZRI3CgtkZWZpbml0aW9ucxgBIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkixAEKFVRlc3REZWZpbml0aW9uUmVxdWVzdBI2CgVydWxlcxgBIAEoCzInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvblJ1bGVzEhcKB25vZGVfaWQYAiABKAlCBsraGAIwARIwCgtleHRlcm5hbF9pZBgDIAEoCUIbytoYFwoVRVhURVJOQUxfSURfQllURVNfTUFYEigKCmdyYXBoX25hbWUYBCABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYIp4BChZUZXN0RGVmaW5pdGlvblJlc3BvbnNlEjIKBHBhZ2UYASABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbXBpbGVkUGFnZRI1Cghwcm9ibGVtcxgCIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUnVsZVByb2JsZW0SGQoRcHJvYmxlbXNfbGVmdF9vdXQYAyABKAUqjAEKD0RlZmluaXRpb25TdGF0ZRIgChxERUZJTklUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWREVGSU5JVElPTl9TVEFURV9EUkFGVBABEh0KGURFRklOSVRJT05fU1RBVEVfQVBQUk9WRUQQAhIcChhERUZJTklUSU9OX1NUQVRFX1JFVElSRUQQAzKRBwoLRGVmaW5pdGlvbnMSiwEKDVB1dERlZmluaXRpb24SLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlB1dERlZmluaXRpb25SZXF1ZXN0Gi0uY29udGV4dGtlZXAuY29udGV4dC52MS5QdXREZWZpbml0aW9uUmVzcG9uc2UiHcLaGAYIAhAGGAHS2hgPZGVmaW5pdGlvbnMucHV0EpsBChFBcHByb3ZlRGVmaW5pdGlvbhIwLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQXBwcm92ZURlZmluaXRpb25SZXF1ZXN0GjEuY29udGV4dGtlZXAuY29udGV4dC52MS5BcHByb3ZlRGVmaW5pdGlvblJlc3BvbnNlIiHC2hgGCAMQARgB0toYE2RlZmluaXRpb25zLmFwcHJvdmUSlwEKEFJldGlyZURlZmluaXRpb24SLy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJldGlyZURlZmluaXRpb25SZXF1ZXN0GjAuY29udGV4dGtlZXAuY29udGV4dC52MS5SZXRpcmVEZWZpbml0aW9uUmVzcG9uc2UiIMLaGAYIAxABGAHS2hgSZGVmaW5pdGlvbnMucmV0aXJlEo4BCg1HZXREZWZpbml0aW9uEiwuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXREZWZpbml0aW9uUmVxdWVzdBotLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0RGVmaW5pdGlvblJlc3BvbnNlIiCQAgHC2hgGCAEQARgB0toYD2RlZmluaXRpb25zLmdldBKVAQoPTGlzdERlZmluaXRpb25zEi4uY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0RGVmaW5pdGlvbnNSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0RGVmaW5pdGlvbnNSZXNwb25zZSIhkAIBwtoYBggBEAEYAdLaGBBkZWZpbml0aW9ucy5saXN0EpIBCg5UZXN0RGVmaW5pdGlvbhItLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVGVzdERlZmluaXRpb25SZXF1ZXN0Gi4uY29udGV4dGtlZXAuY29udGV4dC52MS5UZXN0RGVmaW5pdGlvblJlc3BvbnNlIiGQAgHC2hgGCAEQAxgD0toYEGRlZmluaXRpb25zLnRlc3RiBnByb3RvMw", [file_contextkeep_context_v1_compiled_pages, file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
  * Rules for the nodes of one type: which nodes have a page, the title of the page, and its facets. Expressions are CEL,
@@ -302,319 +304,6 @@ export const DefinitionSchema: GenMessage<Definition> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_definitions, 3);
 
 /**
- * A page compiled from a node.
- *
- * @generated from message contextkeep.context.v1.CompiledPage
- */
-export type CompiledPage = Message<"contextkeep.context.v1.CompiledPage"> & {
-  /**
-   * Empty: the page is not stored.
-   *
-   * @generated from field: string page_id = 1;
-   */
-  pageId: string;
-
-  /**
-   * @generated from field: string definition_name = 2;
-   */
-  definitionName: string;
-
-  /**
-   * @generated from field: int32 definition_version = 3;
-   */
-  definitionVersion: number;
-
-  /**
-   * The page's own node.
-   *
-   * @generated from field: string node_id = 4;
-   */
-  nodeId: string;
-
-  /**
-   * The specific type name of the node.
-   *
-   * @generated from field: string node_type = 5;
-   */
-  nodeType: string;
-
-  /**
-   * @generated from field: string title = 6;
-   */
-  title: string;
-
-  /**
-   * @generated from field: repeated string aliases = 7;
-   */
-  aliases: string[];
-
-  /**
-   * The facets that the caller may see; empty in lists. First those of the definition in its order, then the added ones
-   * by slug.
-   *
-   * @generated from field: repeated contextkeep.context.v1.Facet facets = 8;
-   */
-  facets: Facet[];
-
-  /**
-   * Why the page is out of date. Empty: the service knows of no reason.
-   *
-   * @generated from field: repeated string stale = 9;
-   */
-  stale: string[];
-
-  /**
-   * The graph of its node. Keys that are bound to other graphs do not see the page.
-   *
-   * @generated from field: string graph_name = 10;
-   */
-  graphName: string;
-
-  /**
-   * The agent bundle of its node. Keys that are bound to another bundle do not see the page.
-   *
-   * @generated from field: string agent_bundle_id = 11;
-   */
-  agentBundleId: string;
-
-  /**
-   * The app of its definition. Keys that are bound to other apps do not see the page.
-   *
-   * @generated from field: string app_id = 12;
-   */
-  appId: string;
-
-  /**
-   * The compile that last read the node.
-   *
-   * @generated from field: string compile_id = 13;
-   */
-  compileId: string;
-
-  /**
-   * When that compile read the node.
-   *
-   * @generated from field: google.protobuf.Timestamp compiled_at = 14;
-   */
-  compiledAt?: Timestamp | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp created_at = 15;
-   */
-  createdAt?: Timestamp | undefined;
-};
-
-/**
- * Describes the message contextkeep.context.v1.CompiledPage.
- * Use `create(CompiledPageSchema)` to create a new message.
- */
-export const CompiledPageSchema: GenMessage<CompiledPage> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 4);
-
-/**
- * A part of a page.
- *
- * @generated from message contextkeep.context.v1.Facet
- */
-export type Facet = Message<"contextkeep.context.v1.Facet"> & {
-  /**
-   * @generated from field: string slug = 1;
-   */
-  slug: string;
-
-  /**
-   * @generated from field: string heading = 2;
-   */
-  heading: string;
-
-  /**
-   * @generated from field: contextkeep.context.v1.FacetKind kind = 3;
-   */
-  kind: FacetKind;
-
-  /**
-   * From 1 to 5, the most trusted.
-   *
-   * @generated from field: int32 trust = 4;
-   */
-  trust: number;
-
-  /**
-   * The lines, that of the oldest node first.
-   *
-   * @generated from field: string text = 5;
-   */
-  text: string;
-
-  /**
-   * The text is longer than 64 KiB; the rest is left out.
-   *
-   * @generated from field: bool is_cut = 6;
-   */
-  isCut: boolean;
-
-  /**
-   * @generated from field: double confidence = 7;
-   */
-  confidence: number;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp as_of = 8;
-   */
-  asOf?: Timestamp | undefined;
-
-  /**
-   * When the facet becomes out of date. Absent: when its nodes change.
-   *
-   * @generated from field: google.protobuf.Timestamp fresh_until = 9;
-   */
-  freshUntil?: Timestamp | undefined;
-
-  /**
-   * Why the facet is out of date. Empty: the service knows of no reason.
-   *
-   * @generated from field: repeated string stale = 10;
-   */
-  stale: string[];
-
-  /**
-   * The nodes that have a line in it. For an added facet: the source that its writer named.
-   *
-   * @generated from field: repeated contextkeep.context.v1.FacetSource sources = 11;
-   */
-  sources: FacetSource[];
-
-  /**
-   * The agent bundles of all nodes that were read for it; all these nodes are in the page's graph. A key that is bound
-   * to a bundle sees the facet only if all of them are this bundle, unless the facet is declassified.
-   *
-   * @generated from field: repeated string agent_bundle_ids = 12;
-   */
-  agentBundleIds: string[];
-
-  /**
-   * Every caller that may see the page's own node sees the facet.
-   *
-   * @generated from field: bool is_declassified = 13;
-   */
-  isDeclassified: boolean;
-
-  /**
-   * The version of the definition that compiled it. 0: it was added by PutFacet.
-   *
-   * @generated from field: int32 definition_version = 14;
-   */
-  definitionVersion: number;
-
-  /**
-   * The compile that wrote it. Empty: it was added by PutFacet.
-   *
-   * @generated from field: string compile_id = 15;
-   */
-  compileId: string;
-
-  /**
-   * The subject of the credential that added it. Empty: it was compiled.
-   *
-   * @generated from field: string put_by = 16;
-   */
-  putBy: string;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp written_at = 17;
-   */
-  writtenAt?: Timestamp | undefined;
-};
-
-/**
- * Describes the message contextkeep.context.v1.Facet.
- * Use `create(FacetSchema)` to create a new message.
- */
-export const FacetSchema: GenMessage<Facet> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 5);
-
-/**
- * The source of a facet: a node and the edge by which the walk reached it, or a named source of an added facet.
- *
- * @generated from message contextkeep.context.v1.FacetSource
- */
-export type FacetSource = Message<"contextkeep.context.v1.FacetSource"> & {
-  /**
-   * @generated from field: string node_id = 1;
-   */
-  nodeId: string;
-
-  /**
-   * @generated from field: int64 node_version = 2;
-   */
-  nodeVersion: bigint;
-
-  /**
-   * Empty: the node is the page's own.
-   *
-   * @generated from field: string edge_id = 3;
-   */
-  edgeId: string;
-
-  /**
-   * @generated from field: int64 edge_version = 4;
-   */
-  edgeVersion: bigint;
-
-  /**
-   * Only for an added facet; up to 500 characters.
-   *
-   * @generated from field: string label = 5;
-   */
-  label: string;
-
-  /**
-   * Only for an added facet; up to 2,000 characters.
-   *
-   * @generated from field: string uri = 6;
-   */
-  uri: string;
-};
-
-/**
- * Describes the message contextkeep.context.v1.FacetSource.
- * Use `create(FacetSourceSchema)` to create a new message.
- */
-export const FacetSourceSchema: GenMessage<FacetSource> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 6);
-
-/**
- * An expression that failed on a node, or a walk that exceeded a limit.
- *
- * @generated from message contextkeep.context.v1.RuleProblem
- */
-export type RuleProblem = Message<"contextkeep.context.v1.RuleProblem"> & {
-  /**
-   * The path of the rule, such as "definition.facets[0].text".
-   *
-   * @generated from field: string rule = 1;
-   */
-  rule: string;
-
-  /**
-   * @generated from field: string node_id = 2;
-   */
-  nodeId: string;
-
-  /**
-   * @generated from field: string error = 3;
-   */
-  error: string;
-};
-
-/**
- * Describes the message contextkeep.context.v1.RuleProblem.
- * Use `create(RuleProblemSchema)` to create a new message.
- */
-export const RuleProblemSchema: GenMessage<RuleProblem> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 7);
-
-/**
  * @generated from message contextkeep.context.v1.PutDefinitionRequest
  */
 export type PutDefinitionRequest = Message<"contextkeep.context.v1.PutDefinitionRequest"> & {
@@ -645,7 +334,7 @@ export type PutDefinitionRequest = Message<"contextkeep.context.v1.PutDefinition
  * Use `create(PutDefinitionRequestSchema)` to create a new message.
  */
 export const PutDefinitionRequestSchema: GenMessage<PutDefinitionRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 8);
+  messageDesc(file_contextkeep_context_v1_definitions, 4);
 
 /**
  * @generated from message contextkeep.context.v1.PutDefinitionResponse
@@ -662,7 +351,7 @@ export type PutDefinitionResponse = Message<"contextkeep.context.v1.PutDefinitio
  * Use `create(PutDefinitionResponseSchema)` to create a new message.
  */
 export const PutDefinitionResponseSchema: GenMessage<PutDefinitionResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 9);
+  messageDesc(file_contextkeep_context_v1_definitions, 5);
 
 /**
  * @generated from message contextkeep.context.v1.ApproveDefinitionRequest
@@ -693,7 +382,7 @@ export type ApproveDefinitionRequest = Message<"contextkeep.context.v1.ApproveDe
  * Use `create(ApproveDefinitionRequestSchema)` to create a new message.
  */
 export const ApproveDefinitionRequestSchema: GenMessage<ApproveDefinitionRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 10);
+  messageDesc(file_contextkeep_context_v1_definitions, 6);
 
 /**
  * @generated from message contextkeep.context.v1.ApproveDefinitionResponse
@@ -710,7 +399,7 @@ export type ApproveDefinitionResponse = Message<"contextkeep.context.v1.ApproveD
  * Use `create(ApproveDefinitionResponseSchema)` to create a new message.
  */
 export const ApproveDefinitionResponseSchema: GenMessage<ApproveDefinitionResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 11);
+  messageDesc(file_contextkeep_context_v1_definitions, 7);
 
 /**
  * @generated from message contextkeep.context.v1.RetireDefinitionRequest
@@ -741,7 +430,7 @@ export type RetireDefinitionRequest = Message<"contextkeep.context.v1.RetireDefi
  * Use `create(RetireDefinitionRequestSchema)` to create a new message.
  */
 export const RetireDefinitionRequestSchema: GenMessage<RetireDefinitionRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 12);
+  messageDesc(file_contextkeep_context_v1_definitions, 8);
 
 /**
  * @generated from message contextkeep.context.v1.RetireDefinitionResponse
@@ -758,7 +447,7 @@ export type RetireDefinitionResponse = Message<"contextkeep.context.v1.RetireDef
  * Use `create(RetireDefinitionResponseSchema)` to create a new message.
  */
 export const RetireDefinitionResponseSchema: GenMessage<RetireDefinitionResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 13);
+  messageDesc(file_contextkeep_context_v1_definitions, 9);
 
 /**
  * @generated from message contextkeep.context.v1.GetDefinitionRequest
@@ -784,7 +473,7 @@ export type GetDefinitionRequest = Message<"contextkeep.context.v1.GetDefinition
  * Use `create(GetDefinitionRequestSchema)` to create a new message.
  */
 export const GetDefinitionRequestSchema: GenMessage<GetDefinitionRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 14);
+  messageDesc(file_contextkeep_context_v1_definitions, 10);
 
 /**
  * @generated from message contextkeep.context.v1.GetDefinitionResponse
@@ -801,7 +490,7 @@ export type GetDefinitionResponse = Message<"contextkeep.context.v1.GetDefinitio
  * Use `create(GetDefinitionResponseSchema)` to create a new message.
  */
 export const GetDefinitionResponseSchema: GenMessage<GetDefinitionResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 15);
+  messageDesc(file_contextkeep_context_v1_definitions, 11);
 
 /**
  * @generated from message contextkeep.context.v1.ListDefinitionsRequest
@@ -830,7 +519,7 @@ export type ListDefinitionsRequest = Message<"contextkeep.context.v1.ListDefinit
  * Use `create(ListDefinitionsRequestSchema)` to create a new message.
  */
 export const ListDefinitionsRequestSchema: GenMessage<ListDefinitionsRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 16);
+  messageDesc(file_contextkeep_context_v1_definitions, 12);
 
 /**
  * @generated from message contextkeep.context.v1.ListDefinitionsResponse
@@ -854,7 +543,7 @@ export type ListDefinitionsResponse = Message<"contextkeep.context.v1.ListDefini
  * Use `create(ListDefinitionsResponseSchema)` to create a new message.
  */
 export const ListDefinitionsResponseSchema: GenMessage<ListDefinitionsResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 17);
+  messageDesc(file_contextkeep_context_v1_definitions, 13);
 
 /**
  * @generated from message contextkeep.context.v1.TestDefinitionRequest
@@ -894,7 +583,7 @@ export type TestDefinitionRequest = Message<"contextkeep.context.v1.TestDefiniti
  * Use `create(TestDefinitionRequestSchema)` to create a new message.
  */
 export const TestDefinitionRequestSchema: GenMessage<TestDefinitionRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 18);
+  messageDesc(file_contextkeep_context_v1_definitions, 14);
 
 /**
  * The page that the rules make of a node.
@@ -930,411 +619,7 @@ export type TestDefinitionResponse = Message<"contextkeep.context.v1.TestDefinit
  * Use `create(TestDefinitionResponseSchema)` to create a new message.
  */
 export const TestDefinitionResponseSchema: GenMessage<TestDefinitionResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 19);
-
-/**
- * @generated from message contextkeep.context.v1.CompilePagesRequest
- */
-export type CompilePagesRequest = Message<"contextkeep.context.v1.CompilePagesRequest"> & {
-  /**
-   * Compile all pages of this definition, changed or not. Not together with `node_ids`.
-   *
-   * @generated from field: string definition_name = 1;
-   */
-  definitionName: string;
-
-  /**
-   * Compile the pages of these nodes, up to 1,000. With neither this nor `definition_name`: the pages of everything
-   * that changed since the last compile by keys with the same bounds.
-   *
-   * @generated from field: repeated string node_ids = 2;
-   */
-  nodeIds: string[];
-};
-
-/**
- * Describes the message contextkeep.context.v1.CompilePagesRequest.
- * Use `create(CompilePagesRequestSchema)` to create a new message.
- */
-export const CompilePagesRequestSchema: GenMessage<CompilePagesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 20);
-
-/**
- * The progress of a compile. Everything that it counts is stored.
- *
- * @generated from message contextkeep.context.v1.CompilePagesResponse
- */
-export type CompilePagesResponse = Message<"contextkeep.context.v1.CompilePagesResponse"> & {
-  /**
-   * @generated from field: string compile_id = 1;
-   */
-  compileId: string;
-
-  /**
-   * Nodes read so far.
-   *
-   * @generated from field: int64 nodes_read = 2;
-   */
-  nodesRead: bigint;
-
-  /**
-   * Changes of the graph read so far.
-   *
-   * @generated from field: int64 changes_read = 3;
-   */
-  changesRead: bigint;
-
-  /**
-   * New and changed pages so far.
-   *
-   * @generated from field: int64 pages_written = 4;
-   */
-  pagesWritten: bigint;
-
-  /**
-   * Unchanged pages so far.
-   *
-   * @generated from field: int64 pages_unchanged = 5;
-   */
-  pagesUnchanged: bigint;
-
-  /**
-   * Deleted pages so far.
-   *
-   * @generated from field: int64 pages_removed = 6;
-   */
-  pagesRemoved: bigint;
-
-  /**
-   * Pages on which a rule failed, so far.
-   *
-   * @generated from field: int64 pages_failed = 7;
-   */
-  pagesFailed: bigint;
-
-  /**
-   * The definition that is compiled now. Empty: the changes are compiled.
-   *
-   * @generated from field: string definition_name = 8;
-   */
-  definitionName: string;
-
-  /**
-   * Problems since the message before: the first 20 of each batch of nodes.
-   *
-   * @generated from field: repeated contextkeep.context.v1.RuleProblem problems = 9;
-   */
-  problems: RuleProblem[];
-
-  /**
-   * This is the last message.
-   *
-   * @generated from field: bool is_done = 10;
-   */
-  isDone: boolean;
-};
-
-/**
- * Describes the message contextkeep.context.v1.CompilePagesResponse.
- * Use `create(CompilePagesResponseSchema)` to create a new message.
- */
-export const CompilePagesResponseSchema: GenMessage<CompilePagesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 21);
-
-/**
- * @generated from message contextkeep.context.v1.GetCompiledPageRequest
- */
-export type GetCompiledPageRequest = Message<"contextkeep.context.v1.GetCompiledPageRequest"> & {
-  /**
-   * The page to read.
-   *
-   * @generated from field: string page_id = 1;
-   */
-  pageId: string;
-};
-
-/**
- * Describes the message contextkeep.context.v1.GetCompiledPageRequest.
- * Use `create(GetCompiledPageRequestSchema)` to create a new message.
- */
-export const GetCompiledPageRequestSchema: GenMessage<GetCompiledPageRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 22);
-
-/**
- * @generated from message contextkeep.context.v1.GetCompiledPageResponse
- */
-export type GetCompiledPageResponse = Message<"contextkeep.context.v1.GetCompiledPageResponse"> & {
-  /**
-   * @generated from field: contextkeep.context.v1.CompiledPage page = 1;
-   */
-  page?: CompiledPage | undefined;
-};
-
-/**
- * Describes the message contextkeep.context.v1.GetCompiledPageResponse.
- * Use `create(GetCompiledPageResponseSchema)` to create a new message.
- */
-export const GetCompiledPageResponseSchema: GenMessage<GetCompiledPageResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 23);
-
-/**
- * @generated from message contextkeep.context.v1.ListCompiledPagesRequest
- */
-export type ListCompiledPagesRequest = Message<"contextkeep.context.v1.ListCompiledPagesRequest"> & {
-  /**
-   * Only pages of this definition. Empty: all.
-   *
-   * @generated from field: string definition_name = 1;
-   */
-  definitionName: string;
-
-  /**
-   * Only pages of this node. Empty: all.
-   *
-   * @generated from field: string node_id = 2;
-   */
-  nodeId: string;
-
-  /**
-   * @generated from field: int32 page_size = 3;
-   */
-  pageSize: number;
-
-  /**
-   * @generated from field: string page_token = 4;
-   */
-  pageToken: string;
-
-  /**
-   * The caller's own id of the node, instead of `node_id`.
-   *
-   * @generated from field: string external_id = 5;
-   */
-  externalId: string;
-
-  /**
-   * The graph to look up `external_id` in. Empty: "default".
-   *
-   * @generated from field: string graph_name = 6;
-   */
-  graphName: string;
-};
-
-/**
- * Describes the message contextkeep.context.v1.ListCompiledPagesRequest.
- * Use `create(ListCompiledPagesRequestSchema)` to create a new message.
- */
-export const ListCompiledPagesRequestSchema: GenMessage<ListCompiledPagesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 24);
-
-/**
- * @generated from message contextkeep.context.v1.ListCompiledPagesResponse
- */
-export type ListCompiledPagesResponse = Message<"contextkeep.context.v1.ListCompiledPagesResponse"> & {
-  /**
-   * By the name of their definition.
-   *
-   * @generated from field: repeated contextkeep.context.v1.CompiledPage pages = 1;
-   */
-  pages: CompiledPage[];
-
-  /**
-   * @generated from field: string next_page_token = 2;
-   */
-  nextPageToken: string;
-};
-
-/**
- * Describes the message contextkeep.context.v1.ListCompiledPagesResponse.
- * Use `create(ListCompiledPagesResponseSchema)` to create a new message.
- */
-export const ListCompiledPagesResponseSchema: GenMessage<ListCompiledPagesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 25);
-
-/**
- * A facet to add to a page by hand.
- *
- * @generated from message contextkeep.context.v1.FacetInput
- */
-export type FacetInput = Message<"contextkeep.context.v1.FacetInput"> & {
-  /**
-   * The id of the facet, as in FacetRules. Facets of the definition may have the same slug.
-   *
-   * @generated from field: string slug = 1;
-   */
-  slug: string;
-
-  /**
-   * Heading of the facet. Required, up to 200 characters.
-   *
-   * @generated from field: string heading = 2;
-   */
-  heading: string;
-
-  /**
-   * The kind, which determines how far the facet is trusted.
-   *
-   * @generated from field: contextkeep.context.v1.FacetKind kind = 3;
-   */
-  kind: FacetKind;
-
-  /**
-   * The text, up to 64 KiB. Empty: delete the facet.
-   *
-   * @generated from field: string text = 4;
-   */
-  text: string;
-
-  /**
-   * Confidence in the text, from 0 to 1. Absent: 1.
-   *
-   * @generated from field: optional double confidence = 5;
-   */
-  confidence?: number | undefined;
-
-  /**
-   * When the text was true. Absent: now.
-   *
-   * @generated from field: google.protobuf.Timestamp as_of = 6;
-   */
-  asOf?: Timestamp | undefined;
-
-  /**
-   * When the facet becomes out of date. Absent: when it is put again.
-   *
-   * @generated from field: google.protobuf.Timestamp fresh_until = 7;
-   */
-  freshUntil?: Timestamp | undefined;
-
-  /**
-   * A label of the source, up to 500 characters. Required, unless `source_uri` is set or `text` is empty.
-   *
-   * @generated from field: string source_label = 8;
-   */
-  sourceLabel: string;
-
-  /**
-   * The address of the source, up to 2,000 characters. Required, unless `source_label` is set or `text` is empty.
-   *
-   * @generated from field: string source_uri = 9;
-   */
-  sourceUri: string;
-};
-
-/**
- * Describes the message contextkeep.context.v1.FacetInput.
- * Use `create(FacetInputSchema)` to create a new message.
- */
-export const FacetInputSchema: GenMessage<FacetInput> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 26);
-
-/**
- * @generated from message contextkeep.context.v1.PutFacetRequest
- */
-export type PutFacetRequest = Message<"contextkeep.context.v1.PutFacetRequest"> & {
-  /**
-   * The page to add the facet to.
-   *
-   * @generated from field: string page_id = 1;
-   */
-  pageId: string;
-
-  /**
-   * @generated from field: contextkeep.context.v1.FacetInput facet = 2;
-   */
-  facet?: FacetInput | undefined;
-
-  /**
-   * @generated from field: string request_id = 3;
-   */
-  requestId: string;
-};
-
-/**
- * Describes the message contextkeep.context.v1.PutFacetRequest.
- * Use `create(PutFacetRequestSchema)` to create a new message.
- */
-export const PutFacetRequestSchema: GenMessage<PutFacetRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 27);
-
-/**
- * @generated from message contextkeep.context.v1.PutFacetResponse
- */
-export type PutFacetResponse = Message<"contextkeep.context.v1.PutFacetResponse"> & {
-  /**
-   * The stored facet. Absent: it was deleted.
-   *
-   * @generated from field: contextkeep.context.v1.Facet facet = 1;
-   */
-  facet?: Facet | undefined;
-};
-
-/**
- * Describes the message contextkeep.context.v1.PutFacetResponse.
- * Use `create(PutFacetResponseSchema)` to create a new message.
- */
-export const PutFacetResponseSchema: GenMessage<PutFacetResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_definitions, 28);
-
-/**
- * The kind of a facet. It determines the trust, from 1 to 5 (the most trusted), which decides if texts are equal.
- *
- * @generated from enum contextkeep.context.v1.FacetKind
- */
-export enum FacetKind {
-  /**
-   * @generated from enum value: FACET_KIND_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * Statements of a system of record about itself. Trust 5.
-   *
-   * @generated from enum value: FACET_KIND_OPERATIONAL = 1;
-   */
-  OPERATIONAL = 1,
-
-  /**
-   * Relations between things. Trust 4.
-   *
-   * @generated from enum value: FACET_KIND_RELATIONSHIP = 2;
-   */
-  RELATIONSHIP = 2,
-
-  /**
-   * Statements put together from several sources. Trust 3.
-   *
-   * @generated from enum value: FACET_KIND_COMPILED = 3;
-   */
-  COMPILED = 3,
-
-  /**
-   * Events. Trust 2.
-   *
-   * @generated from enum value: FACET_KIND_ACTIVITY = 4;
-   */
-  ACTIVITY = 4,
-
-  /**
-   * Statements of a document. Trust 2.
-   *
-   * @generated from enum value: FACET_KIND_KB = 5;
-   */
-  KB = 5,
-
-  /**
-   * Statements from outside. Trust 1.
-   *
-   * @generated from enum value: FACET_KIND_EXTERNAL = 6;
-   */
-  EXTERNAL = 6,
-}
-
-/**
- * Describes the enum contextkeep.context.v1.FacetKind.
- */
-export const FacetKindSchema: GenEnum<FacetKind> = /*@__PURE__*/
-  enumDesc(file_contextkeep_context_v1_definitions, 0);
+  messageDesc(file_contextkeep_context_v1_definitions, 15);
 
 /**
  * @generated from enum contextkeep.context.v1.DefinitionState
@@ -1371,5 +656,97 @@ export enum DefinitionState {
  * Describes the enum contextkeep.context.v1.DefinitionState.
  */
 export const DefinitionStateSchema: GenEnum<DefinitionState> = /*@__PURE__*/
-  enumDesc(file_contextkeep_context_v1_definitions, 1);
+  enumDesc(file_contextkeep_context_v1_definitions, 0);
+
+/**
+ * Definitions: rules that compile pages from nodes of the graph. The service `CompiledPages` compiles and reads the
+ * pages.
+ *
+ * @generated from service contextkeep.context.v1.Definitions
+ */
+export const Definitions: GenService<{
+  /**
+   * Writes the next version of a definition as a draft. A draft changes no page until it is approved. If the rules
+   * equal those of the newest version, the call writes no new version, unless that version is retired. The service
+   * keeps the newest 50 versions and the approved one.
+   *
+   * The service compiles the rules as it compiles those of a mapping, within the same limits. Definitions belong to the
+   * tenant: a bound key cannot write them; it sees those without an app and those of its apps.
+   *
+   * Reasons: INVALID_ARGUMENT (the violation names the field; for an expression, the metadata have `rule`, `line` and
+   * `column`), LIMIT_EXCEEDED (limit `definitions`: 200 per tenant), PERMISSION_DENIED (the key is bound),
+   * REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.Definitions.PutDefinition
+   */
+  putDefinition: {
+    methodKind: "unary";
+    input: typeof PutDefinitionRequestSchema;
+    output: typeof PutDefinitionResponseSchema;
+  },
+  /**
+   * Approves a version of a definition: from the next compile on, pages use it. The version that was approved before is
+   * retired. Its pages stay, and are marked as out of date, until they are compiled again. Needs the scope `admin`, in
+   * the Entity Service too: the first approval starts the change log of the tenant's graphs there (StartChanges).
+   *
+   * Reasons: DEFINITION_NOT_FOUND, INVALID_ARGUMENT, PERMISSION_DENIED (the scope is missing; the key is bound),
+   * REQUEST_ID_REUSED, UNAVAILABLE.
+   *
+   * @generated from rpc contextkeep.context.v1.Definitions.ApproveDefinition
+   */
+  approveDefinition: {
+    methodKind: "unary";
+    input: typeof ApproveDefinitionRequestSchema;
+    output: typeof ApproveDefinitionResponseSchema;
+  },
+  /**
+   * Retires a version of a definition. If the version was approved, no search finds the pages of the definition any
+   * more. Needs the scope `admin`.
+   *
+   * Reasons: DEFINITION_NOT_FOUND (there is no such version, or the call names no version and none is approved),
+   * PERMISSION_DENIED, REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.Definitions.RetireDefinition
+   */
+  retireDefinition: {
+    methodKind: "unary";
+    input: typeof RetireDefinitionRequestSchema;
+    output: typeof RetireDefinitionResponseSchema;
+  },
+  /**
+   * Reads a version of a definition. Reasons: DEFINITION_NOT_FOUND.
+   *
+   * @generated from rpc contextkeep.context.v1.Definitions.GetDefinition
+   */
+  getDefinition: {
+    methodKind: "unary";
+    input: typeof GetDefinitionRequestSchema;
+    output: typeof GetDefinitionResponseSchema;
+  },
+  /**
+   * Lists the versions of definitions. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc contextkeep.context.v1.Definitions.ListDefinitions
+   */
+  listDefinitions: {
+    methodKind: "unary";
+    input: typeof ListDefinitionsRequestSchema;
+    output: typeof ListDefinitionsResponseSchema;
+  },
+  /**
+   * Compiles and answers the page of one node by rules that need not be stored. It sees the graph as the caller does.
+   * It stores nothing.
+   *
+   * Reasons: INVALID_ARGUMENT (the violation names the field; for an expression, the metadata have `rule`, `line` and
+   * `column`), LIMIT_EXCEEDED, NODE_NOT_FOUND, ANSWER_TOO_LARGE, UNAVAILABLE.
+   *
+   * @generated from rpc contextkeep.context.v1.Definitions.TestDefinition
+   */
+  testDefinition: {
+    methodKind: "unary";
+    input: typeof TestDefinitionRequestSchema;
+    output: typeof TestDefinitionResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_contextkeep_context_v1_definitions, 0);
 

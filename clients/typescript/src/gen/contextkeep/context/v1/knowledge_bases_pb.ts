@@ -2,8 +2,8 @@
 // @generated from file contextkeep/context/v1/knowledge_bases.proto (package contextkeep.context.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Imported } from "./message_pb.js";
 import { file_contextkeep_context_v1_message } from "./message_pb.js";
 import { file_contextkeep_options } from "../../options_pb.js";
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/knowledge_bases.proto.
  */
 export const file_contextkeep_context_v1_knowledge_bases: GenFile = /*@__PURE__*/
-  fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2tub3dsZWRnZV9iYXNlcy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSL4AQoSS25vd2xlZGdlQmFzZUlucHV0EhcKBG5hbWUYASABKAlCCcraGAUQyAFAARIcCgtkZXNjcmlwdGlvbhgCIAEoCUIHytoYAxDQDxIUCgxpc19vZl90ZW5hbnQYAyABKAgSFwoGYXBwX2lkGAQgASgJQgfK2hgDEIAEEiAKD2FnZW50X2J1bmRsZV9pZBgFIAEoCUIHytoYAxCABBIbCgpncmFwaF9uYW1lGAYgASgJQgfK2hgDEIAEEj0KB2JlZHJvY2sYByABKAsyLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkJlZHJvY2tLbm93bGVkZ2VCYXNlIkEKFEJlZHJvY2tLbm93bGVkZ2VCYXNlEhkKEWtub3dsZWRnZV9iYXNlX2lkGAEgASgJEg4KBnJlZ2lvbhgCIAEoCSL+AwoNS25vd2xlZGdlQmFzZRIZChFrbm93bGVkZ2VfYmFzZV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhQKDGlzX29mX3RlbmFudBgEIAEoCBIOCgZhcHBfaWQYBSABKAkSFwoPYWdlbnRfYnVuZGxlX2lkGAYgASgJEhIKCmdyYXBoX25hbWUYByABKAkSFgoOZG9jdW1lbnRfY291bnQYCCABKAUSEgoKc2l6ZV9ieXRlcxgJIAEoAxI4Cglkb2N1bWVudHMYCiADKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRvY3VtZW50Q291bnQSDwoHdmVyc2lvbhgLIAEoBRIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgp1cGRhdGVkX2J5GA4gASgJEj0KB2JlZHJvY2sYDyABKAsyLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkJlZHJvY2tLbm93bGVkZ2VCYXNlEjIKCGltcG9ydGVkGBAgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCJUCg1Eb2N1bWVudENvdW50EjQKBXN0YXRlGAEgASgOMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudFN0YXRlEg0KBWNvdW50GAIgASgFIpwBCg1Eb2N1bWVudElucHV0EhcKBG5hbWUYASABKAlCCcraGAUQ9ANAARIUCgN1cmkYAiABKAlCB8raGAMQ0A8SHQoMY29udGVudF90eXBlGAMgASgJQgfK2hgDEMgBEg4KBGRhdGEYBCABKAxIABIjChF3b3JraW5nX21lbW9yeV9pZBgFIAEoCUIGytoYAjABSABCCAoGc291cmNlIqsDCghEb2N1bWVudBITCgtkb2N1bWVudF9pZBgBIAEoCRIWCg5rbm93bGVkZ2VfYmFzZRgCIAEoCRIMCgRuYW1lGAMgASgJEgsKA3VyaRgEIAEoCRIUCgxjb250ZW50X3R5cGUYBSABKAkSEgoKc2l6ZV9ieXRlcxgGIAEoAxIZChF3b3JraW5nX21lbW9yeV9pZBgHIAEoCRI0CgVzdGF0ZRgIIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRG9jdW1lbnRTdGF0ZRINCgVlcnJvchgJIAEoCRIVCg1wYXNzYWdlX2NvdW50GAogASgFEg4KBmlzX2N1dBgLIAEoCBISCgpjcmVhdGVkX2J5GAwgASgJEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKCGltcG9ydGVkGA8gASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCJ5ChdQdXRLbm93bGVkZ2VCYXNlUmVxdWVzdBJCCg5rbm93bGVkZ2VfYmFzZRgBIAEoCzIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuS25vd2xlZGdlQmFzZUlucHV0EhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASJZChhQdXRLbm93bGVkZ2VCYXNlUmVzcG9uc2USPQoOa25vd2xlZGdlX2Jhc2UYASABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLktub3dsZWRnZUJhc2UiMgoXR2V0S25vd2xlZGdlQmFzZVJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJytoYBRDIAUABIlkKGEdldEtub3dsZWRnZUJhc2VSZXNwb25zZRI9Cg5rbm93bGVkZ2VfYmFzZRgBIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuS25vd2xlZGdlQmFzZSJCChlMaXN0S25vd2xlZGdlQmFzZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJInUKGkxpc3RLbm93bGVkZ2VCYXNlc1Jlc3BvbnNlEj4KD2tub3dsZWRnZV9iYXNlcxgBIAMoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuS25vd2xlZGdlQmFzZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiUQoaRGVsZXRlS25vd2xlZGdlQmFzZVJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJytoYBRDIAUABEhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASIdChtEZWxldGVLbm93bGVkZ2VCYXNlUmVzcG9uc2UijAEKEkFkZERvY3VtZW50UmVxdWVzdBIhCg5rbm93bGVkZ2VfYmFzZRgBIAEoCUIJytoYBRDIAUABEjcKCGRvY3VtZW50GAIgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudElucHV0EhoKCnJlcXVlc3RfaWQYAyABKAlCBsraGAIwASJJChNBZGREb2N1bWVudFJlc3BvbnNlEjIKCGRvY3VtZW50GAEgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudCKMAQoUTGlzdERvY3VtZW50c1JlcXVlc3QSFgoOa25vd2xlZGdlX2Jhc2UYASABKAkSNQoGc3RhdGVzGAIgAygOMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudFN0YXRlEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJImUKFUxpc3REb2N1bWVudHNSZXNwb25zZRIzCglkb2N1bWVudHMYASADKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRvY3VtZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJ1ChVSZW1vdmVEb2N1bWVudFJlcXVlc3QSIQoOa25vd2xlZGdlX2Jhc2UYASABKAlCCcraGAUQyAFAARIdCgtkb2N1bWVudF9pZBgCIAEoCUIIytoYBDABQAESGgoKcmVxdWVzdF9pZBgDIAEoCUIGytoYAjABIhgKFlJlbW92ZURvY3VtZW50UmVzcG9uc2UqnQEKDURvY3VtZW50U3RhdGUSHgoaRE9DVU1FTlRfU1RBVEVfVU5TUEVDSUZJRUQQABIZChVET0NVTUVOVF9TVEFURV9RVUVVRUQQARIaChZET0NVTUVOVF9TVEFURV9QQVJTSU5HEAISGgoWRE9DVU1FTlRfU1RBVEVfSU5ERVhFRBADEhkKFURPQ1VNRU5UX1NUQVRFX0ZBSUxFRBAEYgZwcm90bzM", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
+  fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2tub3dsZWRnZV9iYXNlcy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSL4AQoSS25vd2xlZGdlQmFzZUlucHV0EhcKBG5hbWUYASABKAlCCcraGAUQyAFAARIcCgtkZXNjcmlwdGlvbhgCIAEoCUIHytoYAxDQDxIUCgxpc19vZl90ZW5hbnQYAyABKAgSFwoGYXBwX2lkGAQgASgJQgfK2hgDEIAEEiAKD2FnZW50X2J1bmRsZV9pZBgFIAEoCUIHytoYAxCABBIbCgpncmFwaF9uYW1lGAYgASgJQgfK2hgDEIAEEj0KB2JlZHJvY2sYByABKAsyLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkJlZHJvY2tLbm93bGVkZ2VCYXNlIkEKFEJlZHJvY2tLbm93bGVkZ2VCYXNlEhkKEWtub3dsZWRnZV9iYXNlX2lkGAEgASgJEg4KBnJlZ2lvbhgCIAEoCSL+AwoNS25vd2xlZGdlQmFzZRIZChFrbm93bGVkZ2VfYmFzZV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhQKDGlzX29mX3RlbmFudBgEIAEoCBIOCgZhcHBfaWQYBSABKAkSFwoPYWdlbnRfYnVuZGxlX2lkGAYgASgJEhIKCmdyYXBoX25hbWUYByABKAkSFgoOZG9jdW1lbnRfY291bnQYCCABKAUSEgoKc2l6ZV9ieXRlcxgJIAEoAxI4Cglkb2N1bWVudHMYCiADKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRvY3VtZW50Q291bnQSDwoHdmVyc2lvbhgLIAEoBRIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgp1cGRhdGVkX2J5GA4gASgJEj0KB2JlZHJvY2sYDyABKAsyLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkJlZHJvY2tLbm93bGVkZ2VCYXNlEjIKCGltcG9ydGVkGBAgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCJUCg1Eb2N1bWVudENvdW50EjQKBXN0YXRlGAEgASgOMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudFN0YXRlEg0KBWNvdW50GAIgASgFIpwBCg1Eb2N1bWVudElucHV0EhcKBG5hbWUYASABKAlCCcraGAUQ9ANAARIUCgN1cmkYAiABKAlCB8raGAMQ0A8SHQoMY29udGVudF90eXBlGAMgASgJQgfK2hgDEMgBEg4KBGRhdGEYBCABKAxIABIjChF3b3JraW5nX21lbW9yeV9pZBgFIAEoCUIGytoYAjABSABCCAoGc291cmNlIqsDCghEb2N1bWVudBITCgtkb2N1bWVudF9pZBgBIAEoCRIWCg5rbm93bGVkZ2VfYmFzZRgCIAEoCRIMCgRuYW1lGAMgASgJEgsKA3VyaRgEIAEoCRIUCgxjb250ZW50X3R5cGUYBSABKAkSEgoKc2l6ZV9ieXRlcxgGIAEoAxIZChF3b3JraW5nX21lbW9yeV9pZBgHIAEoCRI0CgVzdGF0ZRgIIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRG9jdW1lbnRTdGF0ZRINCgVlcnJvchgJIAEoCRIVCg1wYXNzYWdlX2NvdW50GAogASgFEg4KBmlzX2N1dBgLIAEoCBISCgpjcmVhdGVkX2J5GAwgASgJEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKCGltcG9ydGVkGA8gASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCJ5ChdQdXRLbm93bGVkZ2VCYXNlUmVxdWVzdBJCCg5rbm93bGVkZ2VfYmFzZRgBIAEoCzIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuS25vd2xlZGdlQmFzZUlucHV0EhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASJZChhQdXRLbm93bGVkZ2VCYXNlUmVzcG9uc2USPQoOa25vd2xlZGdlX2Jhc2UYASABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLktub3dsZWRnZUJhc2UiMgoXR2V0S25vd2xlZGdlQmFzZVJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJytoYBRDIAUABIlkKGEdldEtub3dsZWRnZUJhc2VSZXNwb25zZRI9Cg5rbm93bGVkZ2VfYmFzZRgBIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuS25vd2xlZGdlQmFzZSJCChlMaXN0S25vd2xlZGdlQmFzZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJInUKGkxpc3RLbm93bGVkZ2VCYXNlc1Jlc3BvbnNlEj4KD2tub3dsZWRnZV9iYXNlcxgBIAMoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuS25vd2xlZGdlQmFzZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiUQoaRGVsZXRlS25vd2xlZGdlQmFzZVJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJytoYBRDIAUABEhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASIdChtEZWxldGVLbm93bGVkZ2VCYXNlUmVzcG9uc2UijAEKEkFkZERvY3VtZW50UmVxdWVzdBIhCg5rbm93bGVkZ2VfYmFzZRgBIAEoCUIJytoYBRDIAUABEjcKCGRvY3VtZW50GAIgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudElucHV0EhoKCnJlcXVlc3RfaWQYAyABKAlCBsraGAIwASJJChNBZGREb2N1bWVudFJlc3BvbnNlEjIKCGRvY3VtZW50GAEgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudCKMAQoUTGlzdERvY3VtZW50c1JlcXVlc3QSFgoOa25vd2xlZGdlX2Jhc2UYASABKAkSNQoGc3RhdGVzGAIgAygOMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudFN0YXRlEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJImUKFUxpc3REb2N1bWVudHNSZXNwb25zZRIzCglkb2N1bWVudHMYASADKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRvY3VtZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJ1ChVSZW1vdmVEb2N1bWVudFJlcXVlc3QSIQoOa25vd2xlZGdlX2Jhc2UYASABKAlCCcraGAUQyAFAARIdCgtkb2N1bWVudF9pZBgCIAEoCUIIytoYBDABQAESGgoKcmVxdWVzdF9pZBgDIAEoCUIGytoYAjABIhgKFlJlbW92ZURvY3VtZW50UmVzcG9uc2UqnQEKDURvY3VtZW50U3RhdGUSHgoaRE9DVU1FTlRfU1RBVEVfVU5TUEVDSUZJRUQQABIZChVET0NVTUVOVF9TVEFURV9RVUVVRUQQARIaChZET0NVTUVOVF9TVEFURV9QQVJTSU5HEAISGgoWRE9DVU1FTlRfU1RBVEVfSU5ERVhFRBADEhkKFURPQ1VNRU5UX1NUQVRFX0ZBSUxFRBAEMusICg5Lbm93bGVkZ2VCYXNlcxKYAQoQUHV0S25vd2xlZGdlQmFzZRIvLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHV0S25vd2xlZGdlQmFzZVJlcXVlc3QaMC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlB1dEtub3dsZWRnZUJhc2VSZXNwb25zZSIhwtoYBggDEAEYA9LaGBNrbm93bGVkZ2VfYmFzZXMucHV0EpsBChBHZXRLbm93bGVkZ2VCYXNlEi8uY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRLbm93bGVkZ2VCYXNlUmVxdWVzdBowLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0S25vd2xlZGdlQmFzZVJlc3BvbnNlIiSQAgHC2hgGCAEQARgD0toYE2tub3dsZWRnZV9iYXNlcy5nZXQSogEKEkxpc3RLbm93bGVkZ2VCYXNlcxIxLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdEtub3dsZWRnZUJhc2VzUmVxdWVzdBoyLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdEtub3dsZWRnZUJhc2VzUmVzcG9uc2UiJZACAcLaGAYIARABGAPS2hgUa25vd2xlZGdlX2Jhc2VzLmxpc3QSpAEKE0RlbGV0ZUtub3dsZWRnZUJhc2USMi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlbGV0ZUtub3dsZWRnZUJhc2VSZXF1ZXN0GjMuY29udGV4dGtlZXAuY29udGV4dC52MS5EZWxldGVLbm93bGVkZ2VCYXNlUmVzcG9uc2UiJMLaGAYIAxABGAPS2hgWa25vd2xlZGdlX2Jhc2VzLmRlbGV0ZRKSAQoLQWRkRG9jdW1lbnQSKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFkZERvY3VtZW50UmVxdWVzdBorLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQWRkRG9jdW1lbnRSZXNwb25zZSIqwtoYBggCEAEYA9LaGBxrbm93bGVkZ2VfYmFzZXMuYWRkX2RvY3VtZW50Ep0BCg1MaXN0RG9jdW1lbnRzEiwuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0RG9jdW1lbnRzUmVxdWVzdBotLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdERvY3VtZW50c1Jlc3BvbnNlIi+QAgHC2hgGCAEQARgD0toYHmtub3dsZWRnZV9iYXNlcy5saXN0X2RvY3VtZW50cxKeAQoOUmVtb3ZlRG9jdW1lbnQSLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlbW92ZURvY3VtZW50UmVxdWVzdBouLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVtb3ZlRG9jdW1lbnRSZXNwb25zZSItwtoYBggCEAEYA9LaGB9rbm93bGVkZ2VfYmFzZXMucmVtb3ZlX2RvY3VtZW50YgZwcm90bzM", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
  * The settings of a knowledge base, as an administrator writes them.
@@ -763,4 +763,105 @@ export enum DocumentState {
  */
 export const DocumentStateSchema: GenEnum<DocumentState> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_knowledge_bases, 0);
+
+/**
+ * Knowledge bases, and their documents.
+ *
+ * If a base is not `is_of_tenant`, only administrators see it, and the credential of an agent that names the base or
+ * whose template does. For all other callers, and for keys with other bounds, it is KNOWLEDGE_BASE_NOT_FOUND, like a
+ * base that does not exist.
+ *
+ * @generated from service contextkeep.context.v1.KnowledgeBases
+ */
+export const KnowledgeBases: GenService<{
+  /**
+   * Creates a knowledge base, or replaces its settings; its documents stay. Needs the scope `admin`.
+   *
+   * Reasons: INVALID_ARGUMENT (a field is not valid, or the base exists with another app, agent bundle or graph),
+   * LIMIT_EXCEEDED (limit `knowledge_bases`: 200 per tenant), PERMISSION_DENIED (the scope is missing; the key is
+   * bound), REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.KnowledgeBases.PutKnowledgeBase
+   */
+  putKnowledgeBase: {
+    methodKind: "unary";
+    input: typeof PutKnowledgeBaseRequestSchema;
+    output: typeof PutKnowledgeBaseResponseSchema;
+  },
+  /**
+   * Reads a knowledge base, with the number of its documents in each state. Reasons: KNOWLEDGE_BASE_NOT_FOUND.
+   *
+   * @generated from rpc contextkeep.context.v1.KnowledgeBases.GetKnowledgeBase
+   */
+  getKnowledgeBase: {
+    methodKind: "unary";
+    input: typeof GetKnowledgeBaseRequestSchema;
+    output: typeof GetKnowledgeBaseResponseSchema;
+  },
+  /**
+   * Lists the knowledge bases that the caller sees, by name. Reasons: INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc contextkeep.context.v1.KnowledgeBases.ListKnowledgeBases
+   */
+  listKnowledgeBases: {
+    methodKind: "unary";
+    input: typeof ListKnowledgeBasesRequestSchema;
+    output: typeof ListKnowledgeBasesResponseSchema;
+  },
+  /**
+   * Deletes a knowledge base for good, with all its documents. From then on, no search finds any part of it. Records
+   * that the base used stay in working memory. Needs the scope `admin`.
+   *
+   * Reasons: KNOWLEDGE_BASE_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.KnowledgeBases.DeleteKnowledgeBase
+   */
+  deleteKnowledgeBase: {
+    methodKind: "unary";
+    input: typeof DeleteKnowledgeBaseRequestSchema;
+    output: typeof DeleteKnowledgeBaseResponseSchema;
+  },
+  /**
+   * Adds a document to a knowledge base: bytes, or a record of working memory.
+   *
+   * After the answer, the document is stored. The service parses it in the background, in a separate sandboxed process;
+   * `state` shows the progress. If the document cannot be parsed, its `error` says why, and other documents do not wait
+   * for it.
+   *
+   * Reasons: INVALID_ARGUMENT (the document has neither bytes nor a record; no name; the record belongs to a user or a
+   * context, or has another app, agent bundle or graph), KNOWLEDGE_BASE_NOT_FOUND, RECORD_NOT_FOUND, LIMIT_EXCEEDED
+   * (limits `document.data`; `documents`: 10,000 per base; `size_bytes`: 1 GiB per base), PERMISSION_DENIED,
+   * REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.KnowledgeBases.AddDocument
+   */
+  addDocument: {
+    methodKind: "unary";
+    input: typeof AddDocumentRequestSchema;
+    output: typeof AddDocumentResponseSchema;
+  },
+  /**
+   * Lists the documents of a knowledge base. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, KNOWLEDGE_BASE_NOT_FOUND.
+   *
+   * @generated from rpc contextkeep.context.v1.KnowledgeBases.ListDocuments
+   */
+  listDocuments: {
+    methodKind: "unary";
+    input: typeof ListDocumentsRequestSchema;
+    output: typeof ListDocumentsResponseSchema;
+  },
+  /**
+   * Deletes a document for good, with its index entries. A record that it follows stays in working memory.
+   *
+   * Reasons: INVALID_ARGUMENT, KNOWLEDGE_BASE_NOT_FOUND, DOCUMENT_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.KnowledgeBases.RemoveDocument
+   */
+  removeDocument: {
+    methodKind: "unary";
+    input: typeof RemoveDocumentRequestSchema;
+    output: typeof RemoveDocumentResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_contextkeep_context_v1_knowledge_bases, 0);
 

@@ -2,8 +2,8 @@
 // @generated from file contextkeep/context/v1/mcp_servers.proto (package contextkeep.context.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Imported } from "./message_pb.js";
 import { file_contextkeep_context_v1_message } from "./message_pb.js";
 import { file_contextkeep_options } from "../../options_pb.js";
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/mcp_servers.proto.
  */
 export const file_contextkeep_context_v1_mcp_servers: GenFile = /*@__PURE__*/
-  fileDesc("Cihjb250ZXh0a2VlcC9jb250ZXh0L3YxL21jcF9zZXJ2ZXJzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxInYKDk1jcFNlcnZlcklucHV0EhsKCXNlcnZlcl9pZBgBIAEoCUIIytoYBBAoQAESHQoMZGlzcGxheV9uYW1lGAIgASgJQgfK2hgDEMgBEhYKA3VybBgDIAEoCUIJytoYBRDoB0ABEhAKCGRpc2FibGVkGAQgASgIItMCCglNY3BTZXJ2ZXISEQoJc2VydmVyX2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRILCgN1cmwYAyABKAkSEAoIZGlzYWJsZWQYBCABKAgSEgoKaGFzX3NlY3JldBgFIAEoCBIPCgd2ZXJzaW9uGAYgASgFEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnVwZGF0ZWRfYnkYCSABKAkSMQoNZGlzY292ZXJlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoIaW1wb3J0ZWQYCyABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkltcG9ydGVkIpcECgdNY3BUb29sEhEKCXNlcnZlcl9pZBgBIAEoCRIRCgl0b29sX25hbWUYAiABKAkSEwoLcHJvdmlkZXJfaWQYAyABKAkSDQoFdGl0bGUYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSGQoRaW5wdXRfc2NoZW1hX2pzb24YBiABKAkSGgoSZGVjbGFyZXNfcmVhZF9vbmx5GAcgASgIEhwKFGRlY2xhcmVzX3NlYXJjaF9zYWZlGAggASgIEh8KF3NlYXJjaF9zYWZlX3JlY29yZGVkX2J5GAkgASgJEjMKBXN0YXRlGAogASgOMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5NY3BUb29sU3RhdGUSDgoGcmVhc29uGAsgASgJEhIKCmlzX2RlZmF1bHQYDCABKAgSFgoOYXJndW1lbnRzX2pzb24YDSABKAkSGQoRZGVmaW5pdGlvbl9zaGEyNTYYDiABKAkSEwoLYXBwcm92ZWRfYnkYDyABKAkSLwoLYXBwcm92ZWRfYXQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWRpc2NvdmVyZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKCGltcG9ydGVkGBIgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCKfAQoTUHV0TWNwU2VydmVyUmVxdWVzdBI2CgZzZXJ2ZXIYASABKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFNlcnZlcklucHV0Eh4KDWJlYXJlcl9zZWNyZXQYAiABKAlCB8raGAMQgCASFAoMY2xlYXJfc2VjcmV0GAMgASgIEhoKCnJlcXVlc3RfaWQYBCABKAlCBsraGAIwASJJChRQdXRNY3BTZXJ2ZXJSZXNwb25zZRIxCgZzZXJ2ZXIYASABKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFNlcnZlciI+ChVMaXN0TWNwU2VydmVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiZQoWTGlzdE1jcFNlcnZlcnNSZXNwb25zZRIyCgdzZXJ2ZXJzGAEgAygLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5NY3BTZXJ2ZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlEKFkRlbGV0ZU1jcFNlcnZlclJlcXVlc3QSGwoJc2VydmVyX2lkGAEgASgJQgjK2hgEEChAARIaCgpyZXF1ZXN0X2lkGAIgASgJQgbK2hgCMAEiGQoXRGVsZXRlTWNwU2VydmVyUmVzcG9uc2UiNgoXRGlzY292ZXJNY3BUb29sc1JlcXVlc3QSGwoJc2VydmVyX2lkGAEgASgJQgjK2hgEEChAASJKChhEaXNjb3Zlck1jcFRvb2xzUmVzcG9uc2USLgoFdG9vbHMYASADKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFRvb2wiVwoTTGlzdE1jcFRvb2xzUmVxdWVzdBIZCglzZXJ2ZXJfaWQYASABKAlCBsraGAIQKBIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJfChRMaXN0TWNwVG9vbHNSZXNwb25zZRIuCgV0b29scxgBIAMoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWNwVG9vbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki3QEKFUFwcHJvdmVNY3BUb29sUmVxdWVzdBIbCglzZXJ2ZXJfaWQYASABKAlCCMraGAQQKEABEhwKCXRvb2xfbmFtZRgCIAEoCUIJytoYBRCAAUABEiIKDmFyZ3VtZW50c19qc29uGAMgASgJQgrK2hgGGICAATgBEhIKCmlzX2RlZmF1bHQYBCABKAgSGgoScmVjb3JkX3NlYXJjaF9zYWZlGAUgASgIEhkKEWRlZmluaXRpb25fc2hhMjU2GAYgASgJEhoKCnJlcXVlc3RfaWQYByABKAlCBsraGAIwASJHChZBcHByb3ZlTWNwVG9vbFJlc3BvbnNlEi0KBHRvb2wYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFRvb2wicAoXVW5hcHByb3ZlTWNwVG9vbFJlcXVlc3QSGwoJc2VydmVyX2lkGAEgASgJQgjK2hgEEChAARIcCgl0b29sX25hbWUYAiABKAlCCcraGAUQgAFAARIaCgpyZXF1ZXN0X2lkGAMgASgJQgbK2hgCMAEiSQoYVW5hcHByb3ZlTWNwVG9vbFJlc3BvbnNlEi0KBHRvb2wYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFRvb2wqmgEKDE1jcFRvb2xTdGF0ZRIeChpNQ1BfVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhgKFE1DUF9UT09MX1NUQVRFX0ZPVU5EEAESGwoXTUNQX1RPT0xfU1RBVEVfQVBQUk9WRUQQAhIaChZNQ1BfVE9PTF9TVEFURV9DSEFOR0VEEAMSFwoTTUNQX1RPT0xfU1RBVEVfR09ORRAEYgZwcm90bzM", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
+  fileDesc("Cihjb250ZXh0a2VlcC9jb250ZXh0L3YxL21jcF9zZXJ2ZXJzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxInYKDk1jcFNlcnZlcklucHV0EhsKCXNlcnZlcl9pZBgBIAEoCUIIytoYBBAoQAESHQoMZGlzcGxheV9uYW1lGAIgASgJQgfK2hgDEMgBEhYKA3VybBgDIAEoCUIJytoYBRDoB0ABEhAKCGRpc2FibGVkGAQgASgIItMCCglNY3BTZXJ2ZXISEQoJc2VydmVyX2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRILCgN1cmwYAyABKAkSEAoIZGlzYWJsZWQYBCABKAgSEgoKaGFzX3NlY3JldBgFIAEoCBIPCgd2ZXJzaW9uGAYgASgFEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnVwZGF0ZWRfYnkYCSABKAkSMQoNZGlzY292ZXJlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoIaW1wb3J0ZWQYCyABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkltcG9ydGVkIpcECgdNY3BUb29sEhEKCXNlcnZlcl9pZBgBIAEoCRIRCgl0b29sX25hbWUYAiABKAkSEwoLcHJvdmlkZXJfaWQYAyABKAkSDQoFdGl0bGUYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSGQoRaW5wdXRfc2NoZW1hX2pzb24YBiABKAkSGgoSZGVjbGFyZXNfcmVhZF9vbmx5GAcgASgIEhwKFGRlY2xhcmVzX3NlYXJjaF9zYWZlGAggASgIEh8KF3NlYXJjaF9zYWZlX3JlY29yZGVkX2J5GAkgASgJEjMKBXN0YXRlGAogASgOMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5NY3BUb29sU3RhdGUSDgoGcmVhc29uGAsgASgJEhIKCmlzX2RlZmF1bHQYDCABKAgSFgoOYXJndW1lbnRzX2pzb24YDSABKAkSGQoRZGVmaW5pdGlvbl9zaGEyNTYYDiABKAkSEwoLYXBwcm92ZWRfYnkYDyABKAkSLwoLYXBwcm92ZWRfYXQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWRpc2NvdmVyZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKCGltcG9ydGVkGBIgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCKfAQoTUHV0TWNwU2VydmVyUmVxdWVzdBI2CgZzZXJ2ZXIYASABKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFNlcnZlcklucHV0Eh4KDWJlYXJlcl9zZWNyZXQYAiABKAlCB8raGAMQgCASFAoMY2xlYXJfc2VjcmV0GAMgASgIEhoKCnJlcXVlc3RfaWQYBCABKAlCBsraGAIwASJJChRQdXRNY3BTZXJ2ZXJSZXNwb25zZRIxCgZzZXJ2ZXIYASABKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFNlcnZlciI+ChVMaXN0TWNwU2VydmVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiZQoWTGlzdE1jcFNlcnZlcnNSZXNwb25zZRIyCgdzZXJ2ZXJzGAEgAygLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5NY3BTZXJ2ZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlEKFkRlbGV0ZU1jcFNlcnZlclJlcXVlc3QSGwoJc2VydmVyX2lkGAEgASgJQgjK2hgEEChAARIaCgpyZXF1ZXN0X2lkGAIgASgJQgbK2hgCMAEiGQoXRGVsZXRlTWNwU2VydmVyUmVzcG9uc2UiNgoXRGlzY292ZXJNY3BUb29sc1JlcXVlc3QSGwoJc2VydmVyX2lkGAEgASgJQgjK2hgEEChAASJKChhEaXNjb3Zlck1jcFRvb2xzUmVzcG9uc2USLgoFdG9vbHMYASADKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFRvb2wiVwoTTGlzdE1jcFRvb2xzUmVxdWVzdBIZCglzZXJ2ZXJfaWQYASABKAlCBsraGAIQKBIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJfChRMaXN0TWNwVG9vbHNSZXNwb25zZRIuCgV0b29scxgBIAMoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWNwVG9vbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki3QEKFUFwcHJvdmVNY3BUb29sUmVxdWVzdBIbCglzZXJ2ZXJfaWQYASABKAlCCMraGAQQKEABEhwKCXRvb2xfbmFtZRgCIAEoCUIJytoYBRCAAUABEiIKDmFyZ3VtZW50c19qc29uGAMgASgJQgrK2hgGGICAATgBEhIKCmlzX2RlZmF1bHQYBCABKAgSGgoScmVjb3JkX3NlYXJjaF9zYWZlGAUgASgIEhkKEWRlZmluaXRpb25fc2hhMjU2GAYgASgJEhoKCnJlcXVlc3RfaWQYByABKAlCBsraGAIwASJHChZBcHByb3ZlTWNwVG9vbFJlc3BvbnNlEi0KBHRvb2wYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFRvb2wicAoXVW5hcHByb3ZlTWNwVG9vbFJlcXVlc3QSGwoJc2VydmVyX2lkGAEgASgJQgjK2hgEEChAARIcCgl0b29sX25hbWUYAiABKAlCCcraGAUQgAFAARIaCgpyZXF1ZXN0X2lkGAMgASgJQgbK2hgCMAEiSQoYVW5hcHByb3ZlTWNwVG9vbFJlc3BvbnNlEi0KBHRvb2wYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1jcFRvb2wqmgEKDE1jcFRvb2xTdGF0ZRIeChpNQ1BfVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhgKFE1DUF9UT09MX1NUQVRFX0ZPVU5EEAESGwoXTUNQX1RPT0xfU1RBVEVfQVBQUk9WRUQQAhIaChZNQ1BfVE9PTF9TVEFURV9DSEFOR0VEEAMSFwoTTUNQX1RPT0xfU1RBVEVfR09ORRAEMrYICgpNY3BTZXJ2ZXJzEogBCgxQdXRNY3BTZXJ2ZXISKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlB1dE1jcFNlcnZlclJlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlB1dE1jcFNlcnZlclJlc3BvbnNlIh3C2hgGCAMQARgB0toYD21jcF9zZXJ2ZXJzLnB1dBKSAQoOTGlzdE1jcFNlcnZlcnMSLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RNY3BTZXJ2ZXJzUmVxdWVzdBouLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdE1jcFNlcnZlcnNSZXNwb25zZSIhkAIBwtoYBggDEAEYAdLaGBBtY3Bfc2VydmVycy5saXN0EpQBCg9EZWxldGVNY3BTZXJ2ZXISLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlbGV0ZU1jcFNlcnZlclJlcXVlc3QaLy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlbGV0ZU1jcFNlcnZlclJlc3BvbnNlIiDC2hgGCAMQARgB0toYEm1jcF9zZXJ2ZXJzLmRlbGV0ZRKfAQoQRGlzY292ZXJNY3BUb29scxIvLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGlzY292ZXJNY3BUb29sc1JlcXVlc3QaMC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRpc2NvdmVyTWNwVG9vbHNSZXNwb25zZSIowtoYBggDEAEYAdLaGBptY3Bfc2VydmVycy5kaXNjb3Zlcl90b29scxKSAQoMTGlzdE1jcFRvb2xzEisuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0TWNwVG9vbHNSZXF1ZXN0GiwuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0TWNwVG9vbHNSZXNwb25zZSInkAIBwtoYBggDEAEYAdLaGBZtY3Bfc2VydmVycy5saXN0X3Rvb2xzEpcBCg5BcHByb3ZlTWNwVG9vbBItLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQXBwcm92ZU1jcFRvb2xSZXF1ZXN0Gi4uY29udGV4dGtlZXAuY29udGV4dC52MS5BcHByb3ZlTWNwVG9vbFJlc3BvbnNlIibC2hgGCAMQARgB0toYGG1jcF9zZXJ2ZXJzLmFwcHJvdmVfdG9vbBKfAQoQVW5hcHByb3ZlTWNwVG9vbBIvLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVW5hcHByb3ZlTWNwVG9vbFJlcXVlc3QaMC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVuYXBwcm92ZU1jcFRvb2xSZXNwb25zZSIowtoYBggDEAEYAdLaGBptY3Bfc2VydmVycy51bmFwcHJvdmVfdG9vbGIGcHJvdG8z", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
  * The settings of a server, as an administrator writes them.
@@ -670,4 +670,104 @@ export enum McpToolState {
  */
 export const McpToolStateSchema: GenEnum<McpToolState> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_mcp_servers, 0);
+
+/**
+ * Servers of the Model Context Protocol (MCP) whose tools context query may call, and these tools. All calls need the
+ * scope `admin`; those that write also need a key without bounds.
+ *
+ * @generated from service contextkeep.context.v1.McpServers
+ */
+export const McpServers: GenService<{
+  /**
+   * Creates an MCP server, or replaces it. A tenant has up to 50.
+   *
+   * Reasons: ADDRESS_REFUSED (FAILED_PRECONDITION: the service may not connect to the address; it also checks the
+   * addresses of a host name at each connection), SECRETS_KEY_MISSING (FAILED_PRECONDITION), LIMIT_EXCEEDED,
+   * PERMISSION_DENIED, REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.McpServers.PutMcpServer
+   */
+  putMcpServer: {
+    methodKind: "unary";
+    input: typeof PutMcpServerRequestSchema;
+    output: typeof PutMcpServerResponseSchema;
+  },
+  /**
+   * Lists the MCP servers by id. Reasons: INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc contextkeep.context.v1.McpServers.ListMcpServers
+   */
+  listMcpServers: {
+    methodKind: "unary";
+    input: typeof ListMcpServersRequestSchema;
+    output: typeof ListMcpServersResponseSchema;
+  },
+  /**
+   * Deletes an MCP server, its secret and its stored tools. Reasons: MCP_SERVER_NOT_FOUND, PERMISSION_DENIED,
+   * REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.McpServers.DeleteMcpServer
+   */
+  deleteMcpServer: {
+    methodKind: "unary";
+    input: typeof DeleteMcpServerRequestSchema;
+    output: typeof DeleteMcpServerResponseSchema;
+  },
+  /**
+   * Fetches the tools of a server, and stores up to 200 definitions of up to 64 KiB. It approves none of them. An
+   * approved tool whose definition changed or that is gone does not run until an administrator approves it again. If
+   * the call fails, nothing changes.
+   *
+   * Reasons: MCP_SERVER_NOT_FOUND, MCP_SERVER_FAILED (FAILED_PRECONDITION: the server redirects, demands
+   * authentication, answers too much, speaks another protocol or misses the deadline), ADDRESS_REFUSED,
+   * SECRET_UNREADABLE (FAILED_PRECONDITION), LIMIT_EXCEEDED, PERMISSION_DENIED.
+   *
+   * @generated from rpc contextkeep.context.v1.McpServers.DiscoverMcpTools
+   */
+  discoverMcpTools: {
+    methodKind: "unary";
+    input: typeof DiscoverMcpToolsRequestSchema;
+    output: typeof DiscoverMcpToolsResponseSchema;
+  },
+  /**
+   * Lists the tools as the last discovery found them. Reasons: INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc contextkeep.context.v1.McpServers.ListMcpTools
+   */
+  listMcpTools: {
+    methodKind: "unary";
+    input: typeof ListMcpToolsRequestSchema;
+    output: typeof ListMcpToolsResponseSchema;
+  },
+  /**
+   * Allows context query to call a tool, in the definition of the last discovery. A tenant has up to 100 approved
+   * tools.
+   *
+   * Reasons: MCP_TOOL_NOT_FOUND, MCP_TOOL_NOT_DECLARED (FAILED_PRECONDITION: the tool does not declare that it is
+   * read-only, or neither the tool nor an administrator declares that it is search-safe), MCP_TOOL_CHANGED
+   * (FAILED_PRECONDITION: the definition differs from the one of `definition_sha256`), LIMIT_EXCEEDED,
+   * PERMISSION_DENIED, REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.McpServers.ApproveMcpTool
+   */
+  approveMcpTool: {
+    methodKind: "unary";
+    input: typeof ApproveMcpToolRequestSchema;
+    output: typeof ApproveMcpToolResponseSchema;
+  },
+  /**
+   * Removes the approval of a tool, and all options of the approval. The tool is a default again only if a new approval
+   * says so.
+   *
+   * Reasons: MCP_TOOL_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.McpServers.UnapproveMcpTool
+   */
+  unapproveMcpTool: {
+    methodKind: "unary";
+    input: typeof UnapproveMcpToolRequestSchema;
+    output: typeof UnapproveMcpToolResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_contextkeep_context_v1_mcp_servers, 0);
 

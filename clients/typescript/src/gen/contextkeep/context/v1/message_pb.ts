@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/message.proto.
  */
 export const file_contextkeep_context_v1_message: GenFile = /*@__PURE__*/
-  fileDesc("CiRjb250ZXh0a2VlcC9jb250ZXh0L3YxL21lc3NhZ2UucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEi3AIKC0NoYXRNZXNzYWdlEgwKBHJvbGUYASABKAkSDwoHY29udGVudBgCIAEoCRIPCgdub2RlX2lkGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYBSABKAkSKwoFcGFydHMYBiADKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhcnQSFQoNbWV0YWRhdGFfanNvbhgHIAEoCRISCgptZXNzYWdlX2lkGAggASgJEgsKA3NlcRgJIAEoAxIQCghhZ2VudF9pZBgKIAEoCRIrCgdzYWlkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZ0b2tlbnMYDCABKAUSDwoHdGFza19pZBgNIAEoCRIaChJyZWZlcmVuY2VfdGFza19pZHMYDiADKAkiowEKCEltcG9ydGVkEhEKCWltcG9ydF9pZBgBIAEoCRITCgtpbXBvcnRlZF9ieRgCIAEoCRIvCgtpbXBvcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPgoPY2xhaW1lZF9hdXRob3JzGAQgAygLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5DbGFpbWVkQXV0aG9yIi4KDUNsYWltZWRBdXRob3ISDQoFZmllbGQYASABKAkSDgoGYXV0aG9yGAIgASgJIsMDCgRQYXJ0EhgKBHRleHQYASABKAlCCMraGAQYgIBASAASNgoJZGF0YV9qc29uGAIgASgJQiHK2hgdChlDT05URVhUX01FU1NBR0VfQllURVNfTUFYOAFIABIjChF3b3JraW5nX21lbW9yeV9pZBgDIAEoCUIGytoYAjABSAASFgoDdXJsGAQgASgJQgfK2hgDEIBASAASNQoJdG9vbF9jYWxsGAUgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Ub29sQ2FsbEgAEjkKC3Rvb2xfcmVzdWx0GAYgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5Ub29sUmVzdWx0SAASNgoJcmVhc29uaW5nGAogASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWFzb25pbmdIABIbCgptZWRpYV90eXBlGAcgASgJQgfK2hgDEP8BEicKCWZpbGVfbmFtZRgIIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSMQoNbWV0YWRhdGFfanNvbhgJIAEoCUIaytoYFgoSTUVUQURBVEFfQllURVNfTUFYOAFCCQoHY29udGVudCJkCglSZWFzb25pbmcSKAoIcHJvdmlkZXIYASABKAlCFsraGBIKDk5BTUVfQ0hBUlNfTUFYQAESDAoEZGF0YRgCIAEoDBIRCglkYXRhX2pzb24YAyABKAkSDAoEdGV4dBgEIAEoCSJUCghUb29sQ2FsbBIiCgJpZBgBIAEoCUIWytoYEgoOTkFNRV9DSEFSU19NQVhAARIMCgRuYW1lGAIgASgJEhYKDmFyZ3VtZW50c19qc29uGAMgASgJImIKClRvb2xSZXN1bHQSLAoMdG9vbF9jYWxsX2lkGAEgASgJQhbK2hgSCg5OQU1FX0NIQVJTX01BWEABEhQKDGNvbnRlbnRfanNvbhgCIAEoCRIQCghpc19lcnJvchgDIAEoCGIGcHJvdG8z", [file_contextkeep_options, file_google_protobuf_timestamp]);
+  fileDesc("CiRjb250ZXh0a2VlcC9jb250ZXh0L3YxL21lc3NhZ2UucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEi3AIKC0NoYXRNZXNzYWdlEgwKBHJvbGUYASABKAkSDwoHY29udGVudBgCIAEoCRIPCgdub2RlX2lkGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYBSABKAkSKwoFcGFydHMYBiADKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhcnQSFQoNbWV0YWRhdGFfanNvbhgHIAEoCRISCgptZXNzYWdlX2lkGAggASgJEgsKA3NlcRgJIAEoAxIQCghhZ2VudF9pZBgKIAEoCRIrCgdzYWlkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZ0b2tlbnMYDCABKAUSDwoHdGFza19pZBgNIAEoCRIaChJyZWZlcmVuY2VfdGFza19pZHMYDiADKAkipwMKDE1lc3NhZ2VJbnB1dBIbCgptZXNzYWdlX2lkGAEgASgJQgfK2hgDEMgBEgwKBHJvbGUYAiABKAkSGQoHY29udGVudBgDIAEoCUIIytoYBBiAgEASTAoFcGFydHMYBCADKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhcnRCH8raGBsKGUNPTlRFWFRfTUVTU0FHRV9QQVJUU19NQVgSIgoEbmFtZRgFIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSJgoIYWdlbnRfaWQYBiABKAlCFMraGBAKDk5BTUVfQ0hBUlNfTUFYEjEKDW1ldGFkYXRhX2pzb24YByABKAlCGsraGBYKEk1FVEFEQVRBX0JZVEVTX01BWDgBEisKB3NhaWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKB3Nlc3Npb24YCSABKAlCB8raGAMQyAESFwoHdGFza19pZBgKIAEoCUIGytoYAjABEiQKEnJlZmVyZW5jZV90YXNrX2lkcxgLIAMoCUIIytoYBCBkMAEiowEKCEltcG9ydGVkEhEKCWltcG9ydF9pZBgBIAEoCRITCgtpbXBvcnRlZF9ieRgCIAEoCRIvCgtpbXBvcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPgoPY2xhaW1lZF9hdXRob3JzGAQgAygLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5DbGFpbWVkQXV0aG9yIi4KDUNsYWltZWRBdXRob3ISDQoFZmllbGQYASABKAkSDgoGYXV0aG9yGAIgASgJIsMDCgRQYXJ0EhgKBHRleHQYASABKAlCCMraGAQYgIBASAASNgoJZGF0YV9qc29uGAIgASgJQiHK2hgdChlDT05URVhUX01FU1NBR0VfQllURVNfTUFYOAFIABIjChF3b3JraW5nX21lbW9yeV9pZBgDIAEoCUIGytoYAjABSAASFgoDdXJsGAQgASgJQgfK2hgDEIBASAASNQoJdG9vbF9jYWxsGAUgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Ub29sQ2FsbEgAEjkKC3Rvb2xfcmVzdWx0GAYgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5Ub29sUmVzdWx0SAASNgoJcmVhc29uaW5nGAogASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWFzb25pbmdIABIbCgptZWRpYV90eXBlGAcgASgJQgfK2hgDEP8BEicKCWZpbGVfbmFtZRgIIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSMQoNbWV0YWRhdGFfanNvbhgJIAEoCUIaytoYFgoSTUVUQURBVEFfQllURVNfTUFYOAFCCQoHY29udGVudCJkCglSZWFzb25pbmcSKAoIcHJvdmlkZXIYASABKAlCFsraGBIKDk5BTUVfQ0hBUlNfTUFYQAESDAoEZGF0YRgCIAEoDBIRCglkYXRhX2pzb24YAyABKAkSDAoEdGV4dBgEIAEoCSJUCghUb29sQ2FsbBIiCgJpZBgBIAEoCUIWytoYEgoOTkFNRV9DSEFSU19NQVhAARIMCgRuYW1lGAIgASgJEhYKDmFyZ3VtZW50c19qc29uGAMgASgJImIKClRvb2xSZXN1bHQSLAoMdG9vbF9jYWxsX2lkGAEgASgJQhbK2hgSCg5OQU1FX0NIQVJTX01BWEABEhQKDGNvbnRlbnRfanNvbhgCIAEoCRIQCghpc19lcnJvchgDIAEoCGIGcHJvdG8z", [file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
  * A message in a conversation, from the history of a graph or from a context.
@@ -116,6 +116,95 @@ export const ChatMessageSchema: GenMessage<ChatMessage> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_message, 0);
 
 /**
+ * The fields of a message that a caller sets.
+ *
+ * @generated from message contextkeep.context.v1.MessageInput
+ */
+export type MessageInput = Message<"contextkeep.context.v1.MessageInput"> & {
+  /**
+   * The sender's own id, up to 200 characters, unique in its context. Empty means that the server makes an id.
+   *
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * "user", "assistant", "system" or "tool". "agent" is stored as "assistant". Empty means "user".
+   *
+   * @generated from field: string role = 2;
+   */
+  role: string;
+
+  /**
+   * The text, up to 1 MiB. A message has content, parts, or both.
+   *
+   * @generated from field: string content = 3;
+   */
+  content: string;
+
+  /**
+   * Up to 100 parts. A message has up to 2 MiB in all.
+   *
+   * @generated from field: repeated contextkeep.context.v1.Part parts = 4;
+   */
+  parts: Part[];
+
+  /**
+   * Name of the speaker, if several speakers share a role.
+   *
+   * @generated from field: string name = 5;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string agent_id = 6;
+   */
+  agentId: string;
+
+  /**
+   * A JSON object up to 64 KiB. Empty means {}.
+   *
+   * @generated from field: string metadata_json = 7;
+   */
+  metadataJson: string;
+
+  /**
+   * When the speaker said it. Unset means now.
+   *
+   * @generated from field: google.protobuf.Timestamp said_at = 8;
+   */
+  saidAt?: Timestamp | undefined;
+
+  /**
+   * The sender's name of the session. Empty means that a new session begins after four hours without a message.
+   *
+   * @generated from field: string session = 9;
+   */
+  session: string;
+
+  /**
+   * The task to which the message belongs. Without a `context_id`, the message goes to the context of this task.
+   *
+   * @generated from field: string task_id = 10;
+   */
+  taskId: string;
+
+  /**
+   * Up to 100 other tasks of its context to which the message refers.
+   *
+   * @generated from field: repeated string reference_task_ids = 11;
+   */
+  referenceTaskIds: string[];
+};
+
+/**
+ * Describes the message contextkeep.context.v1.MessageInput.
+ * Use `create(MessageInputSchema)` to create a new message.
+ */
+export const MessageInputSchema: GenMessage<MessageInput> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_message, 1);
+
+/**
  * The import that wrote a row. The row's own fields, such as `created_by`, name the credential that imported it. The
  * authors in the archive are only claims.
  *
@@ -150,7 +239,7 @@ export type Imported = Message<"contextkeep.context.v1.Imported"> & {
  * Use `create(ImportedSchema)` to create a new message.
  */
 export const ImportedSchema: GenMessage<Imported> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_message, 1);
+  messageDesc(file_contextkeep_context_v1_message, 2);
 
 /**
  * An author that an archive names.
@@ -176,7 +265,7 @@ export type ClaimedAuthor = Message<"contextkeep.context.v1.ClaimedAuthor"> & {
  * Use `create(ClaimedAuthorSchema)` to create a new message.
  */
 export const ClaimedAuthorSchema: GenMessage<ClaimedAuthor> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_message, 2);
+  messageDesc(file_contextkeep_context_v1_message, 3);
 
 /**
  * A part of a message.
@@ -254,7 +343,7 @@ export type Part = Message<"contextkeep.context.v1.Part"> & {
  * Use `create(PartSchema)` to create a new message.
  */
 export const PartSchema: GenMessage<Part> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_message, 3);
+  messageDesc(file_contextkeep_context_v1_message, 4);
 
 /**
  * A block that the provider of a model returned and expects back unchanged, together with the tool calls that followed
@@ -297,7 +386,7 @@ export type Reasoning = Message<"contextkeep.context.v1.Reasoning"> & {
  * Use `create(ReasoningSchema)` to create a new message.
  */
 export const ReasoningSchema: GenMessage<Reasoning> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_message, 4);
+  messageDesc(file_contextkeep_context_v1_message, 5);
 
 /**
  * @generated from message contextkeep.context.v1.ToolCall
@@ -324,7 +413,7 @@ export type ToolCall = Message<"contextkeep.context.v1.ToolCall"> & {
  * Use `create(ToolCallSchema)` to create a new message.
  */
 export const ToolCallSchema: GenMessage<ToolCall> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_message, 5);
+  messageDesc(file_contextkeep_context_v1_message, 6);
 
 /**
  * @generated from message contextkeep.context.v1.ToolResult
@@ -353,5 +442,5 @@ export type ToolResult = Message<"contextkeep.context.v1.ToolResult"> & {
  * Use `create(ToolResultSchema)` to create a new message.
  */
 export const ToolResultSchema: GenMessage<ToolResult> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_message, 6);
+  messageDesc(file_contextkeep_context_v1_message, 7);
 

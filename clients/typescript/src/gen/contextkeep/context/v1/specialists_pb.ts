@@ -2,8 +2,8 @@
 // @generated from file contextkeep/context/v1/specialists.proto (package contextkeep.context.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Imported } from "./message_pb.js";
 import { file_contextkeep_context_v1_message } from "./message_pb.js";
 import { file_contextkeep_options } from "../../options_pb.js";
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/specialists.proto.
  */
 export const file_contextkeep_context_v1_specialists: GenFile = /*@__PURE__*/
-  fileDesc("Cihjb250ZXh0a2VlcC9jb250ZXh0L3YxL3NwZWNpYWxpc3RzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIrsBCg9TcGVjaWFsaXN0SW5wdXQSHwoNc3BlY2lhbGlzdF9pZBgBIAEoCUIIytoYBBAyQAESHQoMZGlzcGxheV9uYW1lGAIgASgJQgfK2hgDEMgBEh0KDGluc3RydWN0aW9ucxgDIAEoCUIHytoYAxDAPhIaCghub2RlX2lkcxgEIAMoCUIIytoYBCAUMAESGQoJc3RlcHNfbWF4GAUgASgFQgbK2hgCKAoSEgoKaXNfZGVmYXVsdBgGIAEoCCLWAgoKU3BlY2lhbGlzdBIVCg1zcGVjaWFsaXN0X2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRIUCgxpbnN0cnVjdGlvbnMYAyABKAkSEAoIbm9kZV9pZHMYBCADKAkSEQoJc3RlcHNfbWF4GAUgASgFEhIKCmlzX2RlZmF1bHQYBiABKAgSEwoLcHJvdmlkZXJfaWQYByABKAkSDwoHdmVyc2lvbhgIIAEoBRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgp1cGRhdGVkX2J5GAsgASgJEjIKCGltcG9ydGVkGAwgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCJvChRQdXRTcGVjaWFsaXN0UmVxdWVzdBI7CgpzcGVjaWFsaXN0GAEgASgLMicuY29udGV4dGtlZXAuY29udGV4dC52MS5TcGVjaWFsaXN0SW5wdXQSGgoKcmVxdWVzdF9pZBgCIAEoCUIGytoYAjABIk8KFVB1dFNwZWNpYWxpc3RSZXNwb25zZRI2CgpzcGVjaWFsaXN0GAEgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5TcGVjaWFsaXN0Ij8KFkxpc3RTcGVjaWFsaXN0c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiawoXTGlzdFNwZWNpYWxpc3RzUmVzcG9uc2USNwoLc3BlY2lhbGlzdHMYASADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNwZWNpYWxpc3QSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlYKF0RlbGV0ZVNwZWNpYWxpc3RSZXF1ZXN0Eh8KDXNwZWNpYWxpc3RfaWQYASABKAlCCMraGAQQMkABEhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASIaChhEZWxldGVTcGVjaWFsaXN0UmVzcG9uc2ViBnByb3RvMw", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
+  fileDesc("Cihjb250ZXh0a2VlcC9jb250ZXh0L3YxL3NwZWNpYWxpc3RzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIrsBCg9TcGVjaWFsaXN0SW5wdXQSHwoNc3BlY2lhbGlzdF9pZBgBIAEoCUIIytoYBBAyQAESHQoMZGlzcGxheV9uYW1lGAIgASgJQgfK2hgDEMgBEh0KDGluc3RydWN0aW9ucxgDIAEoCUIHytoYAxDAPhIaCghub2RlX2lkcxgEIAMoCUIIytoYBCAUMAESGQoJc3RlcHNfbWF4GAUgASgFQgbK2hgCKAoSEgoKaXNfZGVmYXVsdBgGIAEoCCLWAgoKU3BlY2lhbGlzdBIVCg1zcGVjaWFsaXN0X2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRIUCgxpbnN0cnVjdGlvbnMYAyABKAkSEAoIbm9kZV9pZHMYBCADKAkSEQoJc3RlcHNfbWF4GAUgASgFEhIKCmlzX2RlZmF1bHQYBiABKAgSEwoLcHJvdmlkZXJfaWQYByABKAkSDwoHdmVyc2lvbhgIIAEoBRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgp1cGRhdGVkX2J5GAsgASgJEjIKCGltcG9ydGVkGAwgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCJvChRQdXRTcGVjaWFsaXN0UmVxdWVzdBI7CgpzcGVjaWFsaXN0GAEgASgLMicuY29udGV4dGtlZXAuY29udGV4dC52MS5TcGVjaWFsaXN0SW5wdXQSGgoKcmVxdWVzdF9pZBgCIAEoCUIGytoYAjABIk8KFVB1dFNwZWNpYWxpc3RSZXNwb25zZRI2CgpzcGVjaWFsaXN0GAEgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5TcGVjaWFsaXN0Ij8KFkxpc3RTcGVjaWFsaXN0c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiawoXTGlzdFNwZWNpYWxpc3RzUmVzcG9uc2USNwoLc3BlY2lhbGlzdHMYASADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNwZWNpYWxpc3QSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlYKF0RlbGV0ZVNwZWNpYWxpc3RSZXF1ZXN0Eh8KDXNwZWNpYWxpc3RfaWQYASABKAlCCMraGAQQMkABEhoKCnJlcXVlc3RfaWQYAiABKAlCBsraGAIwASIaChhEZWxldGVTcGVjaWFsaXN0UmVzcG9uc2UyzQMKC1NwZWNpYWxpc3RzEosBCg1QdXRTcGVjaWFsaXN0EiwuY29udGV4dGtlZXAuY29udGV4dC52MS5QdXRTcGVjaWFsaXN0UmVxdWVzdBotLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHV0U3BlY2lhbGlzdFJlc3BvbnNlIh3C2hgGCAMQARgB0toYD3NwZWNpYWxpc3RzLnB1dBKVAQoPTGlzdFNwZWNpYWxpc3RzEi4uY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0U3BlY2lhbGlzdHNSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0U3BlY2lhbGlzdHNSZXNwb25zZSIhkAIBwtoYBggDEAEYAdLaGBBzcGVjaWFsaXN0cy5saXN0EpcBChBEZWxldGVTcGVjaWFsaXN0Ei8uY29udGV4dGtlZXAuY29udGV4dC52MS5EZWxldGVTcGVjaWFsaXN0UmVxdWVzdBowLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVsZXRlU3BlY2lhbGlzdFJlc3BvbnNlIiDC2hgGCAMQARgB0toYEnNwZWNpYWxpc3RzLmRlbGV0ZWIGcHJvdG8z", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
  * The settings of a specialist, as an administrator writes them.
@@ -281,4 +281,53 @@ export type DeleteSpecialistResponse = Message<"contextkeep.context.v1.DeleteSpe
  */
 export const DeleteSpecialistResponseSchema: GenMessage<DeleteSpecialistResponse> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_specialists, 7);
+
+/**
+ * Specialists: providers of context query that search one folder of the workspace in several steps. All calls need the
+ * scope `admin`; those that write also need a key without bounds.
+ *
+ * @generated from service contextkeep.context.v1.Specialists
+ */
+export const Specialists: GenService<{
+  /**
+   * Creates a specialist, or replaces it. A tenant has up to 50.
+   *
+   * A specialist is a provider of context query; its provider id is `sub-agent-` and the specialist's id. It makes
+   * several queries of a question. If the service has a model, the model instead searches and reads the specialist's
+   * folder step by step. Either way, it answers passages that it read, word by word, and sees no more than the caller.
+   * If the model fails, the call does not: the queries answer instead, and the status says so.
+   *
+   * Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (limits `specialists` and `specialist.node_ids`), PERMISSION_DENIED,
+   * REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.Specialists.PutSpecialist
+   */
+  putSpecialist: {
+    methodKind: "unary";
+    input: typeof PutSpecialistRequestSchema;
+    output: typeof PutSpecialistResponseSchema;
+  },
+  /**
+   * Lists the specialists by id. Reasons: INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc contextkeep.context.v1.Specialists.ListSpecialists
+   */
+  listSpecialists: {
+    methodKind: "unary";
+    input: typeof ListSpecialistsRequestSchema;
+    output: typeof ListSpecialistsResponseSchema;
+  },
+  /**
+   * Deletes a specialist; the content of its folder stays. Reasons: SPECIALIST_NOT_FOUND, PERMISSION_DENIED,
+   * REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.Specialists.DeleteSpecialist
+   */
+  deleteSpecialist: {
+    methodKind: "unary";
+    input: typeof DeleteSpecialistRequestSchema;
+    output: typeof DeleteSpecialistResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_contextkeep_context_v1_specialists, 0);
 

@@ -20,14 +20,12 @@ from context_service.query.pure.policy import Ruled, Setting
 from context_service.query.pure.question import LIMIT_DEFAULT, Depth, Mode, QueryRequest, ScopeAsked, Selection
 from context_service.query.rules.policies import Policies
 from context_service.query.rules.query import ContextQueries, ProviderProgress, Queried, Status
-from context_service.query.rules.source_tests import Last, SourceTests, compared
-from context_service.query.store.source_tests import SourceTest
+from context_service.query.rules.source_tests import Last, SourceTests
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1 import context_query_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime import calls, pages
+from service_runtime import calls
 from service_runtime.copying import copied
-from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.requests import request_of
 
 _E = TypeVar("_E")
@@ -64,7 +62,7 @@ _SCOPE = {
 }
 _DEPTH = {Depth.QUICK: pb.QUERY_DEPTH_QUICK, Depth.DEEP: pb.QUERY_DEPTH_DEEP}
 _OWN = {Scope.PERSONAL: pb.QUERY_SCOPE_PERSONAL, Scope.TEAM: pb.QUERY_SCOPE_TEAM}
-_STATE = {
+STATE_NUMBERS = {
     State.OK: pb.PROVIDER_STATE_OK,
     State.SKIPPED: pb.PROVIDER_STATE_SKIPPED,
     State.ERROR: pb.PROVIDER_STATE_ERROR,
@@ -84,20 +82,20 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
     async def QueryContext(self, request: pb.QueryContextRequest, context: object) -> pb.QueryContextResponse:
         """Ask all providers a question."""
         principal = principal_of(request.subject_user_id)
-        queried = await self._queries.query(_question(request), principal=principal)
-        return _response(queried)
+        queried = await self._queries.query(question_of(request), principal=principal)
+        return response_of(queried)
 
     async def StreamQueryContext(
         self, request: pb.QueryContextRequest, context: object
     ) -> AsyncIterator[pb.StreamQueryContextResponse]:
         """Ask all providers a question, and tell of each as it ends."""
         principal = principal_of(request.subject_user_id)
-        async with aclosing(self._queries.stream(_question(request), principal=principal)) as coming:
+        async with aclosing(self._queries.stream(question_of(request), principal=principal)) as coming:
             async for one in coming:
                 if isinstance(one, ProviderProgress):
                     yield pb.StreamQueryContextResponse(provider=_told(one))
                 else:
-                    yield pb.StreamQueryContextResponse(answer=_response(one))
+                    yield pb.StreamQueryContextResponse(answer=response_of(one))
 
     async def ListContextProviders(
         self, request: pb.ListContextProvidersRequest, context: object
@@ -148,84 +146,9 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
         )
         return response(setting)
 
-    async def RunSourceTest(self, request: pb.RunSourceTestRequest, context: object) -> pb.RunSourceTestResponse:
-        """Ask a question, and keep what comes back."""
-        principal = calls.principal()
-        if request.HasField("question") == bool(request.replay_of):
-            raise InvalidArgument("give question or replay_of, one of them", field="question")
-        replay_of = parse_optional_id("replay_of", request.replay_of)
-        asked, label = request.question, request.label
-        if replay_of:
-            before = await self._tests.read(replay_of, principal=principal)
-            asked, label = pb.QueryContextRequest.FromString(before.question), label or before.label
-        test = await self._tests.run(
-            _question(asked),
-            said=asked.SerializeToString(),
-            label=label,
-            replay_of=replay_of,
-            rendered=lambda queried: _response(queried).SerializeToString(),
-            asking=principal_of(asked.subject_user_id),
-            principal=principal,
-        )
-        return pb.RunSourceTestResponse(test=_test(test))
 
-    async def ListSourceTests(self, request: pb.ListSourceTestsRequest, context: object) -> pb.ListSourceTestsResponse:
-        """List tests, without their answers."""
-        page = pages.PageRequest(size=request.page_size, token=request.page_token)
-        tests, token = await self._tests.page(page, principal=calls.principal())
-        return pb.ListSourceTestsResponse(tests=map(_test, tests), next_page_token=token)
-
-    async def GetSourceTest(self, request: pb.GetSourceTestRequest, context: object) -> pb.GetSourceTestResponse:
-        """Read a test."""
-        test_id = parse_id("test_id", request.test_id)
-        return pb.GetSourceTestResponse(test=_test(await self._tests.read(test_id, principal=calls.principal())))
-
-    async def CompareSourceTests(
-        self, request: pb.CompareSourceTestsRequest, context: object
-    ) -> pb.CompareSourceTestsResponse:
-        """Say what two tests differ in."""
-        ids = parse_id("test_id", request.test_id), parse_id("other_test_id", request.other_test_id)
-        first, other = [await self._tests.read(one, principal=calls.principal()) for one in ids]
-        differ = compared(first, other)
-        return pb.CompareSourceTestsResponse(
-            hits=[copied(pb.ComparedHit, one) for one in differ.hits],
-            providers=[_compared(name, *both) for name, both in differ.providers.items()],
-        )
-
-    async def DeleteSourceTest(
-        self, request: pb.DeleteSourceTestRequest, context: object
-    ) -> pb.DeleteSourceTestResponse:
-        """Remove a test."""
-        await self._tests.delete(parse_id("test_id", request.test_id), principal=calls.principal())
-        return pb.DeleteSourceTestResponse()
-
-
-def _test(test: SourceTest) -> pb.SourceTest:
-    return copied(
-        pb.SourceTest,
-        test,
-        question=pb.QueryContextRequest.FromString(test.question),
-        hit_count=len(test.outcome["hits"]),
-        duration_ms=test.outcome["duration_ms"],
-        answer=pb.QueryContextResponse.FromString(test.answer) if test.answer else None,
-        imported=imported_of(test.imported_json),
-    )
-
-
-def _compared(name: str, first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> pb.ComparedProvider:
-    one, two = first or {}, other or {}
-    return pb.ComparedProvider(
-        provider_id=name,
-        state=_STATE[State(one["state"])] if one else pb.PROVIDER_STATE_UNSPECIFIED,
-        other_state=_STATE[State(two["state"])] if two else pb.PROVIDER_STATE_UNSPECIFIED,
-        duration_ms=one.get("duration_ms", 0),
-        other_duration_ms=two.get("duration_ms", 0),
-        hit_count=one.get("hit_count", 0),
-        other_hit_count=two.get("hit_count", 0),
-    )
-
-
-def _question(request: pb.QueryContextRequest) -> QueryRequest:
+def question_of(request: pb.QueryContextRequest) -> QueryRequest:
+    """Return a question."""
     options = request.provider_options
     return copied(
         QueryRequest,
@@ -259,7 +182,8 @@ def _known(field: str, number: int, values: Mapping[Any, _E]) -> _E:
     return values[number]
 
 
-def _response(queried: Queried) -> pb.QueryContextResponse:
+def response_of(queried: Queried) -> pb.QueryContextResponse:
+    """Return an answer."""
     question, call = queried.question, calls.current_call.get()
     families = {one.entry.info.id: one.entry.info.family for one in queried.statuses}
     assert call is not None, "a call is under way"
@@ -347,7 +271,7 @@ def _status(one: Status) -> pb.ProviderStatus:
         provider_id=one.entry.info.id,
         family=one.entry.info.family,
         display_name=one.entry.info.display_name,
-        state=_STATE[one.state],
+        state=STATE_NUMBERS[one.state],
         duration_ms=_ms(one.took_s),
     )
 
@@ -364,7 +288,7 @@ def _provider(ruled: Ruled, last: Last | None) -> pb.ContextProvider:
         is_enabled=ruled.is_enabled,
         is_allowed=not ruled.refused_by,
         last_test=pb.LastTest(
-            state=_STATE[last.state], duration_ms=last.duration_ms, tested_at=times.timestamp(last.at)
+            state=STATE_NUMBERS[last.state], duration_ms=last.duration_ms, tested_at=times.timestamp(last.at)
         )
         if last
         else None,

@@ -1,0 +1,45 @@
+"""Tasks and artifacts, as answers show them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from context_service.contexts.model import Artifact, MessageInput, Task
+from context_service.history.wire import messages as message_wire
+from context_service.kernel.wire import times
+from context_service.kernel.wire.imported import imported_of
+from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
+from contextkeep.context.v1 import tasks_pb2 as pb
+from service_runtime.copying import copied
+
+STATE_NAME = "TASK_STATE_{}".format
+
+
+def task_of(task: Task) -> pb.Task:
+    """Return a task."""
+    status = pb.TaskStatus(
+        state=cast("pb.TaskState", pb.TaskState.Value(STATE_NAME(task.state.name))),
+        time=times.timestamp(task.status_at),
+    )
+    if task.message:
+        _fill(status, task.message)
+    return copied(pb.Task, task, status=status, imported=imported_of(task.imported_json))
+
+
+def artifact_of(artifact: Artifact) -> artifacts_pb.Artifact:
+    """Return an artifact without its parts and metadata."""
+    return copied(
+        artifacts_pb.Artifact, artifact, imported=imported_of(artifact.imported_json), parts=None, metadata_json=None
+    )
+
+
+def _fill(status: pb.TaskStatus, said: MessageInput) -> None:
+    message = status.message
+    message.message_id = said.message_id
+    message.role = said.role
+    message.content = said.content
+    message.name = said.name
+    message.agent_id = said.agent_id
+    message.metadata_json = said.metadata_json
+    for part in said.parts:
+        message_wire.fill_part(message.parts.add(), part)

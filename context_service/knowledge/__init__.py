@@ -1,1 +1,0 @@
-"""The proto service `Knowledge`, joined from the servicers of its rooms."""

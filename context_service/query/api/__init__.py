@@ -1,0 +1,1 @@
+"""The servicers of the room: `query` and `source_tests`."""

@@ -1,0 +1,23 @@
+"""Composition of the room specialists: returns its servicer and the rules that others use."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.specialists.api import SpecialistsServicer
+from context_service.specialists.rules import Specialists
+from contextkeep.context.v1.specialists_pb2_grpc import add_SpecialistsServicer_to_server
+from service_runtime.server import Service
+
+
+def specialists_of(ground: Ground) -> tuple[Room[SpecialistsServicer], Specialists]:
+    """Return the servicer and the rules of specialists."""
+    specialists = Specialists(ground.database, requests=REQUESTS)
+    servicer = SpecialistsServicer(specialists)
+    service = Service(
+        full_name="contextkeep.context.v1.Specialists",
+        add=partial(add_SpecialistsServicer_to_server, servicer),
+        checks=[ground.schema_ready],
+    )
+    return Room(servicer, service), specialists
