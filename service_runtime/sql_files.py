@@ -23,7 +23,7 @@ A file consists of paragraphs. The first line of each is its name. Comments with
 - A text that ends with `;` is a whole statement. It is sent to Postgres without the `;`. Any other text is a part.
 - `{{name}}` includes the text of that name, or a value of that name that was passed to `SqlFile.of`.
 - `{{file.name}}` includes a text of another file, which was passed under the name `file`.
-- A name may have slots: `page(order)`. `{{page(seq DESC)}}` includes its text and fills the slots in their order. Commas
+- A name may have slots: `page(order)`. `{{page(seq DESC)}}` includes its text and fills the slots in order. Commas
   within parentheses do not separate arguments. An argument may have includes of its own.
 - A paragraph that has only comments is about the file.
 

@@ -14,14 +14,14 @@ from entity_service.model.walks import Walk
 from entity_service.pure import json_paths
 from entity_service.rules.traverse import Traversal
 from entity_service.store.node_search import (
-    COUNT,
     FIELDS,
     JSON_PATH,
     JSON_PATH_WRITTEN_CHARS_MAX,
-    PAGE,
     after_sql,
+    count_statement,
     order_by_sql,
     order_of,
+    page_statement,
     refusing_json_path,
     token_binding,
 )
@@ -65,7 +65,7 @@ class Search:
             "bytes_max": PAGE_BYTES_MAX,
         }
         with refusing_json_path():
-            rows = await tenant.query(PAGE.format_map(parts), parameters, named=False, ad_hoc=True)
+            rows = await tenant.query(page_statement(parts), parameters, named=False, ad_hoc=True)
         nodes: list[Node] = []
         size_bytes = 0
         for row in rows[: search.page_size]:
@@ -85,7 +85,7 @@ class Search:
         """Return how many nodes are meant; errors as of `page`."""
         tenant = self._database.of(principal)
         bindings = Bindings()
-        statement = COUNT.format(filter=await self._filter(principal, wanted, bindings))
+        statement = count_statement(await self._filter(principal, wanted, bindings))
         parameters = {**bindings.values}
         with refusing_json_path():
             (row,) = await tenant.query(statement, parameters, named=False, ad_hoc=True)

@@ -13,75 +13,14 @@ from entity_service.model.counts import EdgeTypeCount, EdgeTypePage, GraphCount,
 from service_runtime.auth import Principal
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
+from service_runtime.sql_files import SqlFile
 
-
-def _graphs(*, nodes: str, edges: str) -> str:
-    return f"""
-WITH RECURSIVE name AS (
-    (
-        SELECT n.graph_name FROM entity.node n
-        WHERE n.tenant_id = %(tenant_id)s AND n.graph_name > %(after)s
-        ORDER BY n.graph_name
-        LIMIT 1
-    )
-    UNION ALL
-    SELECT (
-        SELECT n.graph_name FROM entity.node n
-        WHERE n.tenant_id = %(tenant_id)s AND n.graph_name > name.graph_name
-        ORDER BY n.graph_name
-        LIMIT 1
-    )
-    FROM name
-    WHERE name.graph_name IS NOT NULL
-)
-SELECT
-    p.graph_name,
-    (
-        SELECT count(*) FROM {nodes} n WHERE n.tenant_id = %(tenant_id)s AND n.graph_name = p.graph_name
-    ) AS nodes,
-    (
-        SELECT count(*) FROM {edges} e WHERE e.tenant_id = %(tenant_id)s AND e.graph_name = p.graph_name
-    ) AS edges
-FROM (SELECT graph_name FROM name WHERE graph_name IS NOT NULL LIMIT %(rows)s) p
-"""  # noqa: S608 - of constants
-
-
-def _edge_types(*, edges: str) -> str:
-    return f"""
-WITH RECURSIVE name AS (
-    (
-        SELECT e.edge_type FROM entity.edge e
-        WHERE e.tenant_id = %(tenant_id)s AND e.graph_name = %(graph_name)s AND e.edge_type > %(after)s
-        ORDER BY e.edge_type
-        LIMIT 1
-    )
-    UNION ALL
-    SELECT (
-        SELECT e.edge_type FROM entity.edge e
-        WHERE e.tenant_id = %(tenant_id)s AND e.graph_name = %(graph_name)s AND e.edge_type > name.edge_type
-        ORDER BY e.edge_type
-        LIMIT 1
-    )
-    FROM name
-    WHERE name.edge_type IS NOT NULL
-)
-SELECT
-    p.edge_type, (
-        SELECT count(*) FROM {edges} e
-        WHERE e.tenant_id = %(tenant_id)s AND e.graph_name = %(graph_name)s AND e.edge_type = p.edge_type
-    ) AS edges
-FROM (SELECT edge_type FROM name WHERE edge_type IS NOT NULL LIMIT %(rows)s) p
-"""  # noqa: S608 - of constants
-
-
-# The views are of callers who are not bound; for others the tables count, below their policies.
-_GRAPHS = _graphs(nodes="entity.node_to_count", edges="entity.edge_to_count")
-
-_GRAPHS_IN_BOUNDS = _graphs(nodes="entity.node", edges="entity.edge")
-
-_EDGE_TYPES = _edge_types(edges="entity.edge_to_count")
-
-_EDGE_TYPES_IN_BOUNDS = _edge_types(edges="entity.edge")
+SQL = SqlFile.of(__file__)
+_GRAPHS = SQL["graphs"]
+_GRAPHS_IN_BOUNDS = SQL["graphs_in_bounds"]
+_EDGE_TYPES = SQL["edge_types"]
+_EDGE_TYPES_IN_BOUNDS = SQL["edge_types_in_bounds"]
+ANALYZE_NEW_TABLES = SQL["analyze_new_tables"]
 
 
 class Counts:
@@ -130,6 +69,3 @@ async def _page(
     if not isinstance(after, str) or "\0" in after:
         raise InvalidPageToken("page_token is malformed", field="page_token")
     return await tenant.query(statement, {"after": after, **parameters}, named=False)
-
-
-ANALYZE_NEW_TABLES = "SELECT entity.analyze_new_tables() AS known"

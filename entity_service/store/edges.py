@@ -8,40 +8,21 @@ from contextkeep.errors import EdgeNotFound
 from entity_service.model.edges import Edge, EdgeEnds
 from entity_service.model.limits import ANSWER_BYTES_MAX
 from entity_service.model.refusals import edge_not_found, too_large
-from entity_service.store.nodes import EDGE_COLUMNS, id_array
+from entity_service.store.nodes import SQL as NODES_SQL
+from entity_service.store.nodes import id_array
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Transaction
+from service_runtime.sql_files import SqlFile
 
-_EDGE = f"SELECT {EDGE_COLUMNS} FROM entity.edge e WHERE e.tenant_id = %(tenant_id)s AND e.id = %(id)s"  # noqa: S608
-
-LOCK = f"{_EDGE} FOR NO KEY UPDATE"
-
-SET_DATA = f"""
-UPDATE entity.edge e
-SET data = %(data)s::jsonb, version = e.version + 1
-WHERE e.tenant_id = %(tenant_id)s AND e.id = %(id)s
-RETURNING {EDGE_COLUMNS}
-"""  # noqa: S608
-
-# As for nodes, see `store`.
-_EDGES = f"""
-SELECT {EDGE_COLUMNS}, e.found
-FROM (
-    SELECT
-        e.*, count(*) OVER () AS found,
-        sum(entity.document_bytes(e.data)) OVER (
-            ORDER BY e.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS bytes_before
-    FROM (
-        SELECT
-            e.id, e.graph_name, e.from_node_id, e.to_node_id, e.edge_type, e.data, e.created_at, e.version,
-            e.context_id
-        FROM entity.edge e
-        WHERE e.tenant_id = %(tenant_id)s AND e.id = ANY (%(ids)s::uuid[])
-    ) e
-) e
-WHERE coalesce(e.bytes_before, 0) < 4 * %(bytes_max)s
-"""  # noqa: S608
+SQL = SqlFile.of(__file__, nodes=NODES_SQL)
+_EDGE = SQL["edge"]
+LOCK = SQL["lock"]
+SET_DATA = SQL["set_data"]
+_EDGES = SQL["edges"]
+_LOCK_EDGE = SQL["lock_edge"]
+_LOCK_EDGE_BY_ENDS = SQL["lock_edge_by_ends"]
+DELETE_EDGE = SQL["delete_edge"]
+SETTLE_EDGES = SQL["settle_edges"]
 
 
 class EdgeStore:
@@ -76,22 +57,6 @@ class EdgeStore:
         return {row[0]: Edge._make(row[:-1]) for row in rows}
 
 
-_LOCK_EDGE = f"""
-SELECT {EDGE_COLUMNS} FROM entity.edge e WHERE e.tenant_id = %(tenant_id)s AND e.id = %(id)s FOR UPDATE
-"""  # noqa: S608
-
-# The columns of the unique index: one edge at most.
-_LOCK_EDGE_BY_ENDS = f"""
-SELECT {EDGE_COLUMNS}
-FROM entity.edge e
-WHERE e.tenant_id = %(tenant_id)s AND e.to_node_id = %(to_node_id)s AND e.edge_type = %(edge_type)s
-    AND e.from_node_id = %(from_node_id)s
-FOR UPDATE
-"""  # noqa: S608
-
-DELETE_EDGE = "DELETE FROM entity.edge WHERE tenant_id = %(tenant_id)s AND id = %(id)s"
-
-
 async def locked_edge(transaction: Transaction, edge: str | EdgeEnds) -> Edge:
     """Lock an edge that is about to be deleted, and return it.
 
@@ -108,9 +73,3 @@ async def locked_edge(transaction: Transaction, edge: str | EdgeEnds) -> Edge:
     if not rows:
         raise EdgeNotFound("no edge of this type is between the two nodes", edge_type=edge.edge_type)
     return Edge._make(rows[0])
-
-
-SETTLE_EDGES = """
-SELECT s.looked_at, s.settled, s.last_node_id, s.last_id
-FROM entity.settle_edges(%(edges_max)s, %(before_node_id)s, %(before_id)s) s
-"""

@@ -4,35 +4,19 @@ from __future__ import annotations
 
 from entity_service.model.nodes import Node
 from entity_service.model.refusals import node_not_found
-from entity_service.store.nodes import NODE, NODE_COLUMNS
+from entity_service.store.nodes import SQL as NODES_SQL
 from service_runtime.postgres import Transaction
+from service_runtime.sql_files import SqlFile
 
-# Not FOR UPDATE: new edges to the node need not wait.
-_LOCK = f"{NODE} FOR NO KEY UPDATE"
-
-_LOCK_FOR_REMOVAL = f"{NODE} FOR UPDATE"
-
-# The clock, because `now()` is from before the wait for the lock; never back behind the change before.
-SET_DATA = f"""
-UPDATE entity.node n
-SET data = %(data)s::jsonb, version = n.version + 1, modified_at = greatest(clock_timestamp(), n.modified_at)
-WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s
-RETURNING {NODE_COLUMNS}
-"""  # noqa: S608
-
-SET_STATUS = f"""
-UPDATE entity.node n
-SET status = %(status)s, version = n.version + 1, modified_at = greatest(clock_timestamp(), n.modified_at)
-WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s
-RETURNING {NODE_COLUMNS}
-"""  # noqa: S608
-
-SET_ARCHIVED = f"""
-UPDATE entity.node n
-SET is_archived = %(is_archived)s, version = n.version + 1, modified_at = greatest(clock_timestamp(), n.modified_at)
-WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s
-RETURNING {NODE_COLUMNS}
-"""  # noqa: S608
+SQL = SqlFile.of(__file__, nodes=NODES_SQL)
+_LOCK = SQL["lock"]
+_LOCK_FOR_REMOVAL = SQL["lock_for_removal"]
+SET_DATA = SQL["set_data"]
+SET_STATUS = SQL["set_status"]
+SET_ARCHIVED = SQL["set_archived"]
+DELETE_EDGES_OF_NODE = SQL["delete_edges_of_node"]
+DELETE_EMBEDDINGS_OF_NODE = SQL["delete_embeddings_of_node"]
+DELETE_NODE = SQL["delete_node"]
 
 
 async def lock_node_for_removal(transaction: Transaction, node_id: str) -> Node:
@@ -61,22 +45,3 @@ async def changed_node(transaction: Transaction, statement: str, node: Node, **v
     parameters = {"id": node.id, **values}
     (row,) = await transaction.query(statement, parameters, named=False)
     return Node._make(row)
-
-
-# No new edge can come: it would have to lock the node that is locked. Each side is an index scan of its own.
-DELETE_EDGES_OF_NODE = """
-WITH gone AS (
-    DELETE FROM entity.edge
-    WHERE tenant_id = %(tenant_id)s AND (from_node_id = %(id)s OR to_node_id = %(id)s)
-    RETURNING id
-)
-SELECT count(*) AS count FROM gone
-"""
-
-# Embeddings are of owners of several kinds and so without a foreign key.
-DELETE_EMBEDDINGS_OF_NODE = """
-DELETE FROM entity.embedding WHERE tenant_id = %(tenant_id)s AND owner_kind = 'node' AND owner_id = %(id)s
-"""
-
-# Input, output and timeline go with it, by their foreign keys.
-DELETE_NODE = "DELETE FROM entity.node WHERE tenant_id = %(tenant_id)s AND id = %(id)s"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
@@ -12,10 +12,11 @@ from psycopg import errors as pg
 from contextkeep.errors import InvalidArgument, InvalidPageToken
 from entity_service.model.search import CREATED_AT, NodeSearch
 from entity_service.model.times import iso
-from entity_service.store.nodes import NODE_COLUMNS
+from entity_service.store.nodes import SQL as NODES_SQL
 from service_runtime.conditions import Bindings, Field, Fields, FieldType, Path
 from service_runtime.pages import decode_token
 from service_runtime.postgres import Tenant
+from service_runtime.sql_files import SqlFile
 from service_runtime.walls import behind
 
 JSON_PATH_WRITTEN_CHARS_MAX = 64 * 1024  # as Postgres writes it: 1e1000 has a thousand digits there
@@ -53,44 +54,9 @@ _KINDS_COUNT = 4
 
 _TIME_MICROS = "(extract(epoch FROM {sql}) * 1000000)::bigint"
 
-# As of all readers of nodes: no more documents than fit a page are read, and `found` says whether that left any out.
-PAGE = f"""
-SELECT n.found, n.kind, n.number::text, n.text, {NODE_COLUMNS}
-FROM (
-    SELECT
-        n.*, count(*) OVER () AS found,
-        sum(entity.document_bytes(n.data)) OVER (
-            ORDER BY {{order}} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS bytes_before
-    FROM (
-        SELECT n.*, {{kind}} AS kind, {{number}} AS number, {{text}} AS text
-        FROM entity.node_of_tenant n
-        WHERE n.tenant_id = %(tenant_id)s AND {{filter}}
-    ) n
-    WHERE {{after}}
-    ORDER BY {{order}}
-    LIMIT %(rows)s
-) n
-WHERE coalesce(n.bytes_before, 0) < %(bytes_max)s
-ORDER BY {{order}}
-"""  # noqa: S608
 
-COUNT = """
-SELECT count(*) FROM entity.node_of_tenant n WHERE n.tenant_id = %(tenant_id)s AND {filter}
-"""
-
-# A predicate gives one item for any document: true, false, or null for unknown. A path gives none for an empty one, or
-# items of other types. The text is a parameter, so that only what is valid is ever read as a JSONPath.
-JSON_PATH = """
-SELECT
-    pg_input_is_valid(p.text, 'jsonpath') AS is_valid,
-    CASE WHEN pg_input_is_valid(p.text, 'jsonpath') THEN (
-        SELECT count(*) = 1 AND coalesce(bool_and(jsonb_typeof(item) IN ('boolean', 'null')), false)
-        FROM jsonb_path_query('{}'::jsonb, p.text::jsonpath, '{}', true) AS item
-    ) END AS is_predicate,
-    CASE WHEN pg_input_is_valid(p.text, 'jsonpath') THEN left(p.text::jsonpath::text, %(chars_max)s + 1) END AS written
-FROM (SELECT %(json_path)s::text AS text OFFSET 0) p
-"""
+SQL = SqlFile.of(__file__, nodes=NODES_SQL)
+JSON_PATH = SQL["json_path"]
 
 
 class _Order(NamedTuple):
@@ -99,6 +65,16 @@ class _Order(NamedTuple):
     kind: str
     number: str
     text: str
+
+
+def page_statement(parts: Mapping[str, str]) -> str:
+    """Return the statement that reads a page of nodes; `parts` has a value for each slot of the text `page`."""
+    return SQL.filled("page", **parts)
+
+
+def count_statement(condition: str) -> str:
+    """Return the statement that counts the nodes for which a condition holds."""
+    return SQL.filled("count", filter=condition)
 
 
 @contextmanager
