@@ -192,7 +192,7 @@ class SqlFile:
 
 
 def _separated(written: str) -> list[str]:
-    """Return the arguments of an include: what stands between commas outside of parentheses and of other includes."""
+    """Split the arguments of an include at the commas outside of parentheses and of other includes."""
     arguments, depth = [""], 0
     for character in written:
         if character == "," and depth == 0:
