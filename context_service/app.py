@@ -30,7 +30,7 @@ from context_service.transfer.room import open_transfer
 from context_service.wiki.room import open_wiki
 from context_service.windows.room import windows_of
 from context_service.working_memory.room import limits_of, open_working_memory
-from context_service.working_memory.rules.passages import AskedRecords
+from context_service.working_memory.rules.passages import RecordQuotes
 from service_runtime import access, http, server, tls, tracing
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import Authenticator
@@ -81,7 +81,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         mcp_servers, server_rules = mcp_servers_of(ground)
         specialists, specialist_rules = specialists_of(ground)
         compiled = await open_compiled_pages(ground, stack)
-        records = AskedRecords(ground.database, ground.passages, searches)
+        records = RecordQuotes(ground.database, ground.passages, searches)
         workspace = Workspace(records, ground.graph, depth_max=settings.traverse_depth_max)
         own: list[OwnProviders] = [
             McpTools(server_rules),

@@ -97,7 +97,7 @@ class EntityHistory:
         async def actions(token: str, after: Key | None) -> EventPage:
             behind = None if after is None else ActionPlace(*map(int, after))
             found = await self._log.of_entity(
-                principal, UUID(node_id), behind=behind, descending=descending, count_max=size
+                principal, UUID(node_id), after=behind, descending=descending, count_max=size
             )
             return EventPage(list(map(_action, found)), "more" if len(found) == size else "")
 

@@ -1,4 +1,4 @@
-"""Composition of the room working memory: opens what only it needs, and returns its servicer and what others use."""
+"""Composes the room working memory: opens what only this room needs, and exports what other rooms use."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ __all__ = [
 
 
 def limits_of(ground: Ground) -> Limits:
-    """Return the limits of tenants: the settings' for all, values of their own for some."""
+    """Return the limits of tenants, with those of the settings as defaults."""
     settings = ground.settings
     return Limits(
         ground.database,
@@ -77,7 +77,7 @@ def limits_of(ground: Ground) -> Limits:
 async def open_working_memory(
     ground: Ground, limits: Limits, stack: AsyncExitStack
 ) -> tuple[Room[WorkingMemoryServicer], Searches]:
-    """Begin to sweep, to embed, and to read files; and give what searches."""
+    """Start the sweeper, the embedding and the reading of files; return the room and its search."""
     settings, database, embedder, storage = ground.settings, ground.database, ground.embedder, ground.storage
     if embedder:
         making = VectorMaking(
@@ -151,7 +151,7 @@ def field_checks_of(settings: Settings) -> FieldChecks:
 
 
 def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> Sweeper:
-    """Return what removes from the database and the storage what is due."""
+    """Return the sweeper."""
     return Sweeper(
         database,
         requests=REQUESTS,
@@ -161,18 +161,18 @@ def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> 
 
 
 def mover_of(settings: Settings, storage: BlobStorage) -> Mover:
-    """Return what moves bytes, and heals them."""
+    """Return the mover of blobs."""
     return Mover(storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s)
 
 
 def fsck_of(settings: Settings, database: Database, storage: BlobStorage) -> Fsck:
-    """Return what compares rows and stored bytes."""
+    """Return the check of rows against stored bytes."""
     mover = mover_of(settings, storage)
     return Fsck(database, storage=storage, mover=mover, grace_s=settings.blob_delete_grace_s)
 
 
 def purges_of(settings: Settings, database: Database) -> Purges:
-    """Return what removes archived records for good."""
+    """Return the rule that purges archived records."""
     retention = Retention(kept_s=settings.record_retention_s, kept_s_by_type=settings.record_retention_by_type_s)
     return Purges(
         database,

@@ -30,7 +30,7 @@ def record_message(record: Record) -> pb.WMRecord:
 def record_filter(
     request: pb.FetchWMRecordsByEntityRequest | pb.FetchWMManifestRequest, *, entity_node_id: UUID
 ) -> RecordFilter:
-    """Return the filter that a request has for the records of an entity, or of those below it."""
+    """Return the filter of a request for the records of an entity, or of the entities below it."""
     return RecordFilter(
         entity_node_id=entity_node_id,
         memory_types=tuple(request.memory_types),

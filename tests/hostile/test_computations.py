@@ -209,7 +209,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.folding.rules.model_segments:Writing._segment",
     ),
     "columns of found records; passages as `Recall`, in steps": (
-        "context_service.working_memory.rules.passages:AskedRecords.in_columns",
+        "context_service.working_memory.rules.passages:RecordQuotes.in_columns",
     ),
     "text of a file: its limit of bytes": ("context_service.working_memory.rules.file_texts:FileTexts._put",),
     "content of a record: 1 MiB": (

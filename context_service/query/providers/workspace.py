@@ -13,7 +13,7 @@ from context_service.kernel.graph import EntityGraph, Walk
 from context_service.query.model import SearchRoots
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.working_memory.rules.manifest import EDGE_TYPES
-from context_service.working_memory.rules.passages import FILES_COUNTED, NODES_MAX, AskedRecords, SaidByRecord
+from context_service.working_memory.rules.passages import FILES_COUNTED, NODES_MAX, RecordQuote, RecordQuotes
 from context_service.working_memory.rules.search import ENTITIES_MAX
 from contextkeep.errors import NodeNotFound
 from service_runtime.auth import Principal
@@ -45,7 +45,7 @@ class Workspace:
 
     info = ProviderInfo(id=WORKSPACE, family=WORKSPACE, display_name="Workspace files")
 
-    def __init__(self, records: AskedRecords, graph: EntityGraph, *, depth_max: int) -> None:
+    def __init__(self, records: RecordQuotes, graph: EntityGraph, *, depth_max: int) -> None:
         self._records = records
         self._graph = graph
         self._depth_max = depth_max
@@ -58,7 +58,7 @@ class Workspace:
         where = await self._where(asked)
         if isinstance(where, Answered):
             return where
-        deep: list[SaidByRecord] = []
+        deep: list[RecordQuote] = []
         if where.node_ids:
             deep = await self._records.in_passages(asked.query, where.node_ids, limit=asked.limit, principal=principal)
         found = await self._records.in_columns(
@@ -185,7 +185,7 @@ def _where_json(asked: ProviderQuery, principal: Principal) -> str:
     return orjson.dumps({"$and": conditions}).decode() if conditions else ""
 
 
-def _hit(one: SaidByRecord, principal: Principal) -> Hit:
+def _hit(one: RecordQuote, principal: Principal) -> Hit:
     return Hit(
         source_id=f"{one.record_id}.{one.ordinal}" if one.ordinal >= 0 else str(one.record_id),
         title=one.name,

@@ -27,7 +27,7 @@ _MODES: dict[int, SearchMode] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finders:
-    """What the RPCs ask."""
+    """The rules that the RPCs of this servicer call."""
 
     manifests: Manifests
     queries: RecordQueries
@@ -98,11 +98,12 @@ def _entity(entity: ManifestEntity) -> pb.ManifestEntity:
 
 
 def _mode(number: int) -> SearchMode:
-    try:
-        return _MODES[number]
-    except KeyError:  # of a newer client
-        raise InvalidArgument(f"there is no mode {number}", field="mode") from None
+    mode = _MODES.get(number)
+    if mode is None:  # from a newer client
+        known = ", ".join(map(pb.SearchMode.Name, _MODES))
+        raise InvalidArgument(f"mode {number} is unknown; use one of {known}", field="mode")
+    return mode
 
 
 def _hit(hit: SearchHit) -> pb.SearchHit:
-    return copied(pb.SearchHit, hit.found, record=record_message(hit.record))
+    return copied(pb.SearchHit, hit.match, record=record_message(hit.record))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ from context_service.working_memory.store.actions import Action
 from context_service.working_memory.store.record_columns import Record
 from context_service.working_memory.wire import record_filter, record_message
 from contextkeep.context.v1 import working_memory_pb2 as pb
-from contextkeep.errors import InvalidArgument, UploadNotFound
+from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.checks import check_text
 from service_runtime.copying import copied
@@ -31,10 +32,11 @@ from service_runtime.requests import RESPONSE, request_of, unpacked
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BLOB_KEY_CHARS_MAX = 200
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 
 
 class WorkingMemoryServicer(FindingServicer):
-    """Working memory over gRPC."""
+    """Answers the RPCs of `WorkingMemory` that write, read and delete."""
 
     def __init__(
         self,
@@ -52,13 +54,13 @@ class WorkingMemoryServicer(FindingServicer):
 
     async def InsertWMRecord(self, request: pb.InsertWMRecordRequest, context: object) -> pb.InsertWMRecordResponse:
         """Insert a record."""
-        said = _input("record", request.record)
+        draft = _draft("record", request.record)
 
         def replay(answer: dict[str, Any]) -> pb.InsertWMRecordResponse:
-            return pb.InsertWMRecordResponse(record=record_message(with_content(record_before(answer), said)))
+            return pb.InsertWMRecordResponse(record=record_message(with_content(record_before(answer), draft)))
 
         record = await self._memory.insert(
-            said, principal=calls.principal(), request=request_of("InsertWMRecord", request, replay=replay)
+            draft, principal=calls.principal(), request=request_of("InsertWMRecord", request, replay=replay)
         )
         return pb.InsertWMRecordResponse(record=record_message(record))
 
@@ -74,16 +76,17 @@ class WorkingMemoryServicer(FindingServicer):
     async def UpdateWMRecord(self, request: pb.UpdateWMRecordRequest, context: object) -> pb.UpdateWMRecordResponse:
         """Change fields of a record."""
         names = tuple(dict.fromkeys(request.update_mask.paths))
-        said = _input("record", _masked(request.record, names))
+        draft = _draft("record", _masked(request.record, names))
 
         def replay(answer: dict[str, Any]) -> pb.UpdateWMRecordResponse:
             record = record_before(answer)
-            shown = record if CONTENTS.isdisjoint(names) else with_content(record, said)
-            return pb.UpdateWMRecordResponse(record=record_message(shown))
+            if not CONTENTS.isdisjoint(names):
+                record = with_content(record, draft)
+            return pb.UpdateWMRecordResponse(record=record_message(record))
 
         record = await self._memory.update(
             parse_id("record.working_memory_id", request.record.working_memory_id),
-            said,
+            draft,
             names,
             principal=calls.principal(),
             expected_version=request.expected_version if request.HasField("expected_version") else None,
@@ -136,7 +139,7 @@ class WorkingMemoryServicer(FindingServicer):
         header: pb.UploadHeader = await _header(requests)
         async with aclosing(_chunks(requests)) as chunks:
             record = await self._memory.upload_blob(
-                _input("header.record", header.record),
+                _draft("header.record", header.record),
                 chunks,
                 principal=calls.principal(),
                 declared=_declared(header, "header."),
@@ -151,14 +154,14 @@ class WorkingMemoryServicer(FindingServicer):
             return pb.StartUploadResponse(upload=self._upload(upload))
 
         async def replay(answer: dict[str, str]) -> pb.StartUploadResponse:
-            try:  # as far as it is by now: the caller goes on there
-                upload = await self._uploads.get(UUID(answer["upload_id"]), principal=calls.principal())
-            except UploadNotFound:  # it is finished, or too old
+            # The current state: the caller continues from its offset.
+            upload = await self._uploads.find(UUID(answer["upload_id"]), principal=calls.principal())
+            if upload is None:  # finished long ago, or given up
                 return pb.StartUploadResponse.FromString(unpacked(answer[RESPONSE]))
             return response(upload)
 
         upload = await self._uploads.start(
-            _input("record", request.record),
+            _draft("record", request.record),
             principal=calls.principal(),
             declared=_declared(request, ""),
             request=request_of("StartUpload", request, response=response, replay=replay),
@@ -180,7 +183,7 @@ class WorkingMemoryServicer(FindingServicer):
         return pb.AppendUploadResponse(upload=self._upload(upload))
 
     async def GetUpload(self, request: pb.GetUploadRequest, context: object) -> pb.GetUploadResponse:
-        """Tell how far an upload is."""
+        """Read the state of an upload."""
         upload = await self._uploads.get(parse_id("upload_id", request.upload_id), principal=calls.principal())
         return pb.GetUploadResponse(upload=self._upload(upload))
 
@@ -221,7 +224,7 @@ class WorkingMemoryServicer(FindingServicer):
     async def CreateDownloadUrl(
         self, request: pb.CreateDownloadUrlRequest, context: object
     ) -> pb.CreateDownloadUrlResponse:
-        """Make a URL that gives a file to whoever has it."""
+        """Make a URL for downloading a file without a key."""
         record, url, expires_at = await self._reader.download_url(
             _name(request),
             principal=calls.principal(),
@@ -266,8 +269,8 @@ class WorkingMemoryServicer(FindingServicer):
         )
 
 
-def _input(path: str, message: pb.WMRecordInput) -> RecordInput:
-    """Return what a caller says of a record, parsed and not yet checked."""
+def _draft(path: str, message: pb.WMRecordInput) -> RecordInput:
+    """Return the record that a caller describes, parsed and not yet checked."""
     embedding = None
     if message.HasField("embedding"):
         embedding = Embedding(values=tuple(message.embedding.values), model=message.embedding.model)
@@ -282,7 +285,7 @@ def _input(path: str, message: pb.WMRecordInput) -> RecordInput:
 
 
 def _masked(message: pb.WMRecordInput, names: tuple[str, ...]) -> pb.WMRecordInput:
-    """Return the message with the named fields alone: what a mask leaves out is not even looked at."""
+    """Return the message with only the named fields: fields outside the mask are not even parsed."""
     masked = pb.WMRecordInput()
     masked.CopyFrom(message)
     for field in message.DESCRIPTOR.fields:
@@ -318,36 +321,37 @@ async def _header(requests: AsyncIterator[Any]) -> Any:
     """
     first = await anext(requests, None)
     if first is None or not first.HasField("header"):
-        raise InvalidArgument("the first message of an upload is its header", field="header")
+        raise InvalidArgument("the first message of the stream must have a header", field="header")
     return first.header
 
 
 async def _chunks(requests: AsyncIterator[Any]) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of the messages behind the header.
+    """Yield the bytes of the messages after the header.
 
     Raises:
-        InvalidArgument: one is not a chunk, or is too large.
+        InvalidArgument: a message is not a chunk, or its chunk is too large.
     """
     async for request in requests:
         if not request.HasField("chunk"):
-            raise InvalidArgument("behind the header of an upload come chunks", field="chunk")
+            raise InvalidArgument("each message after the header must have a chunk", field="chunk")
         chunk = request.chunk
         if len(chunk) > BLOCK_BYTES:
-            raise InvalidArgument(f"a chunk has {len(chunk)} bytes; the limit is {BLOCK_BYTES}", field="chunk")
+            raise InvalidArgument(f"a chunk may have up to {BLOCK_BYTES} bytes (got {len(chunk)})", field="chunk")
         if chunk:
             yield chunk
 
 
 def _declared(header: pb.UploadHeader | pb.StartUploadRequest | pb.FinishUploadRequest, path: str) -> Declared:
-    """Return what is declared in a message that is at `path` of its request."""
+    """Return the declared size and hash of a message that is at `path` of its request.
+
+    Raises:
+        InvalidArgument: the hash is malformed, or the size is negative.
+    """
     sha256 = None
     if header.sha256:
-        try:
-            sha256 = bytes.fromhex(header.sha256)
-        except ValueError:
-            sha256 = b""
-        if len(sha256) != 32 or len(header.sha256) != 64:  # `fromhex` skips spaces
-            raise InvalidArgument("sha256 is not 64 hexadecimal digits", field=f"{path}sha256")
+        if not _SHA256.fullmatch(header.sha256):
+            raise InvalidArgument("sha256 must be 64 hexadecimal digits", field=f"{path}sha256")
+        sha256 = bytes.fromhex(header.sha256)
     size_bytes = None
     if header.HasField("size_bytes"):
         size_bytes = _not_negative(f"{path}size_bytes", header.size_bytes)
@@ -356,7 +360,7 @@ def _declared(header: pb.UploadHeader | pb.StartUploadRequest | pb.FinishUploadR
 
 def _not_negative(field: str, value: int) -> int:
     if value < 0:
-        raise InvalidArgument(f"{field} is negative", field=field)
+        raise InvalidArgument(f"{field} must be 0 or more (got {value})", field=field)
     return value
 
 

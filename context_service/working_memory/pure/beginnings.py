@@ -1,4 +1,4 @@
-"""What full text search finds of a file: its beginning, kept as the bytes pass on their way into storage."""
+"""The beginning of a file, for full text search: kept while the bytes pass on their way into storage."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Beginning:
     """The beginning of a stream of bytes, if it is to be a text.
 
     Args:
-        said: The record that the stream belongs to.
+        draft: The record that the stream belongs to, as its caller describes it.
     """
 
-    def __init__(self, said: RecordInput) -> None:
-        types = [said.content_type, content_type_of_name(said.name), said.memory_type]
-        self._is_text, self._is_json = is_text(types, said.name), is_json(types)
+    def __init__(self, draft: RecordInput) -> None:
+        types = [draft.content_type, content_type_of_name(draft.name), draft.memory_type]
+        self._is_text, self._is_json = is_text(types, draft.name), is_json(types)
         self._bytes = bytearray()
 
     async def watched(self, chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
@@ -35,9 +35,9 @@ class Beginning:
             yield chunk
 
     def text(self) -> str | None:
-        """Return the first `TEXT_CHARS_MAX` characters of what has passed, None if they are no text.
+        """Return the first `TEXT_CHARS_MAX` characters that have passed; None if the bytes are not text.
 
-        Postgres stores no NUL: a space stands for it.
+        Each NUL is replaced by a space, because Postgres stores none.
         """
         if not self._is_text:
             return None
@@ -52,10 +52,10 @@ class Beginning:
 
 
 def _decoded(beginning: bytes) -> str:
-    """Return the text of bytes of UTF-8, of which the last character may be cut off where more bytes follow.
+    """Decode UTF-8 bytes; if there were more than are kept, the last character may be cut off.
 
     Raises:
-        UnicodeDecodeError: they are no UTF-8.
+        UnicodeDecodeError: the bytes are not UTF-8.
     """
     try:
         return beginning.decode("utf-8-sig")
@@ -66,7 +66,7 @@ def _decoded(beginning: bytes) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """Return a piece of JSON with its escapes as what they mean: of a new line the n would begin the next word."""
+    """Replace the escapes of JSON by their characters, or the n of an escaped newline would begin the next word."""
     if "\\" not in text:
         return text
 
@@ -74,5 +74,5 @@ def _unescaped(text: str) -> str:
         digits, sign = escape.groups()
         return chr(int(digits, 16)) if digits else _MEANING.get(sign, sign)
 
-    # Two halves of a character become one; a half alone is nothing that could be stored.
+    # Two surrogates become one character; a lone surrogate could not be stored.
     return _ESCAPED.sub(meaning, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

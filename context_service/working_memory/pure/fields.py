@@ -1,4 +1,4 @@
-"""What callers say of a record, and the checks that it passes before it is stored.
+"""A record as a caller describes it, and the checks that it passes before it is stored.
 
 Pure: a value in, an error or nothing out. Every error names the field by its path in the request.
 """
@@ -95,14 +95,14 @@ class RecordFilter:
     blobs_only: bool = False
 
 
-# What a mask of UpdateWMRecord may name: the names of the fields are those of the message.
+# The fields that a mask of UpdateWMRecord may name, by their names in the message.
 CHANGEABLE = frozenset(
     {*_TEXTS, *_PROSE, "entity_node_id", "metadata_json", "content_json", "content_text"}
     | {"tags", "expires_at", "embedding"}
 )
-# One content: to name either in a mask is to replace it.
+# A record has one content: naming either field in a mask replaces it.
 CONTENTS = frozenset({"content_json", "content_text"})
-# What a vector is made of, where callers give none.
+# The texts that a vector is made of if the caller sends none.
 TEXTS_EMBEDDED = frozenset({"name", "description"}) | CONTENTS
 
 
@@ -131,27 +131,27 @@ class FieldChecks:
             "app_id": self.name_chars_max,
         }
 
-    def check(self, said: RecordInput, *, path: str, names: Container[str] = CHANGEABLE) -> None:
-        """Refuse what cannot be stored.
+    def check(self, draft: RecordInput, *, path: str, names: Container[str] = CHANGEABLE) -> None:
+        """Refuse a record that cannot be stored.
 
         Args:
-            said: What the caller says.
-            path: Of the record in its request, for the error.
-            names: Fields to look at; others are not used.
+            draft: The record as the caller describes it.
+            path: Path of the record in its request, for the error.
+            names: The fields to check; others are not used.
 
         Raises:
             InvalidArgument: a field is malformed or missing.
-            LimitExceeded: one is too large.
+            LimitExceeded: a field is too large.
         """
         for name, chars_max in self._chars_max.items():
             if name in names:
-                check_text(f"{path}.{name}", getattr(said, name), chars_max=chars_max, required=name in _REQUIRED)
-        if "content_type" in names and not said.content_type.isprintable():
+                check_text(f"{path}.{name}", getattr(draft, name), chars_max=chars_max, required=name in _REQUIRED)
+        if "content_type" in names and not draft.content_type.isprintable():
             field = f"{path}.content_type"
-            raise InvalidArgument(f"{field} holds a character that is not printable", field=field)
+            raise InvalidArgument(f"{field} must have only printable characters", field=field)
         for name in _PROSE:
             if name in names:
-                check_long_text(f"{path}.{name}", getattr(said, name), size_bytes_max=_PROSE_BYTES_MAX)
+                check_long_text(f"{path}.{name}", getattr(draft, name), size_bytes_max=_PROSE_BYTES_MAX)
         others: dict[str, Callable[[RecordInput, str], None]] = {
             "metadata_json": self._check_metadata,
             "content_json": self._check_content,
@@ -161,14 +161,14 @@ class FieldChecks:
         }
         for name, check in others.items():
             if name in names:
-                check(said, f"{path}.{name}")
+                check(draft, f"{path}.{name}")
 
     def check_filter(self, which: RecordFilter) -> None:
         """Refuse a filter that no record can match, or that costs more than a caller may spend.
 
         Raises:
             InvalidArgument: a field is malformed.
-            LimitExceeded: one is too large.
+            LimitExceeded: a field is too large.
         """
         for field, texts, chars_max in (
             ("memory_types", which.memory_types, self._chars_max["memory_type"]),
@@ -183,30 +183,30 @@ class FieldChecks:
                 check_text(field, text, chars_max=chars_max)
         self._check_object("metadata_contains_json", which.metadata_contains_json)
 
-    def _check_metadata(self, said: RecordInput, field: str) -> None:
-        self._check_object(field, said.metadata_json)
+    def _check_metadata(self, draft: RecordInput, field: str) -> None:
+        self._check_object(field, draft.metadata_json)
 
-    def _check_content(self, said: RecordInput, field: str) -> None:
-        if said.content_json:
-            parse_json(field, said.content_json, size_bytes_max=self.content_bytes_max, nesting_max=self.nesting_max)
+    def _check_content(self, draft: RecordInput, field: str) -> None:
+        if draft.content_json:
+            parse_json(field, draft.content_json, size_bytes_max=self.content_bytes_max, nesting_max=self.nesting_max)
 
-    def _check_content_text(self, said: RecordInput, field: str) -> None:
-        if said.content_text and said.content_json:
-            raise InvalidArgument("give content_json or content_text, not both", field=field)
-        check_long_text(field, said.content_text, size_bytes_max=self.content_bytes_max)
+    def _check_content_text(self, draft: RecordInput, field: str) -> None:
+        if draft.content_text and draft.content_json:
+            raise InvalidArgument("set content_json or content_text, not both", field=field)
+        check_long_text(field, draft.content_text, size_bytes_max=self.content_bytes_max)
 
     def _check_object(self, field: str, text: str) -> None:
         parse_object(field, text, size_bytes_max=self.metadata_bytes_max, nesting_max=self.nesting_max)
 
-    def _check_tags(self, said: RecordInput, field: str) -> None:
-        check_count(field, len(said.tags), self.tags_max)
-        for tag in said.tags:
+    def _check_tags(self, draft: RecordInput, field: str) -> None:
+        check_count(field, len(draft.tags), self.tags_max)
+        for tag in draft.tags:
             check_text(field, tag, chars_max=self.tag_chars_max, required=True)
 
 
-def content_type_of(said: RecordInput, *, otherwise: str) -> str:
+def content_type_of(draft: RecordInput, *, otherwise: str) -> str:
     """Return the content type: what the caller says, else what the ending of the name tells, else `otherwise`."""
-    return said.content_type or content_type_of_name(said.name) or otherwise
+    return draft.content_type or content_type_of_name(draft.name) or otherwise
 
 
 def content_type_of_name(name: str) -> str:
@@ -217,8 +217,8 @@ def content_type_of_name(name: str) -> str:
     return f"application/{encoding}" if encoding else guessed or ""
 
 
-def _check_embedding(said: RecordInput, field: str) -> None:
-    if said.embedding is None:
+def _check_embedding(draft: RecordInput, field: str) -> None:
+    if draft.embedding is None:
         return
-    check_text(f"{field}.model", said.embedding.model, chars_max=128)
-    check_vector(f"{field}.values", said.embedding.values, dimension=EMBEDDING_DIMENSION)
+    check_text(f"{field}.model", draft.embedding.model, chars_max=128)
+    check_vector(f"{field}.values", draft.embedding.values, dimension=EMBEDDING_DIMENSION)

@@ -1,7 +1,7 @@
-"""A blob on its way in: a row with a lease, the bytes, and the block in which whoever sent them makes them count.
+"""Writing a blob: a row with a lease, the bytes, and a block of the caller that commits them.
 
-The row comes before the first byte, so whatever happens in between is known to the sweeper. Uploads of all kinds come
-this way; what differs is the block.
+The row is inserted before the first byte, so the sweeper finds the rest of any failure. All kinds of uploads use this
+writer; they differ in the block.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class BlobWriter:
 
     Args:
         storage: Where the bytes go.
-        lease_s: How long a writer may be silent.
+        lease_s: How long an upload may send no byte.
     """
 
     def __init__(self, storage: BlobStorage, *, lease_s: float) -> None:
@@ -57,21 +57,21 @@ class BlobWriter:
         declared: Declared,
         size_bytes_max: int = sys.maxsize,
     ) -> AsyncIterator[WrittenBlob]:
-        """Store the chunks for a block that takes the blob out of the state `writing`, in a transaction.
+        """Store the chunks, and yield to a block whose transaction takes the blob out of the state `writing`.
 
-        If anything fails, in the block too, nothing of it stays.
+        If anything fails, in the block too, the bytes are removed.
 
         Args:
-            tenant: Whose.
+            tenant: The tenant.
             chunks: The bytes.
-            declared: What they must add up to.
-            size_bytes_max: As many bytes are taken.
+            declared: The size and hash that they must have.
+            size_bytes_max: Refuse more bytes.
 
         Raises:
             BlobTooLarge, SizeMismatch, ChecksumMismatch, StorageFull, Unavailable: see `BlobStorage.write`.
-            UploadExpired: no byte came for as long as the lease lasts.
-            HeldBytesExceeded: too much is held for the caller.
-            Whatever `chunks` raise.
+            UploadExpired: no byte arrived for the time of the lease.
+            HeldBytesExceeded: the service holds too many bytes for the caller.
+            Errors of `chunks`.
         """
         blob_id, key, provider = new_id(), self._storage.new_key(tenant.tenant_id), self._storage.provider
         try:
@@ -108,20 +108,20 @@ class BlobWriter:
                     chunk = await anext(coming, None)
             except TimeoutError:
                 raise upload_expired() from None
-            # Also behind the last chunk: the file gets its name next.
+            # Also after the last chunk: the file gets its name next.
             if time.monotonic() >= renew_at:
                 if not await blob_rows.renew(tenant, blob_id, lease_s=self._lease_s):
                     raise upload_expired()
                 renew_at = time.monotonic() + self._lease_s / 3
             if chunk:
                 yield chunk
-        # grpc ends the stream of a cancelled call as it ends a whole one.
+        # grpc ends the stream of a cancelled call in the same way as a complete one.
         raise_if_cancelled()
 
     async def _clear(self, tenant: Tenant, blob_id: UUID, provider: str, key: str) -> None:
-        """Hand what is left of a failed upload to the sweeper, also if the call is cancelled again meanwhile.
+        """Hand the rest of a failed upload to the sweeper, even if the call is cancelled again meanwhile.
 
-        In a context of its own: the call may have no time left, but this must be done.
+        It runs in a context of its own: it must be done even if the call's deadline has passed.
         """
         task = asyncio.create_task(self._hand_over(tenant, blob_id, provider, key), context=Context())
         self._clearing.add(task)
@@ -132,13 +132,13 @@ class BlobWriter:
         try:
             if await blob_rows.give_up(tenant, blob_id) or await blob_rows.is_used(tenant, blob_id):
                 return
-            # The sweeper has been here, and may have looked for the bytes before they had their name.
+            # The sweeper has taken the row, perhaps before the bytes had their name.
             await self._storage.delete(provider, key)
         except ContextKeepError as error:
-            # The row is still `writing`: the sweeper finds it when the lease is over.
+            # The row is still `writing`: the sweeper finds it when its lease has expired.
             _log.warning("failed upload not handed over", extra={"blob_id": blob_id, "error": str(error)})
 
 
 def upload_expired() -> UploadExpired:
-    """Return the error that says that the sweeper may have taken what was written."""
-    return UploadExpired("the upload was silent for too long, and was given up; nothing was stored")
+    """Return the error for an upload whose bytes the sweeper may have removed."""
+    return UploadExpired("no byte arrived for too long, so the upload was given up; nothing was stored: start it again")

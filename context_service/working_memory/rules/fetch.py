@@ -29,26 +29,26 @@ from service_runtime.auth import Principal
 from service_runtime.calls import hold_bytes
 from service_runtime.checks import check_between
 
-CONTENT_BYTES_MAX = 3 * 1024 * 1024  # of one answer; the record beside it fits into the fourth MiB
+CONTENT_BYTES_MAX = 3 * 1024 * 1024  # of one response; its record fits into the fourth MiB
 URL_LIFETIME_S = 900
 URL_LIFETIME_S_MAX = 7 * 24 * 3600  # what all three clouds sign at the most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordName:
-    """How a caller names a record: by its id or by the key of its blob, exactly one of them."""
+    """How a caller names a record: either by its id or by the key of its blob."""
 
     record_id: UUID | None = None
     blob_key: str = ""
 
     def __post_init__(self) -> None:
         if (self.record_id is None) == (not self.blob_key):
-            raise InvalidArgument("name the blob by working_memory_id or by blob_key", field="working_memory_id")
+            raise InvalidArgument("set either working_memory_id or blob_key", field="working_memory_id")
 
     def not_found(self) -> ContextKeepError:
-        """Return the error that says that nothing has this name."""
+        """Return the error for a name that no record has."""
         if self.record_id is None:
-            return BlobNotFound("there is no blob with this key")
+            return BlobNotFound(f"no blob has the key {self.blob_key!r}")
         return RecordNotFound(f"there is no record {self.record_id}")
 
 
@@ -58,7 +58,7 @@ class RecordReader:
     Args:
         records: Their SQL.
         storage: Where the blobs are.
-        checks: Of what callers say.
+        checks: Checks filters.
     """
 
     def __init__(self, *, records: Records, storage: BlobStorage, checks: FieldChecks) -> None:
@@ -87,10 +87,10 @@ class RecordReader:
         """Return a page of an entity's records, newest first, and the token of the next one, empty at the end.
 
         Args:
-            rpc: Name of the call, which a page token is bound to.
+            rpc: Name of the RPC, to which page tokens are bound.
             which: The filter.
             page: Which page.
-            principal: Who asks.
+            principal: The caller.
             with_content: Return inline contents too.
 
         Raises:
@@ -99,18 +99,18 @@ class RecordReader:
         """
         self._checks.check_filter(which)
         query = (rpc, principal.tenant_id, *dataclasses.astuple(which))
-        found = await self._records.page(
+        record_page = await self._records.page(
             principal,
             which,
-            behind=_position(pages.decode_token(query, page.token, parts=2)),
+            after=_position(pages.decode_token(query, page.token, parts=2)),
             count_max=pages.page_size(page.size),
             bytes_max=pages.PAGE_BYTES_MAX,
             with_content=with_content,
         )
-        if not found.has_more:
-            return found.records, ""
-        last = found.records[-1]
-        return found.records, pages.encode_token(query, (last.created_at, last.seq))
+        if not record_page.has_more:
+            return record_page.records, ""
+        last = record_page.records[-1]
+        return record_page.records, pages.encode_token(query, (last.created_at, last.seq))
 
     async def open_blob(
         self, name: RecordName, *, principal: Principal, start_bytes: int, length_bytes: int, include_archived: bool
@@ -118,16 +118,16 @@ class RecordReader:
         """Return a record and a range of its blob, in checked chunks of up to 1 MiB.
 
         Args:
-            name: Which.
-            principal: Who reads.
+            name: The record.
+            principal: The caller.
             start_bytes: The first byte. An empty blob can be read from 0, any other from before its end.
-            length_bytes: 0, or more than there is, reads to the end.
-            include_archived: Archived and expired ones too.
+            length_bytes: Bytes to read; 0 reads to the end, and so does more than there are.
+            include_archived: Also read archived and expired records.
 
         Raises:
             RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, RangePastEnd: at once.
             BlobCorrupted, ProviderNotConfigured, Unavailable: from the chunks.
-            HeldBytesExceeded: from the chunks; too much is held for the caller.
+            HeldBytesExceeded: from the chunks; the service holds too many bytes for the caller.
         """
         record, stored = await self._find(name, principal=principal, include_archived=include_archived, with_blob=True)
         if stored is None:
@@ -136,9 +136,9 @@ class RecordReader:
         return record, self._charged(stored, start_bytes, end_bytes)
 
     async def _charged(self, stored: StoredBlob, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
-        """Yield a range of a blob, and charge the caller for what is read ahead."""
-        with hold_bytes() as held:
-            held.set(self._storage.reading_bytes(stored.provider, end_bytes - start_bytes))
+        """Yield a range of a blob, and charge the caller for the bytes that are read ahead."""
+        with hold_bytes() as charge:
+            charge.set(self._storage.reading_bytes(stored.provider, end_bytes - start_bytes))
             chunks = self._storage.read(stored, start_bytes=start_bytes, end_bytes=end_bytes)
             async with aclosing(chunks):
                 async for chunk in chunks:
@@ -159,7 +159,7 @@ class RecordReader:
             return dataclasses.replace(record, content_json=None, content_text=None), inline.encode()
         if stored.size_bytes > CONTENT_BYTES_MAX:
             raise AnswerTooLarge(
-                f"the blob has {stored.size_bytes} bytes; an answer takes {CONTENT_BYTES_MAX}: use GetBlob",
+                f"the blob has {stored.size_bytes} bytes, a response up to {CONTENT_BYTES_MAX}: stream it with GetBlob",
                 use="GetBlob",
                 size_bytes=stored.size_bytes,
                 size_bytes_max=CONTENT_BYTES_MAX,
@@ -173,17 +173,17 @@ class RecordReader:
     async def download_url(
         self, name: RecordName, *, principal: Principal, lifetime_s: int, include_archived: bool
     ) -> tuple[Record, str, datetime]:
-        """Return a record, a URL that gives its blob to whoever has it, and when that ends.
+        """Return a record, a URL from which anyone can download its blob, and when the URL expires.
 
         Args:
-            name: Which.
-            principal: Who asks.
-            lifetime_s: 0: 15 minutes.
-            include_archived: Archived and expired ones too.
+            name: The record.
+            principal: The caller.
+            lifetime_s: Of the URL; 0 is 15 minutes.
+            include_archived: Also read archived and expired records.
 
         Raises:
             InvalidArgument: the lifetime is negative, or too long.
-            NoDownloadUrl: the provider, or its credentials, sign none.
+            NoDownloadUrl: the provider, or its credentials, cannot sign one.
             RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, ProviderNotConfigured, Unavailable: as above.
         """
         check_between("lifetime_s", lifetime_s, 0, URL_LIFETIME_S_MAX)
@@ -203,22 +203,22 @@ class RecordReader:
         with_content: bool = False,
         with_blob: bool = False,
     ) -> tuple[Record, StoredBlob | None]:
-        found = await self._records.find(
+        record_and_blob = await self._records.find(
             principal,
             record_id=name.record_id,
             blob_key=name.blob_key,
             with_content=with_content,
             with_blob=with_blob,
         )
-        if found is None:
+        if record_and_blob is None:
             raise name.not_found()
-        if found[0].is_archived and not include_archived:
-            raise record_archived(found[0])
-        return found
+        if record_and_blob[0].is_archived and not include_archived:
+            raise record_archived(record_and_blob[0])
+        return record_and_blob
 
 
 def _position(key: list[Any] | None) -> tuple[datetime, int] | None:
-    """Return `created_at` and `seq` of a page token's key: a caller may have made it up."""
+    """Return `created_at` and `seq` of a page token's key, which a caller may have made up."""
     if key is None:
         return None
     try:
@@ -231,21 +231,24 @@ def _position(key: list[Any] | None) -> tuple[datetime, int] | None:
 
 
 def record_archived(record: Record) -> RecordArchived:
-    """Return the error that says that a record is archived."""
-    return RecordArchived(f"record {record.id} is archived; read it with include_archived", working_memory_id=record.id)
+    """Return the error for a record that is archived."""
+    return RecordArchived(
+        f"record {record.id} is archived; set include_archived to read it, or restore it", working_memory_id=record.id
+    )
 
 
 def record_expired(record: Record) -> RecordArchived:
-    """Return the error that says that a record has expired, and what to do."""
+    """Return the error for a record that has expired."""
     return RecordArchived(
-        f"record {record.id} has expired: change expires_at with it, or restore it first", working_memory_id=record.id
+        f"record {record.id} has expired; change expires_at in the same update, or restore it first",
+        working_memory_id=record.id,
     )
 
 
 def record_has_no_blob(record: Record) -> RecordHasNoBlob:
-    """Return the error that says where the content of a record is instead."""
+    """Return the error for a record without a blob, which names the call that reads inline content."""
     return RecordHasNoBlob(
-        f"record {record.id} has no blob; its content, if it has any, is inline: use GetContent",
+        f"record {record.id} has no blob; read inline content with GetContent",
         working_memory_id=record.id,
         use="GetContent",
     )

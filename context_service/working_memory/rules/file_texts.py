@@ -1,9 +1,9 @@
-"""Texts of records that are read behind the write: of files such as PDF, and of what is too long for a column.
+"""Texts of records that a worker reads after the write: those of files such as PDF, and those too long for a column.
 
-Who writes such a record owes it with a row of the outbox, in the same transaction. Of a file that is no text as it is,
-the beginning of what is read stands then where the beginning of a text file stands from the first. And of a record that
-has a node, all of it becomes passages (`record_passages`), in steps, so that nobody waits for long; a step that was
-broken off is done again from the first. The order of locks is that of vectors: the record, then its row.
+The write of such a record adds a row to the outbox in the same transaction. The worker reads the text and stores its
+beginning in `blob_text`, where an upload stores that of a text file at once. If the record has a node, all of its text
+becomes passages (`store/passages.py`), in steps, so that other writers never wait for long; after an interruption the
+worker begins again with the first step. Locks are taken in the same order as for vectors: the record, then its row.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _log = logging.getLogger("file_texts")
 
 STEP_S = 1.0  # of a tenant's files, read one after the other; then the next tenant's are read
 READ_AT_ONCE = 2  # tenants
-PASSAGES_OF_STEP = 200  # that are written at once
-PASSAGES_MAX = 100_000  # of a record; two million characters have a tenth of it
+PASSAGES_OF_STEP = 200  # written in one transaction
+PASSAGES_MAX = 100_000  # of a record; two million characters make a tenth of that
 INTERVAL_S = 1.0
-DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after a first failure; then twice as long each time
-ATTEMPTS_MAX = 3  # of what may have failed by chance, on a crowded machine
+DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after the first failure; doubled after each further one
+ATTEMPTS_MAX = 3  # for failures that may be due to a crowded machine
 
-_READ_BEHIND = frozenset({Kind.HTML, Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})
+_READ_LATER = frozenset({Kind.HTML, Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})
 
 _LOCK = f"SELECT {PLACE} FROM context.wm_record WHERE tenant_id = %s AND id = %s FOR NO KEY UPDATE"  # noqa: S608
 _NODE = "SELECT entity_node_id FROM context.wm_record WHERE tenant_id = %s AND id = %s"
@@ -56,16 +56,16 @@ WHERE tenant_id = %(tenant_id)s AND id = %(id)s
 
 
 def owes_text(types: Sequence[str], name: str, *, size_bytes: int, is_inline: bool) -> bool:
-    """Tell whether what a record holds is read behind the write.
+    """Tell whether the worker reads the content of a record after the write.
 
     Args:
-        types: Media types that are said of it, the surest first.
+        types: Its possible media types, the most certain first.
         name: Of the record.
-        size_bytes: Of what it holds.
-        is_inline: That is no file.
+        size_bytes: Of its content.
+        is_inline: The content is inline, not a file.
     """
     kind = None if is_inline else kind_of(types, name)
-    return kind in _READ_BEHIND or ((is_inline or kind is not None) and TEXT_CHARS_MAX < size_bytes <= FILE_BYTES_MAX)
+    return kind in _READ_LATER or ((is_inline or kind is not None) and TEXT_CHARS_MAX < size_bytes <= FILE_BYTES_MAX)
 
 
 class FileTexts:
@@ -73,8 +73,8 @@ class FileTexts:
 
     Args:
         database: Where records and outbox are.
-        texts: Reads what records hold.
-        passages: Where that is found.
+        texts: Reads the contents of records.
+        passages: Stores their passages.
         count: Counts the tokens of a text.
     """
 
@@ -89,11 +89,11 @@ class FileTexts:
         self._rounds = Rounds(database, self._read_some, at_once=READ_AT_ONCE)
 
     async def keep_reading(self) -> None:
-        """Read what is due, until cancelled."""
+        """Read the files that are due, until cancelled."""
         await background.repeating(self.read_due, interval_s=INTERVAL_S)
 
     async def read_due(self) -> int:
-        """Read what is due, some of each tenant in turn; return how many files that were.
+        """Read the files that are due, some of each tenant in turn; return how many.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -101,7 +101,7 @@ class FileTexts:
         return await self._rounds.run()
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
-        """Read some of what is due of a tenant; return how many files that were, and whether there are more."""
+        """Read some of a tenant's files that are due; return how many, and whether there are more."""
         return await self._outbox.each_due(tenant, partial(self._read, tenant), for_s=STEP_S)
 
     async def _read(self, tenant: Tenant, owed: QueuedItem) -> None:
@@ -125,8 +125,8 @@ class FileTexts:
         await tenant.transaction(partial(self._outbox.done, owed=owed))  # the record is gone
 
     async def _put(self, tenant: Tenant, owed: QueuedItem, read: FileText) -> None:
-        """Write the passages of a text step by step, then its beginning; nothing more if somebody else is at it."""
-        # Within the walls of what is nobody's in particular, as records are.
+        """Write the passages of a text step by step, then its beginning; stop if another worker has taken over."""
+        # As a principal that is bound to no user: passages of records have no owner.
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
         node_id = next(
             (row.entity_node_id for row in await door.query(_NODE, (tenant.tenant_id, owed.subject_id))), None
@@ -159,7 +159,7 @@ class FileTexts:
                 return
 
     async def _tell(self, tenant: Tenant, owed: QueuedItem, unread: Unread, *, failed: bool) -> None:
-        """Let the record say why there is no text, and try again unless it stays so."""
+        """Store with the record why it has no text, and retry later unless that is final."""
         error = f"{unread.reason.value}: {unread.detail}"
 
         async def work(transaction: Transaction) -> None:

@@ -1,6 +1,6 @@
-"""The life of a record behind its creation: archived, restored, purged, and what its log says of it.
+"""The life of a record after its creation: archive, restore, purge, and read its log.
 
-Archived is hidden, not gone: a caller can bring it back. Purged is gone, but for the log.
+An archived record is hidden, and a caller can restore it. A purged record is gone, except for its log.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from service_runtime.postgres import Database, Transaction
 
 
 class LifeCycle:
-    """What may be done to a record as a whole; each call acts for its principal."""
+    """Archives, restores and purges records; each call acts for its principal."""
 
     def __init__(self, database: Database, *, records: Records, purges: Purges, log: ActionLog) -> None:
         self._database = database
@@ -28,16 +28,16 @@ class LifeCycle:
         self._log = log
 
     async def archive(self, name: RecordName, *, principal: Principal, with_blob: bool = False) -> Record:
-        """Archive a record and return it without its content; again is harmless.
+        """Archive a record and return it without its content; idempotent.
 
         Args:
-            name: Which.
-            principal: Who does it.
-            with_blob: Only a record that has one.
+            name: The record.
+            principal: The caller.
+            with_blob: Refuse a record that has no blob.
 
         Raises:
-            RecordNotFound, BlobNotFound: nothing has this name.
-            RecordHasNoBlob: it has none.
+            RecordNotFound, BlobNotFound: no record has this name.
+            RecordHasNoBlob: it has no blob.
         """
         record = await self._find(principal, name)
         if with_blob and not record.blob_key:
@@ -46,7 +46,7 @@ class LifeCycle:
         return archived or await self._find(principal, name)  # archived before, or purged meanwhile
 
     async def restore(self, record_id: UUID, *, principal: Principal) -> Record:
-        """Bring an archived or expired record back and return it without its content; again is harmless.
+        """Restore an archived or expired record and return it without its content; idempotent.
 
         Raises:
             RecordNotFound: there is none.
@@ -55,7 +55,7 @@ class LifeCycle:
         return restored or await self._find(principal, RecordName(record_id=record_id))
 
     async def purge(self, record_id: UUID, *, principal: Principal) -> None:
-        """Remove a record for good; again is harmless.
+        """Remove a record for good; idempotent.
 
         Raises:
             RecordNotFound: there never was one.
@@ -78,15 +78,15 @@ class LifeCycle:
             InvalidPageToken: the token is of another list.
         """
         query = ("ListWMRecordActions", principal.tenant_id, record_id)
-        behind_seq = pages.decode_number(query, page.token)
+        after_seq = pages.decode_number(query, page.token)
         size = pages.page_size(page.size)
-        found = await self._log.page(principal, record_id, behind_seq=behind_seq or 0, count_max=size + 1)
-        if not found and behind_seq is None:
+        actions = await self._log.page(principal, record_id, after_seq=after_seq or 0, count_max=size + 1)
+        if not actions and after_seq is None:
             raise RecordName(record_id=record_id).not_found()
-        return pages.cut(query, found, size, key=lambda action: (action.seq,))
+        return pages.cut(query, actions, size, key=lambda action: (action.seq,))
 
     async def _find(self, principal: Principal, name: RecordName) -> Record:
-        found = await self._records.find(principal, record_id=name.record_id, blob_key=name.blob_key)
-        if found is None:
+        record_and_blob = await self._records.find(principal, record_id=name.record_id, blob_key=name.blob_key)
+        if record_and_blob is None:
             raise name.not_found()
-        return found[0]
+        return record_and_blob[0]

@@ -1,7 +1,7 @@
-"""The manifest: what working memory there is below a root node, entity by entity, type by type.
+"""The manifest: the records below a root node, by entity and memory type.
 
-One walk of the graph says which entities there are and where they hang; one statement reads the records of a page of
-them. Nothing of it is stored.
+One walk of the graph finds the entities and their parents; one statement reads the records of a page of them. A
+manifest is never stored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RECORDS_MAX = 1000
 GROUPS_MAX = 1000  # memory types of one entity
 
 _EDGE_TYPE_CHARS_MAX = 128
-# Of a message: what a group and an entity take beside their texts, and an id on a path.
+# Bytes of a message: those of a group and of an entity without their texts, and those of an id on a path.
 _GROUP_BYTES, _ENTITY_BYTES, _STEP_BYTES = 40, 200, 40
 
 # The entities of a page are the first that have records. Their records are ranked by ids and sizes alone; the rows that
@@ -104,7 +104,7 @@ ORDER BY m.place, m.number, m.rank
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestQuestion:
-    """Which manifest, and which page of it; the names are those of the request."""
+    """A page of a manifest, as the request names it."""
 
     which: RecordFilter  # its entity is the root
     edge_types: Sequence[str]  # empty: `EDGE_TYPES`
@@ -122,12 +122,12 @@ class ManifestGroup:
     memory_type: str
     record_count: int
     size_bytes: int
-    records: list[Record] = field(default_factory=list)  # newest first; not more than were asked for and fit
+    records: list[Record] = field(default_factory=list)  # newest first; at most `records_max`, and as many as fit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestEntity:
-    """An entity that has records, and where it hangs."""
+    """An entity that has records, and its place in the tree."""
 
     node: TreeNode
     path: Sequence[str]  # node ids from the root to this one, both included
@@ -140,8 +140,8 @@ class Manifests:
     Args:
         database: Where the records are.
         graph: Where the entities are.
-        checks: Of what callers say.
-        depth_max: Of a walk, as the Entity Service has it.
+        checks: Checks filters.
+        depth_max: Limit of a walk in the Entity Service.
     """
 
     def __init__(self, database: Database, *, graph: EntityGraph, checks: FieldChecks, depth_max: int) -> None:
@@ -165,14 +165,14 @@ class Manifests:
         page_size = pages.page_size(question.page_size)
         nodes = await self._tree(str(question.which.entity_node_id), edge_types, depth_max)
         by_id = {node.node_id: node for node in nodes}
-        asked = [node for node in nodes if question.which.include_archived or not node.is_archived]
+        nodes_left = [node for node in nodes if question.which.include_archived or not node.is_archived]
         if key is not None:
-            behind = _behind(key)
-            asked = [node for node in asked if _key(node) > behind]
+            after = _after(key)
+            nodes_left = [node for node in nodes_left if _key(node) > after]
 
         rows = await self._rows(
             self._database.of(principal),
-            asked,
+            nodes_left,
             question.which,
             entities_max=page_size,
             records_max=0 if question.counts_only else records_max,
@@ -183,13 +183,13 @@ class Manifests:
         return entities, pages.encode_token(query, _key(entities[-1].node))
 
     def _checked(self, question: ManifestQuestion, principal: Principal) -> tuple[Any, Sequence[str], int, int]:
-        """Return what a page token is bound to, the edge types, the depth and the records of a group."""
+        """Return the query that page tokens are bound to, the edge types, the depth and the records of a group."""
         self._checks.check_filter(question.which)
         edge_types = question.edge_types or EDGE_TYPES
         check_texts("edge_types", edge_types, count_max=EDGE_TYPES_MAX, chars_max=_EDGE_TYPE_CHARS_MAX)
         for name in ("depth_max", "records_max"):
             if getattr(question, name) < 0:
-                raise InvalidArgument(f"{name} is negative", field=name)
+                raise InvalidArgument(f"{name} must be 0 or more (got {getattr(question, name)})", field=name)
         depth_max = question.depth_max or DEPTH_DEFAULT
         check_at_most("depth_max", depth_max, self._depth_max)
         records_max = min(question.records_max or RECORDS_DEFAULT, RECORDS_MAX)
@@ -229,7 +229,7 @@ def _entities(rows: Sequence[Row], by_id: Mapping[str, TreeNode]) -> list[Manife
         if not groups or groups[-1].memory_type != row.group_type:
             if len(groups) == GROUPS_MAX:
                 raise AnswerTooLarge(
-                    f"entity {node.node_id} has records of more than {GROUPS_MAX} memory types: filter them",
+                    f"entity {node.node_id} has records of more than {GROUPS_MAX} memory types; filter by memory_types",
                     use="QueryWMRecords",
                     entity_node_id=node.node_id,
                 )
@@ -263,8 +263,8 @@ def _key(node: TreeNode) -> tuple[int, int, int]:
     return int(node.depth > 0), node.created_at_us, node.seq
 
 
-def _behind(key: list[Any]) -> tuple[int, int, int]:
-    """Return the place of a page token's key: a caller may have made it up."""
+def _after(key: list[Any]) -> tuple[int, int, int]:
+    """Return the place of a page token's key, which a caller may have made up."""
     if any(type(part) is not int for part in key):
         raise InvalidPageToken("page_token is malformed", field="page_token")
     rank, created_at_us, seq = key

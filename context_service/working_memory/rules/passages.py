@@ -1,8 +1,8 @@
-"""Records that have something to say to a question: any of its words will do, and what comes back is a passage.
+"""Passages and excerpts of records that have any word of a question.
 
-The columns of records are searched, as `Searches` has it, which know the beginning of what each says; and of nodes that
-are named all passages of what is longer, with the ranking of recall: what stands for a term in their index is made of
-its node, too, so that one look-up serves one node.
+`Searches` searches the columns of records, which hold the beginning of each text. For nodes that the caller names, all
+passages of longer texts are searched too, with the ranking of recall. Their index combines each term with the node, so
+that one lookup serves only one node.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Database, Row
 
-NODES_MAX = 20  # that may be named
+NODES_MAX = 20  # that a caller may name
 PASSAGES_MAX = 2  # of one record
-EXCERPT_CHARS = 1_200  # of a record that has no passages: it is no longer than what its column holds
-_PLACES_MAX = 20  # of a word that are looked at for an excerpt
-_SEARCHED_BYTES = 4  # as which a character counts that is searched for words, for `beside_the_loop`
-FILES_COUNTED = 1_000  # of what is searched; one more says that there are more
-_WHOLE_PASSAGES_MAX = 4_096  # of a record that are put together again
-_LOOKED_AT_MAX = 1_000  # passages of a record, from its beginning, of which the best is taken
+EXCERPT_CHARS = 1_200  # of a record without passages, whose text fits its column
+_PLACES_MAX = 20  # occurrences of a word that an excerpt may begin at
+_SEARCHED_BYTES = 4  # cost of a searched character, for `beside_the_loop`
+FILES_COUNTED = 1_000  # records that are counted; one more means that there are more
+_WHOLE_PASSAGES_MAX = 4_096  # of a record that are joined to its text
+_LOOKED_AT_MAX = 1_000  # passages of a record, from its beginning, among which the best is chosen
 
 # Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
 _SHOWN = f"""
@@ -111,14 +111,14 @@ WHERE r.tenant_id = %(tenant_id)s AND r.id = %(id)s AND {ACTIVE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:
-    """All that a record says."""
+    """The text of a record."""
 
     name: str
     entity_node_id: UUID | None
     owner_user_id: str
     updated_at: datetime
     text: str
-    is_cut: bool  # at the characters that were asked for
+    is_cut: bool  # at `chars_max`
 
 
 _COUNT = f"""
@@ -144,11 +144,11 @@ FROM (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaidByRecord:
-    """What a record says to a question."""
+class RecordQuote:
+    """A passage or an excerpt of a record that answers a question."""
 
     record_id: UUID
-    ordinal: int  # of the passage; -1: the record has none, and it is an excerpt
+    ordinal: int  # of the passage; -1 for an excerpt of a record without passages
     name: str
     entity_node_id: UUID | None
     memory_type: str
@@ -159,12 +159,12 @@ class SaidByRecord:
     score: float
 
 
-class AskedRecords:
-    """Finds them; each time for a principal.
+class RecordQuotes:
+    """Finds passages of records; each call acts for its principal.
 
     Args:
         database: Where they are.
-        passages: What they say.
+        passages: The passages of their texts.
         searches: Finds records of all nodes.
     """
 
@@ -174,25 +174,24 @@ class AskedRecords:
         self._searches = searches
 
     async def count(self, node_ids: Sequence[UUID] = (), *, principal: Principal) -> int:
-        """Return how many records there are to search, up to one more than `FILES_COUNTED`.
+        """Return how many records a search would cover, up to one more than `FILES_COUNTED`.
 
         Args:
-            node_ids: Of which nodes; empty: of all.
-            principal: Who asks.
+            node_ids: Only records of these nodes; empty: of all.
+            principal: The caller.
         """
         tenant = self._database.of(principal)
-        said = {"node_ids": list(node_ids)}
-        (row,) = await tenant.query(_COUNT_OF_NODES if node_ids else _COUNT, said)
+        (row,) = await tenant.query(_COUNT_OF_NODES if node_ids else _COUNT, {"node_ids": list(node_ids)})
         files: int = row.files
         return files
 
     async def in_passages(
         self, text: str, node_ids: Sequence[UUID], *, limit: int, principal: Principal
-    ) -> list[SaidByRecord]:
+    ) -> list[RecordQuote]:
         """Return the best passages of the long records of nodes, the best first, `PASSAGES_MAX` of a record."""
         ranked: list[tuple[UUID, Ranked]] = []
         for node_id in await self._passages.scopes_with_passages(principal, NODE, node_ids, count=NODES_MAX):
-            of_node = await best(
+            answer = await best(
                 self._passages,
                 None,
                 scope_of(node_id),
@@ -201,17 +200,17 @@ class AskedRecords:
                 limit=2 * limit,
                 principal=principal,
             )
-            ranked.extend((node_id, one) for one in of_node.ranked)
-        ranked.sort(key=lambda one: (-one[1].score, one[0], -one[1].row.seq, one[1].row.ordinal))
-        taken = few_of_each(ranked, lambda one: (one[0], one[1].row.seq), each_max=PASSAGES_MAX)
-        found = [
-            {"n": number, "node_id": str(node_id), "seq": one.row.seq, "ordinal": one.row.ordinal}
-            for number, (node_id, one) in enumerate(taken[: 2 * limit])
+            ranked.extend((node_id, passage) for passage in answer.ranked)
+        ranked.sort(key=lambda pair: (-pair[1].score, pair[0], -pair[1].row.seq, pair[1].row.ordinal))
+        chosen = few_of_each(ranked, lambda pair: (pair[0], pair[1].row.seq), each_max=PASSAGES_MAX)
+        places = [
+            {"n": number, "node_id": str(node_id), "seq": passage.row.seq, "ordinal": passage.row.ordinal}
+            for number, (node_id, passage) in enumerate(chosen[: 2 * limit])
         ]
-        if not found:
+        if not places:
             return []
-        rows = await self._query(_SHOWN, found, principal)
-        return [_said(row, taken[row.n][1].score) for row in rows]
+        rows = await self._query(_SHOWN, places, principal)
+        return [_quote(row, chosen[row.n][1].score) for row in rows]
 
     async def in_columns(
         self,
@@ -222,16 +221,16 @@ class AskedRecords:
         limit: int,
         principal: Principal,
         without: Collection[UUID] = (),
-    ) -> list[SaidByRecord]:
+    ) -> list[RecordQuote]:
         """Return the best passage of each of the best records, the best first.
 
         Args:
-            text: The question, any of whose words finds.
-            node_ids: Of which nodes; empty: of all.
-            where_json: Which records are meant; empty: all.
-            limit: Records.
-            principal: Who asks.
-            without: Of these records, though they are among the best, nothing is looked for.
+            text: The question; a record with any of its words matches.
+            node_ids: Only records of these nodes; empty: of all.
+            where_json: A condition of the records; empty: none.
+            limit: Records at most.
+            principal: The caller.
+            without: Records to leave out of the result, even if they are among the best.
         """
         words = dict(asked_words(text))
         joined = ""
@@ -256,12 +255,12 @@ class AskedRecords:
             limit=limit,
             with_content=False,
         )
-        found_by_words = await self._searches.search(question, principal=principal)
-        hits = [hit for hit in found_by_words if hit.record.id not in without]
+        hits = await self._searches.search(question, principal=principal)
+        hits = [hit for hit in hits if hit.record.id not in without]
         if not hits:
             return []
         terms = list(dict.fromkeys(words.values()))[:ASKED_TERMS_MAX]
-        found = [
+        wanted_passages = [
             {
                 "n": number,
                 "id": str(hit.record.id),
@@ -269,50 +268,50 @@ class AskedRecords:
             }
             for number, hit in enumerate(hits)
         ]
-        rows = await self._query(_BEST_PASSAGES, found, principal)
+        rows = await self._query(_BEST_PASSAGES, wanted_passages, principal)
         size_bytes = _SEARCHED_BYTES * sum(len(row.text) for row in rows if row.ordinal < 0)
         return await beside_the_loop(
-            size_bytes, lambda: [_said(row, hits[row.n].found.score, words=list(words)) for row in rows]
+            size_bytes, lambda: [_quote(row, hits[row.n].match.score, words=list(words)) for row in rows]
         )
 
     async def whole(self, record_id: UUID, *, chars_max: int, principal: Principal) -> Whole | None:
-        """Return what a record says, `chars_max` of it at most; None: there is none that the caller sees."""
+        """Return the first `chars_max` characters of a record's text; None if the caller sees no such record."""
         tenant = self._database.of(principal)
         parameters = {"id": record_id, "chars_max": chars_max}
         for row in await tenant.query(_WHOLE, parameters):
             return copied(Whole, row, text=row.text[:chars_max])
         return None
 
-    async def _query(self, statement: str, found: Sequence[Mapping[str, object]], principal: Principal) -> list[Row]:
+    async def _query(self, statement: str, items: Sequence[Mapping[str, object]], principal: Principal) -> list[Row]:
         tenant = self._database.of(principal)
-        return await tenant.query(statement, {"found": orjson.dumps(found).decode()})
+        return await tenant.query(statement, {"found": orjson.dumps(items).decode()})
 
 
 def excerpt(text: str, words: Sequence[str]) -> str:
-    """Return the `EXCERPT_CHARS` of a text that begin before one of the words and have most of them.
+    """Return the `EXCERPT_CHARS` characters of a text that begin just before one of the words and contain most of them.
 
     Args:
-        text: Any.
-        words: In small letters; a word is also found as a part of another.
+        text: The text.
+        words: In lower case; parts of longer words count too.
     """
     if len(text) <= EXCERPT_CHARS:
         return text
     small = text.lower() if len(text.lower()) == len(text) else text
     places = sorted({place for word in words for place in _places(small, word)})
-    best, found_best = 0, 0
+    best, most_words = 0, 0
     for place in places:
         start = max(place - EXCERPT_CHARS // 4, 0)
         there = small[start : start + EXCERPT_CHARS]
-        found = sum(word in there for word in words)
-        if found > found_best:
-            best, found_best = start, found
+        word_count = sum(word in there for word in words)
+        if word_count > most_words:
+            best, most_words = start, word_count
     if best:
         best = text.find(" ", best, best + 64) + 1 or best
     return text[best : best + EXCERPT_CHARS]
 
 
 def _places(text: str, word: str) -> Iterator[int]:
-    """Yield where a word stands, the first `_PLACES_MAX` times."""
+    """Yield the first `_PLACES_MAX` positions of a word."""
     place = text.find(word)
     for _ in range(_PLACES_MAX):
         if place < 0:
@@ -321,7 +320,7 @@ def _places(text: str, word: str) -> Iterator[int]:
         place = text.find(word, place + EXCERPT_CHARS // 4)
 
 
-def _said(row: Row, score: float, *, words: Sequence[str] = ()) -> SaidByRecord:
+def _quote(row: Row, score: float, *, words: Sequence[str] = ()) -> RecordQuote:
     return copied(
-        SaidByRecord, row, record_id=row.id, text=excerpt(row.text, words) if row.ordinal < 0 else row.text, score=score
+        RecordQuote, row, record_id=row.id, text=excerpt(row.text, words) if row.ordinal < 0 else row.text, score=score
     )

@@ -1,8 +1,8 @@
 """Questions about records without SQL: columns, a condition, groups, an order, a limit.
 
-A question becomes one statement that can only read. Its inner part finds the rows and gives each field that is named
-an alias, so that a group and a column of the same path are the same expression to Postgres; its outer part aggregates,
-orders and cuts. What the caller says is a parameter or a word of the tables here.
+A question becomes one read-only statement. Its inner part selects the rows and gives each named field an alias, so that
+a group and a column of the same path are the same expression to Postgres; its outer part aggregates, orders and cuts.
+Each value of the caller is a parameter of the statement, and each name is looked up in the tables below.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLUMNS_MAX = 50  # of each list
 
 _COLUMN_CHARS_MAX = 1000
 _AGGREGATES = ("avg", "count", "max", "min", "sum")
-_AGGREGATE = re.compile(r"(\w+)\((.*)\)", re.DOTALL)  # a path may have parentheses, but behind its first step
+_AGGREGATE = re.compile(r"(\w+)\((.*)\)", re.DOTALL)  # a path may have parentheses, but only after its first step
 _ORDERED = frozenset(
     {FieldType.TEXT, FieldType.NUMBER, FieldType.TIME, FieldType.ID, FieldType.BOOLEAN, FieldType.JSON}
 )
@@ -64,7 +64,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordQuery:
-    """What a caller asks; the names are those of the request."""
+    """A question, as the request names its parts."""
 
     select: Sequence[str]
     where_json: str
@@ -92,7 +92,7 @@ class RecordQueries:
         """Return the rows of an answer.
 
         Raises:
-            InvalidArgument: the question names what is not there, or asks what a field cannot answer.
+            InvalidArgument: the question names an unknown field or aggregate, or one that does not fit its type.
             LimitExceeded: the question is too long.
             AnswerTooLarge: the rows do not fit one answer.
         """
@@ -106,19 +106,19 @@ class RecordQueries:
         }
         tenant = self._database.of(principal)
         rows = await tenant.query(statement.sql, parameters, named=False, ad_hoc=True)
-        found, shown = rows[0][0], [row[2:] for row in rows if row[1] is not None]
-        if len(shown) < min(found, limit):
+        row_count, values = rows[0][0], [row[2:] for row in rows if row[1] is not None]
+        if len(values) < min(row_count, limit):
             raise AnswerTooLarge(
-                f"the rows have more than {ANSWER_BYTES_MAX} bytes: select less, or set a lower limit",
+                f"the rows have more than {ANSWER_BYTES_MAX} bytes; select fewer columns or set a lower limit",
                 use="QueryWMRecords",
                 size_bytes_max=ANSWER_BYTES_MAX,
             )
-        return RecordRows(rows_json=[statement.row_json(row) for row in shown], has_more=found > limit)
+        return RecordRows(rows_json=[statement.row_json(row) for row in values], has_more=row_count > limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
-    """A column of the outer part: a field, or what an aggregate makes of it."""
+    """A column of the outer part: a field, or an aggregate of one."""
 
     name: str  # as the caller wrote it
     function: str  # empty: the field itself
@@ -143,7 +143,7 @@ class _Statement:
         ):
             check_count(field, len(names), COLUMNS_MAX)
         if not question.select:
-            raise InvalidArgument("select names no column", field="select")
+            raise InvalidArgument("select must name at least one column", field="select")
 
         self._select = [self._column(name, f"select[{place}]") for place, name in enumerate(question.select)]
         if len(set(question.select)) < len(question.select):
@@ -167,7 +167,7 @@ class _Statement:
         fields = [f"{sql} AS f{place}" for place, (sql, _) in enumerate(self._fields.values())]
         names = [f"c{place}" for place in range(len(self._select))]
         self.sql = _ANSWER.format(
-            values=", ".join(f"{_json(one)} AS {name}" for one, name in zip(self._select, names, strict=True)),
+            values=", ".join(f"{_json(column)} AS {name}" for column, name in zip(self._select, names, strict=True)),
             fields=", ".join([*fields, "r.created_at", "r.seq"]),
             active=ACTIVE,
             where=where,
@@ -191,13 +191,15 @@ class _Statement:
         function, field_name = (match[1], match[2]) if match else ("", name)
         if function and function not in _AGGREGATES:
             known = ", ".join(_AGGREGATES)
-            raise InvalidArgument(f"{at}: there is no aggregate {function}; there are {known}", field=at)
+            raise InvalidArgument(f"{at}: aggregate {function!r} is unknown; use one of {known}", field=at)
         sql, field_type = self._field(field_name, at)
         if not function:
             return _Column(name=name, function="", sql=sql, type=field_type)
         aggregate = _aggregate(function, sql, field_type)
         if aggregate is None:
-            raise InvalidArgument(f"{at}: there is no {function} of a {field_type.name.lower()}", field=at)
+            raise InvalidArgument(
+                f"{at}: {function} does not apply to a field of type {field_type.name.lower()}", field=at
+            )
         return _Column(
             name=name,
             function=function,
@@ -208,23 +210,23 @@ class _Statement:
     def _group(self, name: str, at: str) -> _Column:
         column = self._column(name, at)
         if column.function:
-            raise InvalidArgument(f"{at} is an aggregate; groups are made of fields", field=at)
+            raise InvalidArgument(f"{at} is an aggregate; group by a field instead", field=at)
         return column
 
     def _field(self, name: str, at: str) -> tuple[str, FieldType]:
-        """Return the alias of a field in the inner part, and what it holds."""
+        """Return the alias of a field in the inner part, and its type."""
         if name not in self._fields:
-            found = RECORD_FIELDS.find(name, at=at)
-            if isinstance(found, Field):
-                self._fields[name] = found.sql, found.type
+            field = RECORD_FIELDS.find(name, at=at)
+            if isinstance(field, Field):
+                self._fields[name] = field.sql, field.type
             else:
-                self._fields[name] = found.sql(self.bindings), FieldType.JSON
+                self._fields[name] = field.sql(self.bindings), FieldType.JSON
         place = list(self._fields).index(name)
         return f"s.f{place}", self._fields[name][1]
 
 
 def _aggregate(function: str, sql: str, field_type: FieldType) -> str | None:
-    """Return the aggregate of a field over a group, null where the field is not there; None if there is no such."""
+    """Return the SQL of an aggregate, which is null where the field is missing; None if it does not fit the type."""
     numbers = f"CASE jsonb_typeof({sql}) WHEN 'number' THEN {sql}::numeric END"
     match function, field_type:
         case "count", FieldType.TEXT:
@@ -263,9 +265,9 @@ def _json(column: _Column) -> str:
 
 
 def _order_key(column: _Column, descending: bool, *, at: str) -> str:
-    """Return what is ordered by: of a path numbers, then texts, then other values; what is not there is last."""
+    """Return the SQL of a sort key: values of a path as numbers, texts, then others; missing values come last."""
     if column.type not in _ORDERED:
-        raise InvalidArgument(f"{at}: a {column.type.name.lower()} has no order", field=at)
+        raise InvalidArgument(f"{at}: a field of type {column.type.name.lower()} cannot be sorted by", field=at)
     direction = "DESC NULLS LAST" if descending else "ASC NULLS LAST"
     if column.type is FieldType.TEXT:
         return f'{column.sql} COLLATE "C" {direction}'
@@ -286,12 +288,12 @@ def _check_grouped(field: str, columns: Sequence[_Column], groups: Sequence[_Col
     for place, column in enumerate(columns):
         if not column.function and column.name not in names:
             at = f"{field}[{place}]"
-            raise InvalidArgument(f"{at} is neither an aggregate nor in group_by", field=at)
+            raise InvalidArgument(f"{at} must be an aggregate or one of group_by", field=at)
 
 
 def _limit(limit: int) -> int:
     if limit < 0:
-        raise InvalidArgument("limit is negative", field="limit")
+        raise InvalidArgument(f"limit must be 0 or more (got {limit})", field="limit")
     return min(limit or LIMIT_DEFAULT, LIMIT_MAX)
 
 

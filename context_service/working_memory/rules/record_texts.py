@@ -1,4 +1,4 @@
-"""What a record says as one text: its name, its description and its content, inline or in a file."""
+"""The text of a record: its name, its description and its content, inline or in a file."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ WHERE r.tenant_id = %s AND r.id = %s
 
 
 class RecordTexts:
-    """Reads what records say.
+    """Reads the texts of records.
 
     Args:
         storage: Where their files are.
-        reader: Reads those.
+        reader: Reads text from files.
     """
 
     def __init__(self, storage: BlobStorage, reader: DocumentReader) -> None:
@@ -36,10 +36,10 @@ class RecordTexts:
         self._reader = reader
 
     async def read(self, tenant: Tenant, record_id: UUID) -> RecordText | None:
-        """Return what a record says; None if there is none.
+        """Return the text of a record; None if there is no record.
 
         Raises:
-            ProviderNotConfigured, Unavailable: what it says is not known.
+            ProviderNotConfigured, Unavailable: its file cannot be read now.
         """
         for row in await tenant.query(_READ, (tenant.tenant_id, record_id)):
             inline = row.content_json or ""
@@ -52,27 +52,27 @@ class RecordTexts:
         return None
 
     async def content(self, tenant: Tenant, record_id: UUID) -> FileText | Unread | None:
-        """Return what a record holds, inline or in its file; None if there is no record.
+        """Return the content of a record, inline or from its file, as text; None if there is no record.
 
         Raises:
-            ProviderNotConfigured, Unavailable: what it says is not known.
+            ProviderNotConfigured, Unavailable: its file cannot be read now.
         """
         for row in await tenant.query(_READ, (tenant.tenant_id, record_id)):
             if row.key:
                 return await self._of_file(tenant, row)
             inline = row.content_json or ""
-            said = await beside_the_loop(len(inline), json_text, inline) if inline else row.content_text or ""
-            return FileText(text=said.replace("\0", " "), is_cut=False)
+            text = await beside_the_loop(len(inline), json_text, inline) if inline else row.content_text or ""
+            return FileText(text=text.replace("\0", " "), is_cut=False)
         return None
 
     async def _of_file(self, tenant: Tenant, row: Row) -> FileText | Unread:
         types = [row.content_type, content_type_of_name(row.name), row.memory_type]
         kind = kind_of(types, row.name)
         if kind is None:
-            said = row.content_type or "this type"
-            return Unread(reason=Reason.UNSUPPORTED, detail=f"files of {said} have no text that is read")
+            media_type = row.content_type or "this type"
+            return Unread(reason=Reason.UNSUPPORTED, detail=f"no text is read from files of {media_type}")
         if row.size_bytes > FILE_BYTES_MAX:
-            return Unread(reason=Reason.TOO_LARGE, detail=f"it has more than {FILE_BYTES_MAX} bytes")
+            return Unread(reason=Reason.TOO_LARGE, detail=f"the file has more than {FILE_BYTES_MAX} bytes")
         blob = copied(StoredBlob, row, crc32c=bytes(row.crc32c or b""))
         try:
             async with aclosing(self._storage.read(blob, start_bytes=0, end_bytes=blob.size_bytes)) as chunks:

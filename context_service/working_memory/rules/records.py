@@ -1,7 +1,7 @@
-"""Working memory: the rules of writing records and blobs. `fetch.py` has those of reading.
+"""Writes records and blobs; `fetch.py` reads them.
 
-A record promises its blob, so the order is always: a row that says that bytes are coming, the bytes, then one
-transaction that makes them live and inserts the record. Whatever happens in between, the row is there for the sweeper.
+A record promises its blob, so the order is always: a row that announces the bytes, the bytes, then one transaction that
+makes them live and inserts the record. If anything fails in between, the sweeper finds the row.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ _PLACE = ("entity_node_id", "graph_name", "agent_bundle_id", "app_id")
 _UUIDS = ("id", "entity_node_id", "context_id")
 _TIMES = ("expires_at", "created_at", "updated_at")
 _JSON, _TEXT, _BINARY = "application/json", "text/plain", "application/octet-stream"
-_HEX = "\\x"  # in front of bytes that Postgres writes as JSON
+_HEX = "\\x"  # prefix of bytes that Postgres writes as JSON
 
 
 class WorkingMemory:
     """Writes records and blobs of all tenants; each call acts for its principal.
 
     Args:
-        database: Where all is.
+        database: Where the records are.
         records: Their SQL.
         requests: The request ids of this service.
-        checks: Of what callers say.
-        writer: Writes new ones.
+        checks: Checks the fields of records.
+        writer: Writes blobs.
         limits: Of the tenants.
-        passages: What records are found by beside their columns.
-        embeds_texts: A worker makes the vectors of texts for which no caller gives one.
-        queued_max: Records of a tenant that wait for their text to be read, or for their vector.
+        passages: Passages of records.
+        embeds_texts: A worker makes a vector of each text for which the caller sends none.
+        queued_max: Records of a tenant that may wait for the reading of their text, or for their vector.
     """
 
     def __init__(
@@ -98,28 +98,28 @@ class WorkingMemory:
         self._outbox = Outbox("context", EMBEDDING_TOPIC, queued_max=queued_max)
         self._texts = Outbox("context", TEXT_TOPIC, queued_max=queued_max)
 
-    async def insert(self, said: RecordInput, *, principal: Principal, request: Request | None) -> Record:
-        """Insert a record with inline content, or with none.
+    async def insert(self, draft: RecordInput, *, principal: Principal, request: Request | None) -> Record:
+        """Insert a record with inline content, or without content.
 
         Raises:
             RecordExists: the id is taken.
             RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
         """
-        await beside_the_loop(len(said.content_json), self._checks.check, said, path="record")
-        said = within_bounds(said, principal)
-        record = _with_content(_new_record(said, principal), said)
+        await beside_the_loop(len(draft.content_json), self._checks.check, draft, path="record")
+        draft = within_bounds(draft, principal)
+        record = _with_content(_new_record(draft, principal), draft)
 
         limits = await self._limits.of(principal)
-        _check_content(limits, said)
+        _check_content(limits, draft)
         tenant = self._database.of(principal)
 
         async def write(door: Tenant | Transaction) -> Record:
-            await self._take_room(door, said, record)
+            await self._take_room(door, draft, record)
             return await self._records.insert(
                 door,
                 record,
-                embedding=said.embedding,
-                owes_vector=self._owes_vector(said),
+                embedding=draft.embedding,
+                owes_vector=self._owes_vector(draft),
                 owes_text=_owes_text(record),
                 request=request,
             )
@@ -134,20 +134,20 @@ class WorkingMemory:
             else:
                 stored = await write(tenant)  # one round trip
         except (RecordOrRequestExists, LimitExceeded) as error:
-            stored = await self._made_before(principal, request, record.id, error)
-        return with_content(stored, said)
+            stored = await self._record_of_earlier_call(principal, request, record.id, error)
+        return with_content(stored, draft)
 
     async def update(
         self,
         record_id: UUID,
-        said: RecordInput,
+        draft: RecordInput,
         names: Sequence[str],
         *,
         principal: Principal,
         expected_version: int | None,
         request: Request | None,
     ) -> Record:
-        """Change the fields `names` of a record, and return it; with its content only if that is one of them.
+        """Change the fields `names` of a record, and return it; with its content only if the content changes.
 
         Raises:
             RecordNotFound: there is none.
@@ -157,11 +157,11 @@ class WorkingMemory:
             RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
         """
         _check_names(names)
-        await beside_the_loop(len(said.content_json), self._checks.check, said, path="record", names=names)
+        await beside_the_loop(len(draft.content_json), self._checks.check, draft, path="record", names=names)
         content_changes = not CONTENTS.isdisjoint(names)
         limits = await self._limits.of(principal)
         if content_changes:
-            _check_content(limits, said)
+            _check_content(limits, draft)
 
         async def work(transaction: Transaction) -> Record:
             record = await self._records.lock(transaction, record_id=record_id)
@@ -171,28 +171,32 @@ class WorkingMemory:
                 raise record_archived(record)
             if expected_version not in (None, record.version):
                 raise VersionConflict(
-                    f"the record has version {record.version}, not {expected_version}", version=record.version
+                    f"the record has version {record.version}, not the expected {expected_version}; read it again",
+                    version=record.version,
                 )
             if content_changes and record.blob_key:
-                raise RecordHasBlob("the content of this record is a blob", working_memory_id=record_id)
-            holds_text = bool(said.content_text)
+                raise RecordHasBlob(
+                    f"the content of record {record_id} is a blob; insert a new record instead",
+                    working_memory_id=record_id,
+                )
+            holds_text = bool(draft.content_text)
             if "content_type" in names and not content_changes:
                 holds_text = await self._records.holds_text(transaction, record_id)
-            changed = _changed(record, said, names, principal)
-            changed = _retyped(changed, said, names, holds_text=holds_text)
+            changed = _changed(record, draft, names, principal)
+            changed = _retyped(changed, draft, names, holds_text=holds_text)
             principal.check_bounds(
                 graph_name=changed.graph_name, agent_bundle_id=changed.agent_bundle_id, app_id=changed.app_id
             )
             await limits.take_room(transaction, records=0, size_bytes=changed.size_bytes - record.size_bytes)
-            if index_state := await self._index_anew(transaction, record_id, said, names):
+            if index_state := await self._requeue_vector(transaction, record_id, draft, names):
                 changed = dataclasses.replace(changed, index_state=index_state, index_error="")
             if content_changes or _moves(record, changed):
-                changed = await self._text_anew(transaction, record, changed)
+                changed = await self._requeue_text(transaction, record, changed)
             updated = await self._records.update(transaction, changed, content_changes=content_changes)
             if updated.is_archived and "expires_at" not in names:
                 raise record_expired(updated)
             if "embedding" in names:
-                await self._records.put_embedding(transaction, record_id, said.embedding)
+                await self._records.put_embedding(transaction, record_id, draft.embedding)
             await self._records.append_action(
                 transaction,
                 record_id,
@@ -205,11 +209,11 @@ class WorkingMemory:
 
         write = self._requests.once(request, work, values=_answer_of)
         stored = await self._database.of(principal).transaction(write)
-        return with_content(stored, said) if content_changes else stored
+        return with_content(stored, draft) if content_changes else stored
 
     async def upload_blob(
         self,
-        said: RecordInput,
+        draft: RecordInput,
         chunks: AsyncIterable[bytes],
         *,
         principal: Principal,
@@ -219,66 +223,66 @@ class WorkingMemory:
         """Store a blob and insert its record.
 
         Args:
-            said: The record.
+            draft: The record as the caller describes it.
             chunks: The bytes; not read if the request was answered before.
-            declared: What they must add up to.
-            principal: Who uploads.
-            request: Makes it happen once.
+            declared: The size and hash that they must have.
+            principal: The caller.
+            request: The idempotency key of the call.
 
         Raises:
             BlobTooLarge, SizeMismatch, ChecksumMismatch: nothing is stored.
             RecordExists: the id is taken.
-            UploadExpired: no byte came for as long as the lease lasts.
+            UploadExpired: no byte arrived for the time of the lease.
             RequestIdReused, InvalidArgument, LimitExceeded, StorageFull, Unavailable: see the contract.
         """
-        self.check_header(said, path="header.record")
-        said = within_bounds(said, principal)
+        self.check_header(draft, path="header.record")
+        draft = within_bounds(draft, principal)
         if record := await self.answered(principal, request):
             return record
-        limits = await self.check_room(principal, said, declared)
+        limits = await self.check_room(principal, draft, declared)
         tenant = self._database.of(principal)
-        beginning = Beginning(said)
+        beginning = Beginning(draft)
         async with (
             aclosing(beginning.watched(chunks)) as watched,
             self._writer.written(tenant, watched, declared=declared, size_bytes_max=limits.blob_bytes_max) as written,
         ):
-            return await self.publish(written, said, text=beginning.text(), principal=principal, request=request)
+            return await self.publish(written, draft, text=beginning.text(), principal=principal, request=request)
 
-    def check_header(self, said: RecordInput, *, path: str) -> None:
-        """Refuse what cannot be the record of an upload.
+    def check_header(self, draft: RecordInput, *, path: str) -> None:
+        """Refuse a draft that cannot be the record of an upload.
 
         Args:
-            said: The record.
-            path: Of it in its request, for the error.
+            draft: The record as the caller describes it.
+            path: Path of the record in its request, for the error.
 
         Raises:
             InvalidArgument, LimitExceeded: a field is malformed.
         """
         for name in sorted(CONTENTS):
-            if getattr(said, name):
-                raise InvalidArgument("an upload has no inline content", field=f"{path}.{name}")
-        self._checks.check(said, path=path)
+            if getattr(draft, name):
+                raise InvalidArgument(f"{path}.{name} must be empty in an upload", field=f"{path}.{name}")
+        self._checks.check(draft, path=path)
 
-    async def check_room(self, principal: Principal, said: RecordInput, declared: Declared) -> TenantLimits:
-        """Refuse an upload before its bytes come that would be refused behind them; return its tenant's limits.
+    async def check_room(self, principal: Principal, draft: RecordInput, declared: Declared) -> TenantLimits:
+        """Refuse an upload before its bytes arrive, if it would be refused after them; return its tenant's limits.
 
         Raises:
-            BlobTooLarge: it says so itself.
+            BlobTooLarge: its declared size is too large.
             LimitExceeded: the tenant has no room for it.
             RecordExists: its id is taken.
         """
         limits = await self._limits.of(principal)
         limits.check_blob(declared.size_bytes or 0)
         await limits.check_room(self._database.of(principal), records=1, size_bytes=declared.size_bytes or 0)
-        if said.id and await self._records.exists(principal, said.id):
-            raise _taken(said.id)
+        if draft.id and await self._records.exists(principal, draft.id):
+            raise _taken(draft.id)
         return limits
 
     async def answered(self, principal: Principal, request: Request | None) -> Record | None:
-        """Return the record that a request made when it came first; None if it did not yet.
+        """Return the record that an earlier call with the same request id made; None if there was none.
 
         Raises:
-            RequestIdReused: the id was used for something else.
+            RequestIdReused: the id was used for another request.
         """
         answer = await self._requests.answered(self._database.of(principal), request) if request else None
         return record_before(answer) if answer else None
@@ -286,7 +290,7 @@ class WorkingMemory:
     async def publish(
         self,
         written: WrittenBlob,
-        said: RecordInput,
+        draft: RecordInput,
         *,
         text: str | None,
         principal: Principal,
@@ -297,11 +301,11 @@ class WorkingMemory:
 
         Args:
             written: The blob.
-            said: The record, `within_bounds`.
-            text: What is to be found of the blob.
-            principal: Who uploads.
-            request: Makes it happen once.
-            upload: The resumable upload that made it, which ends with this.
+            draft: The record, `within_bounds`.
+            text: Searchable text of the blob.
+            principal: The caller.
+            request: The idempotency key of the call.
+            upload: The resumable upload of the bytes, which ends with this transaction.
 
         Raises:
             RecordExists: the id is taken.
@@ -309,8 +313,8 @@ class WorkingMemory:
             UploadNotFound, Aborted: see `upload_rows.end`.
         """
         record = dataclasses.replace(
-            _new_record(said, principal),
-            content_type=content_type_of(said, otherwise="application/octet-stream"),
+            _new_record(draft, principal),
+            content_type=content_type_of(draft, otherwise="application/octet-stream"),
             provider=written.provider,
             blob_key=_BLOB_KEY_PREFIX + secrets.token_hex(16),
             size_bytes=written.digest.size_bytes,
@@ -324,7 +328,7 @@ class WorkingMemory:
             if upload is not None:
                 await upload_rows.end(transaction, upload)
             await limits.take_room(transaction, records=1, size_bytes=record.size_bytes)
-            await self._take_room(transaction, said, record)
+            await self._take_room(transaction, draft, record)
             live_id = await blob_rows.publish(transaction, written.id, provider=written.provider, digest=written.digest)
             if live_id is None:
                 raise upload_expired()
@@ -333,8 +337,8 @@ class WorkingMemory:
                 record,
                 blob_id=live_id,
                 blob_text=text,
-                embedding=said.embedding,
-                owes_vector=self._owes_vector(said),
+                embedding=draft.embedding,
+                owes_vector=self._owes_vector(draft),
                 owes_text=_owes_text(record),
                 request=request,
             )
@@ -344,29 +348,29 @@ class WorkingMemory:
         try:
             return await blob_rows.publishing(tenant, work)
         except (RecordOrRequestExists, LimitExceeded) as error:
-            stored = await self._made_before(principal, request, record.id, error)
-        await blob_rows.give_up(tenant, written.id)  # a twin of this call was faster
+            stored = await self._record_of_earlier_call(principal, request, record.id, error)
+        await blob_rows.give_up(tenant, written.id)  # a concurrent call with the same request id was faster
         return stored
 
-    async def _take_room(self, door: Tenant | Transaction, said: RecordInput, record: Record) -> None:
+    async def _take_room(self, door: Tenant | Transaction, draft: RecordInput, record: Record) -> None:
         """Refuse a new record if too much of its tenant waits for the background work that it needs."""
-        if self._owes_vector(said):
+        if self._owes_vector(draft):
             await self._outbox.take_room(door)
         if _owes_text(record):
             await self._texts.take_room(door)
 
-    def _owes_vector(self, said: RecordInput) -> bool:
-        return self._embeds_texts and said.embedding is None
+    def _owes_vector(self, draft: RecordInput) -> bool:
+        return self._embeds_texts and draft.embedding is None
 
-    async def _index_anew(
-        self, transaction: Transaction, record_id: UUID, said: RecordInput, names: Sequence[str]
+    async def _requeue_vector(
+        self, transaction: Transaction, record_id: UUID, draft: RecordInput, names: Sequence[str]
     ) -> str:
-        """Owe a vector for what a locked record will say, or owe none any more.
+        """Queue a new vector for a locked record whose text changes, or drop it from the queue.
 
         Returns:
-            The record's state of indexing from now on; empty if it stays.
+            The new `index_state` of the record; empty if it stays.
         """
-        if "embedding" in names and not self._owes_vector(said):
+        if "embedding" in names and not self._owes_vector(draft):
             await self._outbox.drop(transaction, record_id)
             return "NONE"
         if not self._embeds_texts:
@@ -379,8 +383,8 @@ class WorkingMemory:
         await self._outbox.put(transaction, record_id)
         return "PENDING"
 
-    async def _text_anew(self, transaction: Transaction, record: Record, changed: Record) -> Record:
-        """Owe the passages of what a locked record will say, and where it will stand, instead of those that it has."""
+    async def _requeue_text(self, transaction: Transaction, record: Record, changed: Record) -> Record:
+        """Remove the passages of a locked record that changes or moves, and queue the reading of its text."""
         owes = _owes_text(changed)
         if record.text_state == "NONE" and not owes:
             return changed
@@ -392,18 +396,18 @@ class WorkingMemory:
         await self._texts.put(transaction, record.id)
         return dataclasses.replace(changed, text_state="PENDING", text_error="")
 
-    async def _made_before(
+    async def _record_of_earlier_call(
         self,
         principal: Principal,
         request: Request | None,
         record_id: UUID,
         error: RecordOrRequestExists | LimitExceeded,
     ) -> Record:
-        """Return the record that a request made when it came first, which is why it fails now.
+        """Return the record that an earlier call with the same request id made, which explains `error`.
 
         Raises:
-            RecordExists: it is the first time; so it was the id that was taken.
-            LimitExceeded: it is the first time; so it was others that filled the room.
+            RecordExists: there was no earlier call, so the id is taken.
+            LimitExceeded: there was no earlier call, so the tenant has no room.
             RequestIdReused: see the contract.
         """
         if record := await self.answered(principal, request):
@@ -413,43 +417,43 @@ class WorkingMemory:
         raise _taken(record_id) from None
 
 
-def within_bounds(said: RecordInput, principal: Principal) -> RecordInput:
-    """Return a new record with the graph, agent bundle and app that it is of: where it names none, the principal's.
+def within_bounds(draft: RecordInput, principal: Principal) -> RecordInput:
+    """Return the draft with the graph, agent bundle and app of the principal where it names none.
 
     Raises:
-        PermissionDenied: it names others than the principal is bound to.
+        PermissionDenied: the draft names others than the principal is bound to.
     """
-    said = dataclasses.replace(
-        said,
-        graph_name=said.graph_name or principal.graph_default,
-        agent_bundle_id=said.agent_bundle_id or principal.agent_bundle_id,
-        app_id=said.app_id or principal.app_default,
+    draft = dataclasses.replace(
+        draft,
+        graph_name=draft.graph_name or principal.graph_default,
+        agent_bundle_id=draft.agent_bundle_id or principal.agent_bundle_id,
+        app_id=draft.app_id or principal.app_default,
     )
-    principal.check_bounds(graph_name=said.graph_name, agent_bundle_id=said.agent_bundle_id, app_id=said.app_id)
-    return said
+    principal.check_bounds(graph_name=draft.graph_name, agent_bundle_id=draft.agent_bundle_id, app_id=draft.app_id)
+    return draft
 
 
-def _new_record(said: RecordInput, principal: Principal) -> Record:
-    """Return the record that a caller describes; its times are the database's, and set when it is stored."""
+def _new_record(draft: RecordInput, principal: Principal) -> Record:
+    """Return the record of a draft; the database sets its times when it is stored."""
     return Record(
-        id=said.id or new_id(),
-        entity_node_id=said.entity_node_id,
-        memory_type=said.memory_type,
-        subtype=said.subtype,
-        semantic_purpose=said.semantic_purpose,
-        name=said.name,
-        description=said.description,
-        reasoning=said.reasoning,
-        content_type=content_type_of(said, otherwise=_content_type(said)),
-        metadata_json=said.metadata_json or "{}",
-        tags=said.tags,
-        graph_name=said.graph_name,
-        agent_bundle_id=said.agent_bundle_id,
-        app_id=said.app_id,
+        id=draft.id or new_id(),
+        entity_node_id=draft.entity_node_id,
+        memory_type=draft.memory_type,
+        subtype=draft.subtype,
+        semantic_purpose=draft.semantic_purpose,
+        name=draft.name,
+        description=draft.description,
+        reasoning=draft.reasoning,
+        content_type=content_type_of(draft, otherwise=_content_type(draft)),
+        metadata_json=draft.metadata_json or "{}",
+        tags=draft.tags,
+        graph_name=draft.graph_name,
+        agent_bundle_id=draft.agent_bundle_id,
+        app_id=draft.app_id,
         created_by=principal.subject,
         owner_user_id=principal.user_id,
         agent_id=principal.agent_id,
-        expires_at=said.expires_at,
+        expires_at=draft.expires_at,
         created_at=datetime.min,
         updated_at=datetime.min,
     )
@@ -461,71 +465,71 @@ def _owes_text(record: Record) -> bool:
 
 
 def _moves(record: Record, changed: Record) -> bool:
-    """Tell whether a change lets others see a record, or elsewhere."""
+    """Tell whether a change moves a record to another node or into other bounds."""
     return any(getattr(record, name) != getattr(changed, name) for name in _PLACE)
 
 
-def _check_content(limits: TenantLimits, said: RecordInput) -> None:
+def _check_content(limits: TenantLimits, draft: RecordInput) -> None:
     """Refuse inline content that is too large for its tenant.
 
     Raises:
         LimitExceeded: it is.
     """
-    limits.check_content("record.content_json", said.content_json)
-    limits.check_content("record.content_text", said.content_text)
+    limits.check_content("record.content_json", draft.content_json)
+    limits.check_content("record.content_text", draft.content_text)
 
 
-def _content_type(said: RecordInput) -> str:
-    """Return the content type of inline content of which nobody says another."""
-    return _JSON if said.content_json else _TEXT if said.content_text else ""
+def _content_type(draft: RecordInput) -> str:
+    """Return the content type of inline content for which the caller names none."""
+    return _JSON if draft.content_json else _TEXT if draft.content_text else ""
 
 
-def _with_content(record: Record, said: RecordInput) -> Record:
-    """Return the record with the inline content that a caller says, or without any."""
-    content = (said.content_json or said.content_text).encode()
+def _with_content(record: Record, draft: RecordInput) -> Record:
+    """Return the record with the inline content of the draft, or without content."""
+    content = (draft.content_json or draft.content_text).encode()
     return dataclasses.replace(
         record,
-        content_json=said.content_json or None,
-        content_text=said.content_text or None,
+        content_json=draft.content_json or None,
+        content_text=draft.content_text or None,
         provider=INLINE_PROVIDER if content else "",
         size_bytes=len(content),
         sha256=hashlib.sha256(content).digest() if content else b"",
     )
 
 
-def with_content(record: Record, said: RecordInput) -> Record:
-    """Return a stored record as it is answered: with its content."""
-    return dataclasses.replace(record, content_json=said.content_json or None, content_text=said.content_text or None)
+def with_content(record: Record, draft: RecordInput) -> Record:
+    """Return a stored record with the content of its draft, for the response."""
+    return dataclasses.replace(record, content_json=draft.content_json or None, content_text=draft.content_text or None)
 
 
-def _changed(record: Record, said: RecordInput, names: Sequence[str], principal: Principal) -> Record:
-    """Return the record with the named fields as the caller says them; empty ones get their defaults."""
-    values: dict[str, Any] = {name: getattr(said, name) for name in names if name not in {*CONTENTS, "embedding"}}
+def _changed(record: Record, draft: RecordInput, names: Sequence[str], principal: Principal) -> Record:
+    """Return the record with the named fields of the draft; empty ones get their defaults."""
+    values: dict[str, Any] = {name: getattr(draft, name) for name in names if name not in {*CONTENTS, "embedding"}}
     if "metadata_json" in values:
-        values["metadata_json"] = said.metadata_json or "{}"
+        values["metadata_json"] = draft.metadata_json or "{}"
     if "graph_name" in values:
-        values["graph_name"] = said.graph_name or principal.graph_default
+        values["graph_name"] = draft.graph_name or principal.graph_default
     if "agent_bundle_id" in values:
-        values["agent_bundle_id"] = said.agent_bundle_id or principal.agent_bundle_id
+        values["agent_bundle_id"] = draft.agent_bundle_id or principal.agent_bundle_id
     if "app_id" in values:
-        values["app_id"] = said.app_id or principal.app_default
+        values["app_id"] = draft.app_id or principal.app_default
     changed = dataclasses.replace(record, **values)
-    return changed if CONTENTS.isdisjoint(names) else _with_content(changed, said)
+    return changed if CONTENTS.isdisjoint(names) else _with_content(changed, draft)
 
 
-def _retyped(record: Record, said: RecordInput, names: Sequence[str], *, holds_text: bool) -> Record:
-    """Return a changed record with the content type that it has where nobody says one.
+def _retyped(record: Record, draft: RecordInput, names: Sequence[str], *, holds_text: bool) -> Record:
+    """Return a changed record with the default content type, if the caller names none.
 
     Args:
-        record: With what else has changed.
-        said: What the caller says.
-        names: Of the fields that change.
-        holds_text: It has inline text.
+        record: With its other changes.
+        draft: The record as the caller describes it.
+        names: The fields that change.
+        holds_text: The record has inline text.
     """
     if "content_type" in names:
-        stays = bool(said.content_type)
+        stays = bool(draft.content_type)
     else:  # new content of the other kind
-        stays = not (said.content_json or said.content_text) or record.content_type not in ("", _JSON, _TEXT)
+        stays = not (draft.content_json or draft.content_text) or record.content_type not in ("", _JSON, _TEXT)
     if stays:
         return record
     otherwise = _BINARY if record.blob_key else "" if not record.provider else _TEXT if holds_text else _JSON
@@ -534,14 +538,14 @@ def _retyped(record: Record, said: RecordInput, names: Sequence[str], *, holds_t
 
 def _check_names(names: Sequence[str]) -> None:
     if not names:
-        raise InvalidArgument("update_mask names no field", field="update_mask")
+        raise InvalidArgument("update_mask must name at least one field", field="update_mask")
     for name in names:
         if name not in CHANGEABLE:
             raise InvalidArgument(f"update_mask names {name[:100]!r}, which cannot be changed", field="update_mask")
 
 
 def _answer_of(record: Record) -> dict[str, Any]:
-    """Return what a repeated request is answered with, as Postgres writes it: the record without its content."""
+    """Return the stored answer for retries, in the form that Postgres writes: the record without its content."""
     values = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
     for name in CONTENTS:
         del values[name]
@@ -553,7 +557,7 @@ def _answer_of(record: Record) -> dict[str, Any]:
 
 
 def record_before(answer: dict[str, Any]) -> Record:
-    """Return the record that a request was answered with, without its content."""
+    """Return the record of a stored answer, without its content."""
     values = dict(answer)
     for name in _UUIDS:
         values[name] = values[name] and UUID(values[name])
@@ -565,4 +569,4 @@ def record_before(answer: dict[str, Any]) -> Record:
 
 
 def _taken(record_id: UUID) -> RecordExists:
-    return RecordExists(f"the id {record_id} is taken", working_memory_id=record_id)
+    return RecordExists(f"a record with the id {record_id} exists; choose another id", working_memory_id=record_id)

@@ -1,7 +1,7 @@
-"""How long archived records are kept, and how records go for good.
+"""How long archived records are kept, and how records are purged.
 
-A record counts as archived from when it was archived or expired, whichever came first. How long it stays from there
-depends on its memory type. Nothing of that is stored with the record: a changed setting holds for all.
+The retention of a record begins when it was archived or when it expired, whichever came first, and depends on its
+memory type. It is not stored with the record: a changed setting applies to all records.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from context_service.working_memory.store.passages import RecordPassages
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Tenant, Transaction
 
-SWEEPER = "sweeper"  # the principal of what no caller did
+SWEEPER = "sweeper"  # the principal of changes that no caller made
 
 # One memory type after the other, hopping through the index, because each has its own time: those that are kept for
 # years are not looked at again by every sweep. Below a policy an index takes no bound that a function makes, hence the
@@ -80,7 +80,7 @@ _LET_GO = "SELECT context.let_go_of_records(%s::uuid[])"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """How long an archived record stays, in seconds; infinity: for ever."""
+    """How long an archived record is kept, in seconds; infinity keeps it for ever."""
 
     kept_s: float
     kept_s_by_type: Mapping[str, float] = field(default_factory=dict)
@@ -91,9 +91,9 @@ class Purges:
 
     Args:
         database: Where they are.
-        passages: What they are found by.
-        retention: How long archived ones stay.
-        blob_grace_s: How long bytes stay behind their last record.
+        passages: Removes their passages.
+        retention: How long archived records are kept.
+        blob_grace_s: How long the bytes of a blob stay after its last record is gone.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Purges:
         self._blob_grace_s = blob_grace_s
 
     async def purge(self, transaction: Transaction, record_ids: Sequence[UUID], *, principal: str, why: str) -> int:
-        """Remove records with their vectors, log it, and let go of blobs that nobody needs any more.
+        """Remove records with their vectors and passages, log it, and release blobs that no record needs any more.
 
         Returns:
             How many of them there were.
@@ -121,9 +121,9 @@ class Purges:
         return len(purged)
 
     async def purge_due(self, tenant: Tenant, *, count_max: int) -> int:
-        """Remove up to `count_max` records whose retention is over, and return how many those were.
+        """Remove up to `count_max` records whose retention is over, and return how many.
 
-        Several replicas may do it at once: each takes others.
+        Several replicas may run it at once: each takes different records.
         """
         retention = self._retention
         parameters = {
@@ -137,6 +137,6 @@ class Purges:
             due = [row.id for row in await transaction.query(_LOCK_DUE_RECORDS, parameters)]
             return await self.purge(transaction, due, principal=SWEEPER, why="retention") if due else 0
 
-        # Within the walls of what is nobody's in particular: what they are found by stands there.
+        # As a principal that is bound to no user: passages of records have no owner.
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject=SWEEPER))
         return await door.transaction(work)

@@ -1,8 +1,8 @@
-"""Search: records by their words, by the direction of a vector, or by both.
+"""Search: records by their words, by the cosine similarity of their vectors, or by both.
 
-Words are found by an inverted index and ranked. Vectors are compared one by one, all of a slice: exact. Where the slice
-is too large for that, an index that the operator made finds most of the nearest, or the search is refused. Both answer
-ids in order; two orders are fused by reciprocal ranks; the records are read last.
+Words are found by an inverted index and ranked. Vectors are compared one by one, all of a slice, which is exact. If the
+slice is too large for that, an index that the operator made finds most of the nearest; without one the search is
+refused. Both searches return ids in order; two orders are fused by reciprocal ranks; the records are read last.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ LIMIT_DEFAULT = 10
 LIMIT_MAX = 100
 TEXT_CHARS_MAX = 1000
 ENTITIES_MAX = 1000
-RANKED_MAX = 5_000  # records that have the words
-CANDIDATES = 100  # of each order that is fused
-VECTOR_INDEX = "embedding_hnsw"  # as docs/operations.md has it
-INDEX_EF_SEARCH = 200  # candidates that a step through the index keeps
-INDEX_VISITED_MAX = 100_000  # vectors that it looks at before it gives up
-INDEX_KNOWN_S = 30.0  # for so long its being there, or not, is remembered
+RANKED_MAX = 5_000  # matching records that are ranked, newest first
+CANDIDATES = 100  # of each of the two orders that are fused
+VECTOR_INDEX = "embedding_hnsw"  # as docs/operations.md names it
+INDEX_EF_SEARCH = 200  # candidates that the index scan keeps
+INDEX_VISITED_MAX = 100_000  # vectors that the index scan visits before it gives up
+INDEX_KNOWN_S = 30.0  # how long a process remembers whether the index exists
 
 SLICE_FILTERS = "entity_node_ids, memory_types, graph_name, agent_bundle_id, app_id"
 
-_PREFIX_CHARS_MIN = 3  # a shorter beginning is that of too many words
+_PREFIX_CHARS_MIN = 3  # too many words begin with a shorter prefix
 _PREFIX_WORDS_MAX = 10
 _WORD = re.compile(r"[^\W_]+")
-# Its sign, and a phrase or a word. A phrase that does not end goes on to the end.
+# A minus sign if any, and a phrase or a word. An unclosed phrase extends to the end.
 _TERM = re.compile(r'(-*)(?:"([^"]*)"?|([^\s"]+))')
-# Signs of a query that means more than its words.
+# Operators: a query with one of them means more than its words.
 _OPERATOR = re.compile(r'"|(?:^|\s)-|\bor\b', re.IGNORECASE)
 
 _SCOPE = """(
@@ -196,9 +196,9 @@ EmbedText = Callable[[str], Awaitable[Embedding]]
 
 
 class SearchMode(Enum):
-    """What a record is found by."""
+    """How records are searched."""
 
-    GIVEN = "whatever is given"
+    GIVEN = "text, vector or both, as the request has them"
     TEXT = "text"
     VECTOR = "vector"
     FUSED = "both"
@@ -206,7 +206,7 @@ class SearchMode(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuestion:
-    """What is looked for, and among which records; the names are those of the request."""
+    """A search and its filters, as the request names them."""
 
     text: str
     embedding: Embedding | None
@@ -224,15 +224,15 @@ class SearchQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedRecord:
-    """A record by its id, and why it was found."""
+    """The id of a record, and its ranks and scores."""
 
     id: UUID
     score: float
-    text_place: int = 0  # 1: the best; 0: not found by it
+    text_place: int = 0  # rank by words: 1 is the best; 0 if it was not found by them
     text_score: float = 0.0
     vector_place: int = 0
     similarity: float = 0.0  # cosine, -1 to 1
-    approximate: bool = False  # its place by vector is from an index, which may have missed nearer ones
+    approximate: bool = False  # `vector_place` is from an index, which may have missed nearer records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,18 +240,18 @@ class SearchHit:
     """A record that was found."""
 
     record: Record
-    found: RankedRecord
+    match: RankedRecord
 
 
 class Searches:
-    """Searches; each for its principal.
+    """Searches records; each call acts for its principal.
 
     Args:
         database: Where the records are.
-        language: In whose forms words are found.
+        language: The language whose word forms match.
         vectors_max: Vectors that one search may compare with.
-        passages: What records of nodes say beyond what their column holds.
-        embed_text: Makes the vector of a text, where there is an embedder.
+        passages: Texts of records that are longer than their column.
+        embed_text: Makes the vector of a text; None without an embedder.
     """
 
     def __init__(
@@ -276,7 +276,7 @@ class Searches:
 
         Raises:
             InvalidArgument, LimitExceeded: the question is malformed.
-            SliceTooLarge: there are too many vectors to compare with.
+            SliceTooLarge: there are too many vectors to compare.
             Unavailable: the embedder, or Postgres, does not answer.
         """
         mode, limit = _checked(question, has_embedder=self._embed_text is not None)
@@ -296,9 +296,9 @@ class Searches:
             by_text = await self._by_text(tenant, question, places_max, principal)
         else:
             by_vector = await self._by_vector(tenant, question, places_max)
-        found = fused(by_text, by_vector)[:limit] if mode is SearchMode.FUSED else by_text or by_vector
-        records = await self._records(tenant, [one.id for one in found], with_content=question.with_content)
-        return [SearchHit(record=records[one.id], found=one) for one in found if one.id in records]
+        matches = fused(by_text, by_vector)[:limit] if mode is SearchMode.FUSED else by_text or by_vector
+        records = await self._records(tenant, [match.id for match in matches], with_content=question.with_content)
+        return [SearchHit(record=records[match.id], match=match) for match in matches if match.id in records]
 
     async def _by_text(
         self, tenant: Tenant, question: SearchQuestion, limit: int, principal: Principal
@@ -318,7 +318,7 @@ class Searches:
         scores = {row.id: row.score for row in await tenant.query(statement, parameters, ad_hoc=True)}
         for record_id, score in await self._by_passages(principal, question, where, parameters):
             scores[record_id] = max(score, scores.get(record_id, 0.0))
-        best = sorted(scores.items(), key=lambda one: (one[1], one[0]), reverse=True)[:limit]
+        best = sorted(scores.items(), key=lambda item: (item[1], item[0]), reverse=True)[:limit]
         return [
             RankedRecord(id=record_id, score=score, text_place=place, text_score=score)
             for place, (record_id, score) in enumerate(best, 1)
@@ -327,16 +327,16 @@ class Searches:
     async def _by_passages(
         self, principal: Principal, question: SearchQuestion, where: str, parameters: Mapping[str, Any]
     ) -> list[tuple[UUID, float]]:
-        """Return records of named nodes that say the words anywhere, each with its score: beyond its column, too."""
+        """Return the records of the named nodes that have the words anywhere in their passages, each with its score."""
         if _OPERATOR.search(question.text):
             return []
         node_ids = question.entity_node_ids
-        found = await found_in_passages(self._passages, principal, node_ids, question.text)
-        if not found:
+        candidates = await found_in_passages(self._passages, principal, node_ids, question.text)
+        if not candidates:
             return []
         statement = _BY_PASSAGES.format(scope=_SCOPE.format(row="r"), where=where)
-        given = orjson.dumps([dataclasses.asdict(one) for one in found]).decode()
-        rows = await self._database.of(principal).query(statement, {**parameters, "found": given}, ad_hoc=True)
+        document = orjson.dumps([dataclasses.asdict(candidate) for candidate in candidates]).decode()
+        rows = await self._database.of(principal).query(statement, {**parameters, "found": document}, ad_hoc=True)
         return [(row.id, row.score) for row in rows]
 
     async def _by_vector(self, tenant: Tenant, question: SearchQuestion, limit: int) -> list[RankedRecord]:
@@ -372,12 +372,12 @@ class Searches:
             return await transaction.query(BY_INDEX.format(**parts), parameters)
 
         rows = await tenant.transaction(read)
-        if len(rows) < count:  # it has looked at too many that the filters left out
+        if len(rows) < count:  # the scan gave up: too many of the visited vectors did not match the filters
             raise self._too_large(self._vectors_max + 1)
         return _nearest(rows, approximate=True)
 
     async def _indexed(self, tenant: Tenant) -> bool:
-        """Tell whether the operator has made the index, and it is complete."""
+        """Tell whether the operator has made the index and it is valid."""
         if time.monotonic() - self._asked_at >= INDEX_KNOWN_S:
             (row,) = await tenant.query(_HAS_INDEX, (_INDEX,))
             self._has_index, self._asked_at = row.has_index, time.monotonic()
@@ -385,7 +385,7 @@ class Searches:
 
     def _too_large(self, count: int) -> SliceTooLarge:
         return SliceTooLarge(
-            f"more than {self._vectors_max} vectors to compare with: filter by {SLICE_FILTERS} or where_json",
+            f"the search would compare more than {self._vectors_max} vectors; filter by {SLICE_FILTERS} or where_json",
             limit="vectors",
             limit_max=self._vectors_max,
             value=count,
@@ -401,11 +401,11 @@ class Searches:
 
 
 def slice_sql(where: str, *, dimension: int = EMBEDDING_DIMENSION) -> str:
-    """Return the condition of the vectors that are compared.
+    """Return the SQL condition of the vectors that are compared.
 
     Args:
         where: A condition of their records.
-        dimension: Theirs, and the question's.
+        dimension: Of the vectors and of the question.
     """
     return f"{_SLICE.format(dimension=dimension)} AND {_SCOPE.format(row='e')} AND {where}"
 
@@ -418,9 +418,9 @@ def _nearest(rows: Sequence[Row], *, approximate: bool = False) -> list[RankedRe
 
 
 def fused(by_text: Sequence[RankedRecord], by_vector: Sequence[RankedRecord]) -> list[RankedRecord]:
-    """Return what is in either order, by the sum of its reciprocal ranks; ties by text, then vector."""
-    texts = {one.id: one for one in by_text}
-    vectors = {one.id: one for one in by_vector}
+    """Merge two orders by the sum of reciprocal ranks; ties are broken by text, then by vector."""
+    texts = {match.id: match for match in by_text}
+    vectors = {match.id: match for match in by_vector}
     nowhere = RankedRecord(id=UUID(int=0), score=0.0)
     both = []
     for record_id, score in reciprocal_ranks(list(texts), list(vectors)).items():
@@ -434,7 +434,7 @@ def fused(by_text: Sequence[RankedRecord], by_vector: Sequence[RankedRecord]) ->
 
 
 def terms_of(text: str) -> dict[str, list[Any]]:
-    """Return what `context.search_asked` is asked: the words and phrases of a text, as a web search means them."""
+    """Return the parameters of `context.search_asked`: the words and phrases of a text, as in a web search."""
     terms: list[str] = []
     are_not: list[bool] = []
     behind_or: list[bool] = []
@@ -451,7 +451,7 @@ def terms_of(text: str) -> dict[str, list[Any]]:
 
 
 def name_query(text: str) -> str:
-    """Return the query for names of which a word begins with each word of `text`; empty for one that means more."""
+    """Return the query for names with a word that begins with each word of `text`; empty if `text` has operators."""
     if _OPERATOR.search(text):
         return ""
     words = _WORD.findall(text)[:_PREFIX_WORDS_MAX]
@@ -459,7 +459,7 @@ def name_query(text: str) -> str:
 
 
 def _checked(question: SearchQuestion, *, has_embedder: bool) -> tuple[SearchMode, int]:
-    """Return the mode and the limit of a question that can be asked."""
+    """Check a question, and return its mode and limit."""
     check_text("text", question.text, chars_max=TEXT_CHARS_MAX)
     if question.embedding is not None:
         check_vector("embedding.values", question.embedding.values, dimension=EMBEDDING_DIMENSION)
@@ -471,7 +471,7 @@ def _checked(question: SearchQuestion, *, has_embedder: bool) -> tuple[SearchMod
     for field in ("graph_name", "agent_bundle_id", "app_id"):
         check_text(field, getattr(question, field), chars_max=TEXT_CHARS_MAX)
     if question.limit < 0:
-        raise InvalidArgument("limit is negative", field="limit")
+        raise InvalidArgument(f"limit must be 0 or more (got {question.limit})", field="limit")
     return _mode(question, has_embedder=has_embedder), min(question.limit or LIMIT_DEFAULT, LIMIT_MAX)
 
 
@@ -481,9 +481,9 @@ def _mode(question: SearchQuestion, *, has_embedder: bool) -> SearchMode:
     if mode is SearchMode.GIVEN:
         mode = SearchMode.FUSED if has_text and has_vector else SearchMode.VECTOR if has_vector else SearchMode.TEXT
     if mode is not SearchMode.VECTOR and not has_text:
-        raise InvalidArgument("text is required", field="text")
+        raise InvalidArgument("text must not be empty for a search by words", field="text")
     if mode is not SearchMode.TEXT and not has_vector and not (has_embedder and has_text):
-        raise InvalidArgument("embedding is required", field="embedding")
+        raise InvalidArgument("set embedding, or text if the service has an embedder", field="embedding")
     return mode
 
 

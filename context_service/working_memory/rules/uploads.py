@@ -1,9 +1,9 @@
-"""Resumable uploads: parts that each survive on their own, put together at the end.
+"""Resumable uploads: parts that are stored one by one and joined at the end.
 
-A part is a blob, written like any other, and committed as a row of its upload. Nothing has to be remembered between two
-calls but these rows, so a client goes on behind any error: a broken connection, a restart of the service, its own. The
-end reads the parts through sha256 into a blob of its own and goes on as `UploadBlob` does; it is the request with the
-upload's id, so that a repeat answers as the first time.
+A part is a blob, written like any other, and committed as a row of its upload. These rows are all the state between two
+calls, so a client can continue after any error: a broken connection, a restart of the service or of the client. The
+end reads the parts through sha256 into a new blob and then does the same as `UploadBlob`; the upload's id is its
+idempotency key, so a retry returns the first answer.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ PARTS_MAX = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
-    """How far an upload is, as its caller sees it."""
+    """The state of an upload, as its caller sees it."""
 
     id: UUID
     offset_bytes: int
     size_bytes: int | None = None  # as it was declared
-    expires_at: datetime | None = None  # None: it is finished
+    expires_at: datetime | None = None  # None if it is finished
     record: Record | None = None  # once it is finished
 
 
@@ -59,12 +59,12 @@ class ResumableUploads:
     Args:
         database: Where the uploads are.
         requests: The request ids of this service.
-        memory: Where a finished upload becomes a record.
+        memory: Makes the record of a finished upload.
         writer: Writes blobs.
-        storage: Reads them.
+        storage: Reads blobs.
         limits: Of the tenants.
-        part_bytes_max: Of one part.
-        lease_s: How long an upload may stay without a new part.
+        part_bytes_max: Largest part.
+        lease_s: How long an upload is kept without a new part.
     """
 
     def __init__(
@@ -89,23 +89,23 @@ class ResumableUploads:
         self.part_bytes_max = part_bytes_max
 
     async def start(
-        self, said: RecordInput, *, principal: Principal, declared: Declared, request: Request | None
+        self, draft: RecordInput, *, principal: Principal, declared: Declared, request: Request | None
     ) -> Upload:
         """Begin an upload.
 
         Raises:
             RecordExists: the id is taken.
-            BlobTooLarge: it says itself that it will be.
+            BlobTooLarge: its declared size is too large.
             RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
         """
-        self._memory.check_header(said, path="record")
-        said = within_bounds(said, principal)
+        self._memory.check_header(draft, path="record")
+        draft = within_bounds(draft, principal)
         tenant = self._database.of(principal)
-        await self._memory.check_room(principal, said, declared)
+        await self._memory.check_room(principal, draft, declared)
         upload_id = new_id()
 
         async def work(transaction: Transaction) -> Upload:
-            due_at = await upload_rows.start(transaction, upload_id, said, declared, lease_s=self._lease_s)
+            due_at = await upload_rows.start(transaction, upload_id, draft, declared, lease_s=self._lease_s)
             return Upload(id=upload_id, offset_bytes=0, size_bytes=declared.size_bytes, expires_at=due_at)
 
         write = self._requests.once(request, work, values=lambda upload: {"upload_id": str(upload.id)})
@@ -117,30 +117,30 @@ class ResumableUploads:
         """Add a part.
 
         Args:
-            upload_id: To which.
-            chunks: Its bytes; not read if it cannot be added.
-            offset_bytes: Where it begins in the whole.
-            principal: Who sends it.
+            upload_id: The upload.
+            chunks: The bytes of the part; not read if it cannot be added.
+            offset_bytes: Where the part begins in the whole.
+            principal: The caller.
 
         Raises:
             UploadNotFound: there is no such upload, or it is finished.
             UploadPartExists, UploadGap: the upload is not at this offset; the metadata says where it is.
             LimitExceeded, BlobTooLarge, SizeMismatch: a part, the parts, the whole or what the tenant has would be too
                 large.
-            UploadExpired, StorageFull, Unavailable: see the contract. None of all this ends the upload.
+            UploadExpired, StorageFull, Unavailable: see the contract. None of these errors ends the upload.
         """
         tenant = self._database.of(principal)
         upload = _check_position(await upload_rows.find(tenant, upload_id), upload_id, offset_bytes)
         limits = await self._limits.of(principal)
-        await limits.check_room(tenant, records=0, size_bytes=1)  # before the bytes, not only behind them
+        await limits.check_room(tenant, records=0, size_bytes=1)  # before the bytes, not only after them
 
         async with (
             aclosing(self._part(upload, chunks, limits)) as checked,
-            aclosing(self._kept(tenant, upload, checked)) as kept,
-            self._writer.written(tenant, kept, declared=Declared()) as written,
+            aclosing(self._renewing(tenant, upload, checked)) as renewed,
+            self._writer.written(tenant, renewed, declared=Declared()) as written,
         ):
             if not written.digest.size_bytes:
-                raise InvalidArgument("a part has at least one byte", field="chunk")
+                raise InvalidArgument("a part must have at least one byte", field="chunk")
 
             async def work(transaction: Transaction) -> Upload:
                 await upload_rows.lock(transaction, upload_id)
@@ -162,11 +162,18 @@ class ResumableUploads:
             return await tenant.transaction(work)
 
     async def get(self, upload_id: UUID, *, principal: Principal) -> Upload:
-        """Tell how far an upload is.
+        """Return the state of an upload.
 
         Raises:
             UploadNotFound: there is none, and none was finished lately.
         """
+        upload = await self.find(upload_id, principal=principal)
+        if upload is None:
+            raise upload_not_found(upload_id)
+        return upload
+
+    async def find(self, upload_id: UUID, *, principal: Principal) -> Upload | None:
+        """Return the state of an upload; None if there is none, and none was finished lately."""
         upload = await upload_rows.find(self._database.of(principal), upload_id)
         if upload is not None:
             return Upload(
@@ -177,55 +184,55 @@ class ResumableUploads:
             )
         record = await self._memory.answered(principal, _finish_request(upload_id))
         if record is None:
-            raise upload_not_found(upload_id)
+            return None
         return Upload(id=upload_id, offset_bytes=record.size_bytes, size_bytes=record.size_bytes, record=record)
 
     async def finish(self, upload_id: UUID, *, declared: Declared, principal: Principal) -> Record:
-        """Put the parts together and insert the record; again, it answers as the first time.
+        """Join the parts and insert the record; idempotent: a retry returns the same record.
 
         Args:
-            upload_id: Which.
-            declared: What the parts must add up to, beside what was declared at the start.
-            principal: Who finishes.
+            upload_id: The upload.
+            declared: Size and hash that the parts must have, in addition to those declared at the start.
+            principal: The caller.
 
         Raises:
             UploadNotFound: there is no such upload.
-            SizeMismatch, ChecksumMismatch: the parts are something else. They stay.
+            SizeMismatch, ChecksumMismatch: the parts have another size or hash. They are kept.
             Aborted: a part was added meanwhile.
             RecordExists, BlobCorrupted, UploadExpired, ProviderNotConfigured, StorageFull, Unavailable.
         """
         tenant = self._database.of(principal)
         request = _finish_request(upload_id)
-        found = await tenant.transaction(lambda transaction: self._with_parts(transaction, upload_id))
-        if found is None:
+        upload_and_parts = await tenant.transaction(lambda transaction: self._with_parts(transaction, upload_id))
+        if upload_and_parts is None:
             return await self._finished(principal, request, declared)
-        upload, parts = found
+        upload, parts = upload_and_parts
         whole = Declared(size_bytes=upload.offset_bytes, sha256=upload.declared.sha256 or declared.sha256)
-        for one in (upload.declared, declared):
-            _check_declared(one, whole)
-        beginning = Beginning(upload.said)
+        _check_declared(upload.declared, whole)
+        _check_declared(declared, whole)
+        beginning = Beginning(upload.draft)
         try:
             async with (
                 aclosing(self._joined(parts)) as joined,
-                aclosing(self._kept(tenant, upload, joined)) as kept,
-                aclosing(beginning.watched(kept)) as watched,
+                aclosing(self._renewing(tenant, upload, joined)) as renewed,
+                aclosing(beginning.watched(renewed)) as watched,
                 self._writer.written(tenant, watched, declared=whole) as written,
             ):
                 return await self._memory.publish(
                     written,
-                    upload.said,
+                    upload.draft,
                     text=beginning.text(),
                     principal=principal,
                     request=request,
                     upload=upload,
                 )
         except UploadNotFound:
-            return await self._finished(principal, request, declared)  # a twin of this call was faster
+            return await self._finished(principal, request, declared)  # a concurrent call was faster
 
     async def _with_parts(
         self, transaction: Transaction, upload_id: UUID
     ) -> tuple[OpenUpload, Sequence[StoredBlob]] | None:
-        """Return an upload and its parts as they were at one moment; None if there is none."""
+        """Return a consistent snapshot of an upload and its parts; None if there is none."""
         await upload_rows.lock(transaction, upload_id)
         upload = await upload_rows.find(transaction, upload_id)
         return None if upload is None else (upload, await upload_rows.parts(transaction, upload_id))
@@ -234,7 +241,7 @@ class ResumableUploads:
         """Return the record of an upload that was finished before.
 
         Raises:
-            UploadNotFound: none was.
+            UploadNotFound: no such upload was finished.
             SizeMismatch, ChecksumMismatch: it has other content.
         """
         record = await self._memory.answered(principal, request)
@@ -249,12 +256,12 @@ class ResumableUploads:
         """Yield the chunks of a part.
 
         Raises:
-            LimitExceeded: they are more than a part may have, or it is one part too many.
-            BlobTooLarge, SizeMismatch: they are more than the whole may have.
+            LimitExceeded: the part is too large, or the upload has too many parts.
+            BlobTooLarge, SizeMismatch: the whole becomes too large.
         """
         if upload.parts >= PARTS_MAX:
             raise LimitExceeded(
-                f"an upload has up to {PARTS_MAX} parts; make them larger",
+                f"an upload may have up to {PARTS_MAX} parts; send larger parts",
                 limit="parts",
                 limit_max=PARTS_MAX,
                 value=upload.parts + 1,
@@ -264,7 +271,7 @@ class ResumableUploads:
             size_bytes += len(chunk)
             if size_bytes > self.part_bytes_max:
                 raise LimitExceeded(
-                    f"a part has up to {self.part_bytes_max} bytes",
+                    f"a part may have up to {self.part_bytes_max} bytes (got {size_bytes} or more): send smaller parts",
                     limit="part",
                     limit_max=self.part_bytes_max,
                     value=size_bytes,
@@ -281,15 +288,15 @@ class ResumableUploads:
                 async for chunk in chunks:
                     yield chunk
 
-    async def _kept(
+    async def _renewing(
         self, tenant: Tenant, upload: OpenUpload, chunks: AsyncIterable[bytes]
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the chunks, keeping the upload from being given up while they come.
+        """Yield the chunks, and renew the upload's lease while they arrive.
 
         Raises:
             UploadNotFound: it was given up, or finished.
         """
-        renew_at = 0.0  # before the first one, too: all of its lease may have passed
+        renew_at = 0.0  # also before the first chunk: the lease may be about to end
         async for chunk in chunks:
             if time.monotonic() >= renew_at:
                 if not await upload_rows.renew(tenant, upload.id, lease_s=self._lease_s):
@@ -299,7 +306,7 @@ class ResumableUploads:
 
 
 def _finish_request(upload_id: UUID) -> Request:
-    """Return what makes the end of an upload happen once."""
+    """Return the request that makes `FinishUpload` idempotent."""
     return Request(request_id=upload_id, rpc="FinishUpload", fingerprint=upload_id.bytes)
 
 
@@ -307,23 +314,26 @@ def _check_position(upload: OpenUpload | None, upload_id: UUID, offset_bytes: in
     """Return the upload if its next part begins at `offset_bytes`.
 
     Raises:
-        UploadNotFound, UploadPartExists, UploadGap: it does not.
+        UploadNotFound: there is no such upload.
+        UploadPartExists, UploadGap: its next part begins elsewhere.
     """
     if upload is None:
         raise upload_not_found(upload_id)
     if offset_bytes < upload.offset_bytes:
         raise UploadPartExists(
-            f"the upload is at byte {upload.offset_bytes}, past {offset_bytes}", offset_bytes=upload.offset_bytes
+            f"the next part must begin at byte {upload.offset_bytes}: byte {offset_bytes} is already stored",
+            offset_bytes=upload.offset_bytes,
         )
     if offset_bytes > upload.offset_bytes:
         raise UploadGap(
-            f"the upload is at byte {upload.offset_bytes}, not yet at {offset_bytes}", offset_bytes=upload.offset_bytes
+            f"the next part must begin at byte {upload.offset_bytes}, not at {offset_bytes}: bytes are missing",
+            offset_bytes=upload.offset_bytes,
         )
     return upload
 
 
 def _check_declared(declared: Declared, whole: Declared) -> None:
-    """Compare what was declared with what there is.
+    """Compare the declared size and hash with the actual ones.
 
     Raises:
         SizeMismatch, ChecksumMismatch: they differ.
@@ -331,12 +341,12 @@ def _check_declared(declared: Declared, whole: Declared) -> None:
     if declared.size_bytes not in (None, whole.size_bytes):
         raise _size_mismatch(whole.size_bytes, declared.size_bytes)
     if declared.sha256 not in (None, whole.sha256):
-        raise ChecksumMismatch("the sha256 of the upload is not the declared one")
+        raise ChecksumMismatch("the sha256 of the uploaded bytes differs from the declared one; upload them again")
 
 
 def _size_mismatch(size_bytes: int | None, declared_bytes: int | None) -> SizeMismatch:
     return SizeMismatch(
-        f"the upload has {size_bytes} bytes; declared were {declared_bytes}",
+        f"the upload has {size_bytes} bytes, but {declared_bytes} were declared",
         size_bytes=size_bytes,
         size_bytes_declared=declared_bytes,
     )

@@ -1,7 +1,7 @@
-"""What happened to a record: its log, read.
+"""The log of a record: reads what happened to it.
 
-An entry is written by the statement or the transaction that changes the record, so it stands beside the change's SQL;
-the services' role may insert entries and read them, and nothing else.
+An entry is written by the statement or the transaction that changes the record, so its SQL is part of the change's SQL.
+The services' role may only insert and read entries.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from service_runtime.postgres import Database
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Of an entry that an import wrote: which one, and whom its archive claims as the one who did it.
+# For an entry that an import wrote: the import, and the author that its archive names.
 _IMPORTED = "CASE WHEN imported IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('imported', imported) END"
 
 _LIST_ACTIONS = f"""
@@ -30,9 +30,9 @@ LIMIT %s
 """  # noqa: S608 - a constant
 
 
-# What happened to the records of an entity, those that are gone too; with a few words of those that are there.
-def _of_entity(way: str, behind: str) -> str:
-    """Return the statement of a page: from one end of the order, or from the other."""
+# The log of an entity's records, also of purged ones; with a few fields of records that still exist.
+def _of_entity(way: str, after: str) -> str:
+    """Return the statement of a page, ascending or descending."""
     return f"""
 SELECT a.created_at_us, a.seq, a.record_id, a.request_id, a.kind, a.principal,
     (coalesce(r.said, '{{}}') || a.details)::text AS document_json
@@ -41,7 +41,7 @@ FROM (
         principal, details || {_IMPORTED} AS details
     FROM context.action
     WHERE tenant_id = %(tenant_id)s AND entity_node_id = %(entity_node_id)s
-        AND (created_at, seq) {behind} (%(behind_at)s::timestamptz, %(behind_seq)s::bigint)
+        AND (created_at, seq) {after} (%(behind_at)s::timestamptz, %(behind_seq)s::bigint)
     ORDER BY created_at {way}, seq {way}
     LIMIT %(count_max)s
 ) a
@@ -76,7 +76,7 @@ class Action:
 
 
 class ActionPlace(NamedTuple):
-    """A place in the order of the entries of an entity."""
+    """The position of an entry among those of an entity."""
 
     created_at_us: int  # microseconds since 1970, UTC
     seq: int
@@ -90,7 +90,7 @@ class EntityAction(NamedTuple):
     request_id: UUID | None
     kind: str  # as of `Action`
     principal: str
-    document_json: str  # the entry's details, and a few words of the record while it is there
+    document_json: str  # the entry's details, and a few fields of the record while it exists
 
 
 class ActionLog:
@@ -99,9 +99,9 @@ class ActionLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def page(self, principal: Principal, record_id: UUID, *, behind_seq: int, count_max: int) -> Sequence[Action]:
-        """Return up to `count_max` entries behind `behind_seq`, oldest first."""
-        parameters = (principal.tenant_id, record_id, behind_seq, count_max)
+    async def page(self, principal: Principal, record_id: UUID, *, after_seq: int, count_max: int) -> Sequence[Action]:
+        """Return up to `count_max` entries after `after_seq`, oldest first."""
+        parameters = (principal.tenant_id, record_id, after_seq, count_max)
         return [
             copied(Action, row, created_at=row.created_at.astimezone(UTC))
             for row in await self._database.of(principal).query(_LIST_ACTIONS, parameters)
@@ -112,19 +112,19 @@ class ActionLog:
         principal: Principal,
         entity_node_id: UUID,
         *,
-        behind: ActionPlace | None,
+        after: ActionPlace | None,
         descending: bool,
         count_max: int,
     ) -> list[EntityAction]:
         """Return up to `count_max` entries of the logs of all records of an entity, by time."""
-        behind_at, behind_seq = ("infinity" if descending else "-infinity"), 0
-        if behind is not None:
-            behind_at = (_EPOCH + timedelta(microseconds=behind.created_at_us)).isoformat()
-            behind_seq = behind.seq
+        after_at, after_seq = ("infinity" if descending else "-infinity"), 0
+        if after is not None:
+            after_at = (_EPOCH + timedelta(microseconds=after.created_at_us)).isoformat()
+            after_seq = after.seq
         parameters = {
             "entity_node_id": entity_node_id,
-            "behind_at": behind_at,
-            "behind_seq": behind_seq,
+            "behind_at": after_at,
+            "behind_seq": after_seq,
             "count_max": count_max,
         }
         statement = _OF_ENTITY_DESCENDING if descending else _OF_ENTITY
@@ -132,6 +132,6 @@ class ActionLog:
         return [EntityAction(ActionPlace(row[0], row[1]), *row[2:]) for row in rows]
 
     async def was_purged(self, principal: Principal, record_id: UUID) -> bool:
-        """Tell whether a purge is the last that happened to a record."""
+        """Tell whether the last entry of a record's log is a purge."""
         rows = await self._database.of(principal).query(_LAST_KIND, (principal.tenant_id, record_id))
         return bool(rows) and rows[0].kind == "purged"

@@ -1,7 +1,7 @@
-"""The rows of blobs: one comes before the bytes and goes behind them, so that no bytes are ever without one.
+"""The rows of blobs. A row is inserted before its bytes and deleted after them, so that no bytes are without a row.
 
-`writing` has a lease; `part` and `live` promise the bytes; `deleting` hands them to the sweeper. What goes with changes
-of other rows takes the caller's transaction; what is one statement takes the tenant.
+`writing` has a lease; `part` and `live` promise the bytes; `deleting` hands them to the sweeper. A change together with
+other rows takes the caller's transaction; a single statement takes the tenant.
 """
 
 from __future__ import annotations
@@ -87,34 +87,34 @@ _FORGET = "DELETE FROM context.blob WHERE tenant_id = %s AND id = ANY (%s) AND s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueBlob:
-    """A blob whose bytes are to go; its row is leased to the sweeper that got it."""
+    """A blob whose bytes must be removed; its row is leased to the sweeper that claimed it."""
 
     id: UUID
     provider: str
     key: str
-    was_abandoned: bool  # an upload that nobody finished; else a blob that nobody needs
+    was_abandoned: bool  # an upload that was never finished; otherwise a blob that no record needs
 
 
 async def start(tenant: Tenant, blob_id: UUID, *, provider: str, key: str, lease_s: float) -> None:
-    """Write down that a blob is being written, before its first byte is."""
+    """Insert the row of a blob before its first byte is written."""
     await tenant.query(_START, (tenant.tenant_id, blob_id, provider, key, timedelta(seconds=lease_s)))
 
 
 async def renew(tenant: Tenant, blob_id: UUID, *, lease_s: float) -> bool:
-    """Say that an upload is alive; False if a sweeper has taken it already."""
+    """Renew the lease of an upload; False if a sweeper has taken it already."""
     return bool(await tenant.query(_RENEW, (timedelta(seconds=lease_s), tenant.tenant_id, blob_id)))
 
 
 async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, digest: Digest) -> UUID | None:
-    """Make a written blob live, unless the same content is; return the id of the live one, held for a record.
+    """Make a written blob live, or use a live blob of the same content; return the id of the live one, locked.
 
-    The blob that was not needed is due for the sweeper.
+    A blob that is not needed is handed to the sweeper.
 
     Returns:
-        None if a sweeper took the blob, because its upload had been silent for too long.
+        None if a sweeper took the blob, because no byte had arrived for too long.
 
     Raises:
-        Moved: the same content was made live at this moment; run the transaction again.
+        Moved: a concurrent call made the same content live; run the transaction again.
     """
     content = {
         "id": blob_id,
@@ -135,7 +135,7 @@ async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, dig
 
 
 async def hold_content(door: Tenant | Transaction, *, provider: str, sha256: bytes, size_bytes: int) -> UUID | None:
-    """Return the live blob that has this content, held for a record in a transaction; None: there is none."""
+    """Return the live blob of this content, locked if in a transaction; None if there is none."""
     content = {"provider": provider, "sha256": sha256, "size_bytes": size_bytes}
     for row in await door.query(_HOLD_SAME_CONTENT, content):
         same_id: UUID = row.id
@@ -154,7 +154,7 @@ async def is_used(tenant: Tenant, blob_id: UUID) -> bool:
 
 
 async def release(transaction: Transaction, blob_ids: Sequence[UUID], *, grace_s: float) -> int:
-    """Let those of the live blobs go after `grace_s` that no record points to; return how many go."""
+    """Hand to the sweeper, due after `grace_s`, the blobs that no record points to; return how many."""
     ids = list(blob_ids)
     await transaction.query(_LOCK, (transaction.tenant_id, ids))
     parameters = {"ids": ids, "grace": timedelta(seconds=grace_s)}
@@ -162,7 +162,7 @@ async def release(transaction: Transaction, blob_ids: Sequence[UUID], *, grace_s
 
 
 async def claim_due(tenant: Tenant, *, count_max: int, lease_s: float) -> list[DueBlob]:
-    """Take blobs whose time is up; nobody else gets them for `lease_s`."""
+    """Claim blobs that are due; no other sweeper gets them for `lease_s`."""
     parameters = {"count_max": count_max, "lease": timedelta(seconds=lease_s)}
     return [copied(DueBlob, row) for row in await tenant.query(_CLAIM_DUE, parameters)]
 
@@ -175,15 +175,15 @@ async def forget(tenant: Tenant, blob_ids: Sequence[UUID]) -> None:
 async def publishing(
     tenant: Tenant, work: Callable[[Transaction], Awaitable[_T]], *, across: Across | None = None
 ) -> _T:
-    """Run a transaction that publishes a blob, again while twins make the same content live before it.
+    """Run a transaction that publishes a blob; retry while concurrent calls make the same content live first.
 
     Args:
-        tenant: Whose.
-        work: What is done in it.
+        tenant: The tenant.
+        work: Runs in the transaction.
         across: As of `Tenant.transaction`.
 
     Raises:
-        Aborted: they do so each time.
-        Whatever `work` raises.
+        Aborted: each retry met another such call.
+        Errors of `work`.
     """
     return await until_written(partial(tenant.transaction, work, across=across), what="the same content")

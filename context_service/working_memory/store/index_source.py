@@ -1,7 +1,7 @@
-"""What records say, as a source of the index: the texts that are in it, each where its record stands now.
+"""Texts of records as a source of the index: the passages that are in it, at the current places of their records.
 
-They are read but once, as those that contexts point at: what is compared with is what the index has. What no record of
-the node has said is too much; of a record that lacks some, the number of its passages tells it.
+A check of the index reads each file only once, when it was indexed, and compares the index with itself: passages that
+belong to no record of the node are surplus, and the number of a record's passages shows whether some are missing.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _passage(scope: Scope, row: Row) -> Passage:
     return passage(piece, row, row.id, ordinal=row.ordinal)
 
 
-# A node is never gone: one without records has no origins.
+# A node cannot be gone: one without records has no origins.
 RECORDS = PassageFeed(
     scope_kind=NODE,
     kinds=frozenset({RECORD}),

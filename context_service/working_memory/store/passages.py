@@ -1,7 +1,8 @@
-"""Passages of records: what a record and its file say, in the scope of the record's node, at the record's `seq`.
+"""Passages of records: the texts of a record and its file, in the scope of the record's node, at the record's `seq`.
 
-They are written behind the record, in steps, and removed in the transaction that removes the record, or moves it to
-another node or into other bounds: then they are written anew. Writers of a node take turns, behind the record's lock.
+They are written after the record, in steps. The transaction that removes the record, or moves it to another node or
+into other bounds, removes them; after a move they are written again. A writer locks the record, then the node's
+passages.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ _FORGET = "UPDATE context.wm_record SET passage_count = NULL WHERE tenant_id = %
 
 
 def scope_of(node_id: UUID) -> Scope:
-    """Return the scope of what the records of a node say."""
+    """Return the scope of the passages of a node's records."""
     return Scope(kind=NODE, id=node_id)
 
 
 async def take_turn(transaction: Transaction, node_id: UUID) -> None:
-    """Let nobody else write passages of a node until the transaction ends."""
+    """Lock the passages of a node against other writers until the transaction ends."""
     await transaction.query(_TURN, (node_id,))
 
 
 class RecordPassages:
-    """Writes and removes them, in transactions that have locked the record.
+    """Writes and removes passages of records, in transactions that have locked the record.
 
     Args:
-        passages: What they are among.
+        passages: The store of all passages.
     """
 
     def __init__(self, passages: Passages) -> None:
@@ -48,21 +49,21 @@ class RecordPassages:
     async def put(
         self, transaction: Transaction, record_id: UUID, record: Row, pieces: Sequence[NumberedTextPiece], *, first: int
     ) -> None:
-        """Write the pieces of a record from the number `first` on; with 0, instead of all that it has.
+        """Write pieces of a record, numbered from `first`; if `first` is 0, they replace all passages of the record.
 
         Args:
-            transaction: In which the record is locked.
-            record_id: Which.
+            transaction: Has locked the record.
+            record_id: The record.
             record: Its `PLACE`, with a node.
-            pieces: So many as shall be written at once.
-            first: The number of the first of them.
+            pieces: The pieces of this step.
+            first: The number of the first piece.
         """
         if not first and record.passage_count:
             await self.remove(transaction, [record])
         else:
             await take_turn(transaction, record.entity_node_id)
         audience = Audience(graph_name=record.graph_name, agent_bundle_id=record.agent_bundle_id, app_id=record.app_id)
-        placed = [passage(one, record, record_id, ordinal=first + number) for number, one in enumerate(pieces)]
+        placed = [passage(piece, record, record_id, ordinal=first + number) for number, piece in enumerate(pieces)]
         await self._passages.put(transaction, scope_of(record.entity_node_id), audience, placed)
         await transaction.query(_COUNT, (first + len(pieces), transaction.tenant_id, record_id))
 
@@ -70,7 +71,7 @@ class RecordPassages:
         """Remove all passages of records that may be gone already.
 
         Args:
-            transaction: In which they are locked.
+            transaction: Has locked the records.
             records: Each with its `entity_node_id`, `seq` and `passage_count`.
         """
         by_node: dict[UUID, list[int]] = {}
@@ -82,24 +83,24 @@ class RecordPassages:
             await self._passages.remove_documents(transaction, scope_of(node_id), seqs)
 
     async def forget(self, transaction: Transaction, record_id: UUID) -> None:
-        """Remove all passages of a locked record that stays, and may be read again."""
+        """Remove all passages of a locked record that stays, so that its text can be read again."""
         key = (transaction.tenant_id, record_id)
         await self.remove(transaction, await transaction.query(_PLACE, key))
         await transaction.query(_FORGET, key)
 
 
-def passage(one: NumberedTextPiece, record: Row, record_id: UUID, *, ordinal: int) -> Passage:
-    """Return a passage where it stands."""
+def passage(piece: NumberedTextPiece, record: Row, record_id: UUID, *, ordinal: int) -> Passage:
+    """Return the passage that a piece of a record becomes."""
     return Passage(
         seq=record.seq,
         ordinal=ordinal,
         session=record.seq,  # a record is a document of its own
-        text=one.piece.text,
-        terms=one.piece.terms,
-        numbers=one.numbers,
+        text=piece.piece.text,
+        terms=piece.piece.terms,
+        numbers=piece.numbers,
         kind=RECORD,
         said_at=record.created_at,
         is_said=False,
-        marks=one.piece.marks,
+        marks=piece.piece.marks,
         source_id=record_id,
     )

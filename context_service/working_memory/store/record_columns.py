@@ -1,6 +1,6 @@
-"""A record as it is stored: the columns that it is read from, and what its row counts as in a page.
+"""A record as it is stored: the columns that it is read from, and the size of its row in a page.
 
-Statements name the columns by these constants, so that a column more is one line here, and none of them forgets it.
+Statements name the columns by these constants, so that a new column is one line here, and no statement lacks it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Record:
     reasoning: str
     content_type: str
     metadata_json: str
-    content_json: str | None = None  # inline JSON; None: there is none, or it was not asked for
-    content_text: str | None = None  # inline text; likewise
+    content_json: str | None = None  # inline JSON; None if there is none, or it was not read
+    content_text: str | None = None  # inline text; None if there is none, or it was not read
     provider: str = ""
     blob_key: str = ""  # the public one; empty without a blob
     size_bytes: int = 0
@@ -50,7 +50,7 @@ class Record:
     version: int = 1
     index_state: str = "NONE"
     index_error: str = ""
-    text_state: str = "NONE"  # of its file, whose text is read behind the upload
+    text_state: str = "NONE"  # of its file, whose text is read after the upload
     text_error: str = ""
     seq: int = 0  # order of writing among equal times
     imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
@@ -64,21 +64,21 @@ def stored(*, is_archived: str = f"NOT {ACTIVE}") -> str:
     """Return the columns of a row `r` of `wm_record`, by the names of `Record`, without its content.
 
     Args:
-        is_archived: What that is of.
+        is_archived: SQL of the column `is_archived`.
     """
     computed = {"metadata_json": "r.metadata::text", "imported_json": "r.imported::text", "is_archived": is_archived}
     return ", ".join(f"{computed[name]} AS {name}" if name in computed else f"r.{name}" for name in _NAMES)
 
 
 STORED = stored()
-# The same columns, of what has them by their names already.
+# The same columns by their names alone, for a subquery that has them.
 READ = ", ".join(_NAMES)
-# The content of a row `r`, where the parameter `with_content` asks for it.
+# The content of a row `r`; null unless the parameter `with_content` is true.
 CONTENT = """
     CASE WHEN %(with_content)s THEN r.content::text END AS content_json,
     CASE WHEN %(with_content)s AND r.content IS NULL THEN r.content_text END AS content_text
 """
-# The bytes that a row `r` counts as in a page: its texts, and so much for all the rest of its message.
+# The bytes of a row `r` in a page: its texts, and a constant for the rest of its message.
 _REST_BYTES = 600
 _TEXTS = (
     "memory_type", "subtype", "semantic_purpose", "name", "description", "reasoning", "content_type", "graph_name",
@@ -96,7 +96,7 @@ SIZE_WITH_CONTENT = f"{SIZE} + CASE WHEN %(with_content)s AND r.blob_id IS NULL 
 
 
 def record_of(row: Row, *, with_content: bool = False) -> Record:
-    """Return the record of a row that has its columns by name; those of its content are read if it has them."""
+    """Return the record of a row that has the columns by name; `with_content` says that it has those of the content."""
     return copied(
         Record,
         row,

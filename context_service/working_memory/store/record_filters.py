@@ -1,6 +1,6 @@
-"""What callers may ask of records: filters, and fields by name for conditions and questions.
+"""Filters of records, and the fields that conditions and questions may name.
 
-The SQL is of a row `r`: filters of one of `wm_record`, fields of one of its view `wm_record_of_tenant`.
+The SQL refers to a row `r`: filters to one of `wm_record`, fields to one of its view `wm_record_of_tenant`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The SQL of working memory: records, their vectors and their log.
 
-A record's inline content is `json`, not `jsonb`, so it comes back byte for byte. What changes several rows takes the
-caller's transaction; what is one statement takes the tenant.
+A record's inline content is `json`, not `jsonb`, so it comes back byte for byte. A change of several rows takes the
+caller's transaction; a single statement takes the tenant.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, answer_parameters
 
 INLINE_PROVIDER = "postgres"
-EMBEDDING_TOPIC = "embedding"  # of the outbox: a record's text is to become a vector
-TEXT_TOPIC = "text"  # what it holds is to be read, and found
+EMBEDDING_TOPIC = "embedding"  # of the outbox: make a vector of the record's text
+TEXT_TOPIC = "text"  # of the outbox: read the record's content, and make it searchable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordPage:
-    """Records, newest first, and whether there are more behind them."""
+    """Records, newest first, and whether more follow."""
 
     records: list[Record]
     has_more: bool
@@ -226,11 +226,11 @@ WHERE tenant_id = %s AND owner_kind = 'record' AND owner_id = %s AND name = '' A
 
 
 class Records:
-    """The tables `wm_record`, `embedding` and `action`; a step of somebody's transaction takes that.
+    """The tables `wm_record`, `embedding` and `action`; a step of a caller's transaction takes that transaction.
 
     Args:
         database: Where they are.
-        search_language: In whose forms the words of what is written are found.
+        search_language: The language of new texts, for their word forms in full text search.
     """
 
     def __init__(self, database: Database, *, search_language: str) -> None:
@@ -246,12 +246,12 @@ class Records:
         with_content: bool = False,
         with_blob: bool = False,
     ) -> tuple[Record, StoredBlob | None] | None:
-        """Return a record, named by its id or by its blob's key, and where its blob is; None if there is none.
+        """Return a record and where its blob is stored; None if there is none.
 
         Args:
-            principal: Who asks.
-            record_id: The one name.
-            blob_key: The other name.
+            principal: The caller.
+            record_id: Its id; or give `blob_key`.
+            blob_key: The key of its blob.
             with_content: Read the inline content too.
             with_blob: Read the checksums of the blob too.
         """
@@ -277,7 +277,7 @@ class Records:
         principal: Principal,
         which: RecordFilter,
         *,
-        behind: tuple[datetime, int] | None,
+        after: tuple[datetime, int] | None,
         count_max: int,
         bytes_max: int,
         with_content: bool = False,
@@ -285,14 +285,14 @@ class Records:
         """Return a page of an entity's records, newest first.
 
         Args:
-            principal: Who asks.
+            principal: The caller.
             which: The filter.
-            behind: `created_at` and `seq` of the record before the page; None for the first page.
+            after: `created_at` and `seq` of the record before the page; None for the first page.
             count_max: Records at most.
-            bytes_max: The page ends here; a single record may be larger.
+            bytes_max: Size of the page; a single record may be larger.
             with_content: Read the inline contents too.
         """
-        created_at, seq = behind or (None, 0)
+        created_at, seq = after or (None, 0)
         parameters = {
             "entity_node_id": which.entity_node_id,
             **filter_parameters(which),
@@ -326,17 +326,17 @@ class Records:
         Times, version and order come from the database, whatever `record` says.
 
         Args:
-            door: The principal's; its transaction, where more belongs to it.
+            door: Of the principal: its tenant, or a transaction if the insert is a part of one.
             record: What to store.
             blob_id: Of its blob.
-            blob_text: What is to be found of its blob.
+            blob_text: Searchable text of its blob.
             embedding: Its vector.
-            owes_vector: One is to be made of its text.
-            owes_text: What it holds is to be read behind this.
-            request: Makes it happen once.
+            owes_vector: Queue the making of its vector.
+            owes_text: Queue the reading of its content.
+            request: The idempotency key of the call.
 
         Raises:
-            RecordOrRequestExists: the id is taken, or the request was answered before; a transaction is to end.
+            RecordOrRequestExists: the id is taken, or the request was answered before; end the transaction.
         """
         parameters = {
             **self._parameters(door.tenant_id, record),
@@ -411,7 +411,7 @@ class Records:
         await transaction.query(_APPEND_ACTION, parameters)
 
     async def put_embedding(self, transaction: Transaction, record_id: UUID, embedding: Embedding | None) -> None:
-        """Store the vector of a record instead of the one it has, or take it away."""
+        """Replace the vector of a record, or remove it if `embedding` is None."""
         if embedding is None:
             await transaction.query(_DELETE_EMBEDDING, (transaction.tenant_id, record_id))
             return
@@ -428,7 +428,7 @@ class Records:
         return bool(await transaction.query(_HOLDS_TEXT, (transaction.tenant_id, record_id)))
 
     async def has_vector_of_caller(self, transaction: Transaction, record_id: UUID) -> bool:
-        """Tell whether a record has a vector that was not made of its text here."""
+        """Tell whether a record has a vector that its caller sent."""
         return bool(await transaction.query(_HAS_VECTOR_OF_CALLER, (transaction.tenant_id, record_id)))
 
     def _parameters(self, tenant_id: UUID, record: Record) -> dict[str, Any]:
@@ -443,4 +443,4 @@ class Records:
 
 
 class RecordOrRequestExists(Exception):
-    """The id of a record is taken, or its request has been answered: which, only a second look can tell."""
+    """The id of a record is taken, or its request was answered before; the caller must read again to know which."""

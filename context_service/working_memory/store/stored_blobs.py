@@ -1,6 +1,6 @@
-"""The SQL of an operator's work on blobs: what is stored where, what moves, what is damaged.
+"""The SQL of an operator's work on blobs: where they are stored, moves, and damage.
 
-It sees what no caller does: keys, and several rows of the same content. Uploads and the sweeper have `blobs.py`.
+It sees keys, and several rows of the same content, which callers never see. Uploads and the sweeper use `blob_rows.py`.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ RETURNING id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlobRow:
-    """A blob that has bytes, as its row says."""
+    """The row of a blob that has bytes."""
 
     id: UUID
     provider: str
@@ -127,13 +127,13 @@ class BlobRow:
     damaged: bool
 
     def stored(self) -> StoredBlob:
-        """Return what reads it."""
+        """Return the value with which `BlobStorage` reads the blob."""
         return copied(StoredBlob, self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlobCount:
-    """How much there is."""
+    """A number of blobs and their bytes."""
 
     blobs: int = 0
     size_bytes: int = 0
@@ -146,30 +146,30 @@ async def rows(tenant: Tenant, *, provider: str = "", with_parts: bool = False) 
     """Yield the blobs that have bytes, in order of ids, page by page.
 
     Args:
-        tenant: Whose.
-        provider: Where they are; empty: anywhere.
-        with_parts: Those of unfinished uploads, too.
+        tenant: The tenant.
+        provider: Where they are stored; empty: anywhere.
+        with_parts: Also the parts of unfinished uploads.
     """
-    behind = UUID(int=0)
+    after = UUID(int=0)
     while True:
-        parameters = {"provider": provider, "with_parts": with_parts, "behind": behind, "count_max": _PAGE}
+        parameters = {"provider": provider, "with_parts": with_parts, "behind": after, "count_max": _PAGE}
         page = [_blob_row(row) for row in await tenant.query(_LIST_BLOBS, parameters)]
-        for one in page:
-            yield one
+        for blob in page:
+            yield blob
         if len(page) < _PAGE:
             return
-        behind = page[-1].id
+        after = page[-1].id
 
 
 async def count(tenant: Tenant, *, provider: str = "", with_parts: bool = False) -> BlobCount:
-    """Return how much `rows` yields."""
+    """Count the blobs that `rows` yields, and their bytes."""
     parameters = {"provider": provider, "with_parts": with_parts}
     (row,) = await tenant.query(_COUNT_BLOBS, parameters)
     return BlobCount(blobs=row.blobs, size_bytes=row.size_bytes)
 
 
 async def known_keys(tenant: Tenant, provider: str, keys: Collection[str]) -> set[str]:
-    """Return those of the keys that have a row, in whatever state."""
+    """Return the keys that have a row, in any state."""
     return {row.key for row in await tenant.query(_KNOWN_KEYS, (tenant.tenant_id, provider, list(keys)))}
 
 
@@ -190,11 +190,11 @@ async def same_content(tenant: Tenant, blob: BlobRow) -> list[BlobRow]:
 
 
 async def hold_same_content(transaction: Transaction, blob: BlobRow, *, provider: str) -> UUID | None:
-    """Return another live blob of the same content that is there, held until the transaction ends; or None."""
+    """Return another live blob of the same content at the provider, locked until the transaction ends; or None."""
     parameters = {"id": blob.id, "provider": provider, "sha256": blob.sha256, "size_bytes": blob.size_bytes}
     for row in await transaction.query(_HOLD_SAME_CONTENT_THERE, parameters):
-        held: UUID = row.id
-        return held
+        same_id: UUID = row.id
+        return same_id
     return None
 
 
@@ -215,10 +215,10 @@ async def move_records(
     details: dict[str, str],
     grace_s: float,
 ) -> int:
-    """Point the records of a locked blob to another one, log it, and let the first one go after `grace_s`.
+    """Point the records of a locked blob to another blob, log it, and hand the old one to the sweeper after `grace_s`.
 
     Returns:
-        How many records.
+        The number of records.
     """
     parameters = {
         "from_id": from_id,
@@ -234,7 +234,7 @@ async def move_records(
 
 
 async def let_go(tenant: Tenant, blob_id: UUID, *, grace_s: float) -> bool:
-    """Let a live blob go that no record points to; False if one does."""
+    """Hand a live blob to the sweeper if no record points to it; False if one does."""
 
     async def work(transaction: Transaction) -> bool:
         await transaction.query(_LOCK_LIVE_BLOB, (transaction.tenant_id, blob_id))
@@ -250,12 +250,12 @@ async def mark_damaged(tenant: Tenant, blob_id: UUID) -> None:
 
 
 async def mark_sound(tenant: Tenant, blob_id: UUID) -> bool:
-    """Take that back; False if another blob of the same content is in use by now."""
+    """Remove the mark of damage; False if another blob of the same content is in use by now."""
     return bool(await tenant.query(_MARK_SOUND, {"id": blob_id}))
 
 
 async def adopt(tenant: Tenant, blob_id: UUID, *, provider: str, key: str, size_bytes: int, grace_s: float) -> bool:
-    """Give stored bytes that nobody knows a row, by which the sweeper removes them after `grace_s`."""
+    """Insert a row for stored bytes that have none, so that the sweeper removes them after `grace_s`."""
     parameters = (tenant.tenant_id, blob_id, provider, key, timedelta(seconds=grace_s), size_bytes)
     return bool(await tenant.query(_ADOPT, parameters))
 

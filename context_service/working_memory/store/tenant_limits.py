@@ -1,8 +1,8 @@
-"""How much a tenant may store: the settings for all, values of its own for some.
+"""How much a tenant may store: the settings are the default, and a tenant may have limits of its own.
 
-What a tenant has is counted in the transaction that changes it (triggers, over several rows a tenant), so a look at it
-costs the same however much it is, and makes nobody wait. Nobody sees what others are about to commit, though: so where
-little room is left, a tenant's writes take turns, each from its look to its commit.
+Triggers count what a tenant has, in the transaction that changes it, over several rows per tenant. So reading the count
+costs the same for any amount, and blocks no writer. But a transaction does not see what others are about to commit:
+when little room is left, a tenant's writes are serialized, each from its check to its commit.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from service_runtime.auth import Principal
 from service_runtime.checks import check_size
 from service_runtime.postgres import Database, Tenant, Transaction
 
-# Room is scarce below a tenth of the limit, or this where it is more. Writers who looked before that take no turns: it
-# is what they would have to add within the milliseconds of their commits to pass the limit together.
+# Room is scarce below a tenth of the limit, or below these values if they are larger. With more room writes are not
+# serialized: to pass the limit, they would have to add this much within the milliseconds of their commits.
 SCARCE_RECORDS = 1000
 SCARCE_BYTES = 1024**3
 
-CACHED_S = 5.0  # how long a process goes on with the limits of a tenant that it has read
+CACHED_S = 5.0  # how long a process uses the limits of a tenant before it reads them again
 _CACHED_MAX = 10_000
 
 _OWN_LIMITS = """
@@ -67,12 +67,12 @@ ORDER BY t.id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantLimits:
-    """What one tenant may store."""
+    """The limits of one tenant."""
 
     blob_bytes_max: int  # of one blob
     content_bytes_max: int  # of one inline content
-    bytes_max: int | None  # of all contents and unfinished uploads; None: any number
-    records_max: int | None  # archived ones too; None: any number
+    bytes_max: int | None  # of all contents and unfinished uploads; None is unlimited
+    records_max: int | None  # archived ones too; None is unlimited
 
     def check_content(self, field: str, content: str) -> None:
         """Refuse an inline content that is too large.
@@ -83,7 +83,7 @@ class TenantLimits:
         check_size(field, content, size_bytes_max=self.content_bytes_max)
 
     def check_blob(self, size_bytes: int) -> None:
-        """Refuse a blob that is too large, or will be.
+        """Refuse a blob that is too large already, or by its declared size.
 
         Raises:
             BlobTooLarge: it is.
@@ -91,15 +91,15 @@ class TenantLimits:
         check_blob_size(size_bytes, size_bytes_max=self.blob_bytes_max)
 
     async def check_room(self, door: Tenant | Transaction, *, records: int, size_bytes: int) -> bool:
-        """Refuse what the tenant has no room for, and say whether room is scarce for what it has room for.
+        """Refuse a write for which the tenant has no room; return whether room is scarce after it.
 
         Args:
-            door: The tenant's; in a transaction, what it did so far counts.
-            records: That are to come.
-            size_bytes: That are to come.
+            door: The tenant, or its transaction, whose own changes then count.
+            records: That will be added.
+            size_bytes: That will be added.
 
         Raises:
-            LimitExceeded: it has not that much left.
+            LimitExceeded: the tenant has less room.
         """
         if self.records_max is None and self.bytes_max is None:
             return False
@@ -115,7 +115,7 @@ class TenantLimits:
             if left < 0:
                 what = limit.removeprefix("tenant_")
                 raise LimitExceeded(
-                    f"the tenant has {has} {what} and may have {limit_max}; purge some, or ask for more",
+                    f"the tenant has {has} {what} and may have up to {limit_max}; purge some or ask for a higher limit",
                     limit=limit,
                     limit_max=limit_max,
                     value=has + more,
@@ -124,15 +124,15 @@ class TenantLimits:
         return is_scarce
 
     async def take_room(self, transaction: Transaction, *, records: int, size_bytes: int) -> None:
-        """Refuse what the tenant has no room for, just before it is written; scarce room is one write's at a time.
+        """Refuse a write for which the tenant has no room, just before it; when room is scarce, writes are serialized.
 
         Args:
-            transaction: That writes it: until it ends, others wait who need scarce room, too.
-            records: That are to come.
-            size_bytes: That are to come.
+            transaction: That writes. If room is scarce, other writes of the tenant wait until it ends.
+            records: That will be added.
+            size_bytes: That will be added.
 
         Raises:
-            LimitExceeded: it has not that much left.
+            LimitExceeded: the tenant has less room.
         """
         if await self.check_room(transaction, records=records, size_bytes=size_bytes):
             await transaction.query(_TAKE_TURN, (transaction.tenant_id,))
@@ -162,7 +162,7 @@ class Limits:
         for row in await self._database.of(principal).query(_OWN_LIMITS, (principal.tenant_id,)):
             own = {name: value for name, value in row._asdict().items() if value is not None}
         limits = dataclasses.replace(self._defaults, **own)
-        # Other parts are made for contents of the setting's size.
+        # Other parts of the service are sized for contents of the setting's size.
         content_bytes_max = min(limits.content_bytes_max, self._defaults.content_bytes_max)
         limits = dataclasses.replace(limits, content_bytes_max=content_bytes_max)
         if len(self._cached) >= _CACHED_MAX:
@@ -171,7 +171,7 @@ class Limits:
         return limits
 
     async def usage(self, principal: Principal) -> Usage:
-        """Return what the principal's tenant stores, and the limits that hold for it."""
+        """Return the usage of the principal's tenant, and its limits."""
         limits = await self.of(principal)
         (used,) = await self._database.of(principal).query(_USAGE, (principal.tenant_id,))
         return Usage(records=used.records, size_bytes=used.size_bytes, limits=limits)
@@ -179,7 +179,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a tenant stores, and may store."""
+    """The usage of a tenant, and its limits."""
 
     records: int
     size_bytes: int
@@ -188,7 +188,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedLimits:
-    """What a tenant may and does store, as an operator sees it. None: what the settings say."""
+    """Limits and usage of a tenant, as an operator sees them. None means the value of the settings."""
 
     tenant: str
     records_max: int | None
@@ -200,7 +200,7 @@ class ListedLimits:
 
 
 class LimitAdministration:
-    """What an operator does with limits, as the owner of the tables.
+    """Reads and changes limits for an operator, as the owner of the tables.
 
     Args:
         admin_urls: URL of that role, for each database.
@@ -210,7 +210,7 @@ class LimitAdministration:
         self._admin_urls = admin_urls
 
     def change(self, tenant: str, values: Mapping[str, int | None]) -> None:
-        """Set limits of a tenant by their names; None gives it the setting's again, and those not named stay."""
+        """Set limits of a tenant by name; None restores the value of the settings; limits not named stay."""
         names = ("blob_bytes_max", "content_bytes_max", "bytes_max", "records_max")
         parameters = {**dict.fromkeys(names), **values, "name": tenant, "changed": list(values)}
         for admin_url in self._admin_urls:
@@ -219,9 +219,9 @@ class LimitAdministration:
 
     def show(self, tenant: str | None) -> list[ListedLimits]:
         """Return limits and usage of a tenant, or of all."""
-        found = []
+        listed = []
         for admin_url in self._admin_urls:
             with administering(admin_url, row_factory=namedtuple_row) as connection:
                 rows = connection.execute(_LIST_LIMITS.encode(), {"name": tenant})
-                found += [ListedLimits(**row._asdict()) for row in rows]
-        return found
+                listed += [ListedLimits(**row._asdict()) for row in rows]
+        return listed

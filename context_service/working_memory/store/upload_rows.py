@@ -1,7 +1,7 @@
 """The SQL of resumable uploads: the upload, and its parts, which are blobs in the state `part`.
 
-The row of the upload is the lock: what adds a part, puts the parts together or gives the upload up takes it first, and
-looks at the parts in its next statement, which sees what was committed while it waited.
+The row of the upload is the lock: adding a part, joining the parts and giving the upload up lock it first. Their next
+statement reads the parts, and sees those that were committed while it waited.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class OpenUpload:
     """An upload that is not finished."""
 
     id: UUID
-    said: RecordInput
+    draft: RecordInput
     declared: Declared
     offset_bytes: int  # the end of its last part
     parts: int
@@ -114,11 +114,11 @@ class OpenUpload:
 
 
 async def start(
-    transaction: Transaction, upload_id: UUID, said: RecordInput, declared: Declared, *, lease_s: float
+    transaction: Transaction, upload_id: UUID, draft: RecordInput, declared: Declared, *, lease_s: float
 ) -> datetime:
-    """Insert an upload without parts, and return until when it may rest."""
+    """Insert an upload without parts, and return when it expires."""
     lease = timedelta(seconds=lease_s)
-    record = Jsonb(_json_of(said))
+    record = Jsonb(_json_of(draft))
     parameters = (transaction.tenant_id, upload_id, lease, declared.size_bytes, declared.sha256, record)
     (row,) = await transaction.query(_START_UPLOAD, parameters)
     due_at: datetime = row.due_at.astimezone(UTC)
@@ -130,7 +130,7 @@ async def find(door: Tenant | Transaction, upload_id: UUID) -> OpenUpload | None
     for row in await door.query(_FIND_UPLOAD, (door.tenant_id, upload_id)):
         return OpenUpload(
             id=upload_id,
-            said=_input_of(row.record),
+            draft=_input_of(row.record),
             declared=Declared(size_bytes=row.size_bytes, sha256=None if row.sha256 is None else bytes(row.sha256)),
             offset_bytes=row.offset_bytes,
             parts=row.parts,
@@ -145,12 +145,12 @@ async def lock(transaction: Transaction, upload_id: UUID) -> bool:
 
 
 async def renew(tenant: Tenant, upload_id: UUID, *, lease_s: float) -> bool:
-    """Say that somebody is at an upload; False if there is none."""
+    """Renew the lease of an upload; False if there is none."""
     return bool(await tenant.query(_RENEW_UPLOAD, (timedelta(seconds=lease_s), tenant.tenant_id, upload_id)))
 
 
 async def parts(transaction: Transaction, upload_id: UUID) -> Sequence[StoredBlob]:
-    """Return where the parts of a locked upload are, in their order."""
+    """Return the stored parts of a locked upload, in order."""
     return [
         copied(StoredBlob, row, crc32c=bytes(row.crc32c))
         for row in await transaction.query(_LIST_PARTS, (transaction.tenant_id, upload_id))
@@ -160,10 +160,10 @@ async def parts(transaction: Transaction, upload_id: UUID) -> Sequence[StoredBlo
 async def add_part(
     transaction: Transaction, upload: OpenUpload, blob_id: UUID, digest: Digest, *, lease_s: float
 ) -> datetime | None:
-    """Make a written blob the next part of a locked upload, and renew it; return when it is due.
+    """Make a written blob the next part of a locked upload, and return when the upload expires.
 
     Returns:
-        None if a sweeper took the blob, because its writer had been silent for too long.
+        None if a sweeper took the blob, because no byte had arrived for too long.
     """
     parameters = {
         "upload_id": upload.id,
@@ -182,35 +182,35 @@ async def add_part(
 
 
 async def end(transaction: Transaction, upload: OpenUpload) -> None:
-    """Remove an upload whose parts were put together, and hand them to the sweeper.
+    """Remove an upload whose parts were joined, and hand them to the sweeper.
 
     Raises:
-        UploadNotFound: it has ended before.
+        UploadNotFound: it had ended before.
         Aborted: a part was added to it meanwhile.
     """
     if not await lock(transaction, upload.id):
         raise upload_not_found(upload.id)
     (row,) = await transaction.query(_REMOVE_UPLOAD, {"id": upload.id})
     if row.size_bytes != upload.offset_bytes:
-        raise Aborted("a part was added while the upload was put together; try again", upload_id=upload.id)
+        raise Aborted("a part was added while the parts were joined; call FinishUpload again", upload_id=upload.id)
 
 
 async def give_up_due(tenant: Tenant, *, count_max: int) -> int:
-    """Remove up to `count_max` uploads whose time is up, hand their parts over, and return how many those were."""
+    """Remove up to `count_max` expired uploads, hand their parts to the sweeper, and return how many."""
     return len(await tenant.query(_GIVE_UP_UPLOADS, {"count_max": count_max}))
 
 
 def upload_not_found(upload_id: UUID) -> UploadNotFound:
-    """Return the error that says that there is no such upload, or none any more."""
-    return UploadNotFound(f"there is no upload {upload_id}")
+    """Return the error for an upload that does not exist, or no longer."""
+    return UploadNotFound(f"upload {upload_id} does not exist, or has expired; start a new one")
 
 
-def _json_of(said: RecordInput) -> dict[str, Any]:
-    values = dataclasses.asdict(said)
-    del values["content_text"]  # an upload has none, and a replica of the version before knows none
+def _json_of(draft: RecordInput) -> dict[str, Any]:
+    values = dataclasses.asdict(draft)
+    del values["content_text"]  # an upload has none, and a replica of the previous version does not know the field
     for name in ("id", "entity_node_id"):
         values[name] = values[name] and str(values[name])
-    values["expires_at"] = said.expires_at and said.expires_at.isoformat()
+    values["expires_at"] = draft.expires_at and draft.expires_at.isoformat()
     return values
 
 

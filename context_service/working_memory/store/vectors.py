@@ -1,4 +1,4 @@
-"""What records do for the vectors that are made of their texts: each has one."""
+"""Vectors of records: one of the text of each record."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class RecordVectors:
     topic = EMBEDDING_TOPIC
 
     async def texts(self, tenant: Tenant, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[str]]:
-        """Return of each record its name, description and content as one text."""
+        """Return the text of each record: its name, description and content."""
         texts = {}
         for row in await tenant.query(_READ_TEXTS, (tenant.tenant_id, list(ids))):
             content = row.content_text or ""
             if row.content_json is not None:
                 value = orjson.loads(row.content_json)
-                # Written anew: what was escaped in the document is one text with what was not.
+                # Serialized again, so that escaped and unescaped characters give the same text.
                 content = value if isinstance(value, str) else orjson.dumps(value).decode()
             texts[row.id] = ["\n".join(part for part in (row.name, row.description, content) if part)]
         return texts
@@ -68,18 +68,18 @@ class RecordVectors:
         return bool(await transaction.query(_LOCK_RECORD, (transaction.tenant_id, owner_id)))
 
     async def put(self, transaction: Transaction, owner_id: UUID, vectors: Sequence[MadeVector]) -> None:
-        """Store the vector of a locked record, which is indexed now."""
-        (made,) = vectors
+        """Store the vector of a locked record, and mark the record as indexed."""
+        (vector,) = vectors
         parameters = {
             "id": owner_id,
-            "dimension": len(made.embedding.values),
-            "model": made.embedding.model,
-            "text_sha256": made.text_sha256,
-            "vector": HalfVector(list(made.embedding.values)),
+            "dimension": len(vector.embedding.values),
+            "model": vector.embedding.model,
+            "text_sha256": vector.text_sha256,
+            "vector": HalfVector(list(vector.embedding.values)),
         }
         await transaction.query(_PUT_VECTOR, parameters)
 
     async def tell(self, transaction: Transaction, owner_id: UUID, error: str, *, failed: bool) -> None:
-        """Let a locked record say what went wrong."""
+        """Store the error with a locked record."""
         parameters = {"id": owner_id, "error": error, "failed": failed}
         await transaction.query(_TELL_FAILURE, parameters)

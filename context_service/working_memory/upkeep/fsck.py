@@ -1,8 +1,8 @@
 """Rows against stored bytes, and stored bytes against rows.
 
-Every blob that something points to is read and compared with its checksums; everything that is stored is looked up
-among the rows. Without `repair` nothing is changed. A repair never removes bytes: what nobody knows gets a row, by
-which the sweeper removes it after the grace time, so that a check against the wrong database can be taken back.
+Every blob that a row points to is read and compared with its checksums; every stored key is looked up among the rows.
+Without `repair` nothing is changed. A repair never removes bytes: bytes without a row get one, and the sweeper removes
+them after the grace time, so that a repair against the wrong database can be undone.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from service_runtime.postgres import Database, Tenant
 _log = logging.getLogger("fsck")
 
 _AT_ONCE = 4
-_ORPHANS_STRANGE = 10  # more than these, and more than half of what is stored, are no accident
+_ORPHANS_STRANGE = 10  # more orphans than this, and than half of the stored keys, suggest the wrong database
 _RECORDS_SHOWN = 100  # of one blob
 _KEY = re.compile(r"([0-9a-f]{32})/[0-9a-f]{2}/[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Something that is not as it should be."""
+    """A difference between the rows and the stored bytes."""
 
     kind: str  # "damaged", "unreadable", "unreferenced", "orphan" or "was_damaged"
     provider: str
@@ -42,14 +42,14 @@ class Problem:
     size_bytes: int
     tenant_id: str
     blob_id: str = ""
-    working_memory_ids: tuple[str, ...] = ()  # of records that cannot be read; of many the first
+    working_memory_ids: tuple[str, ...] = ()  # of records that cannot be read; up to `_RECORDS_SHOWN`
     repaired: bool = False
-    what: str = ""  # what was done, or can be
+    what: str = ""  # the repair that was made, or is possible
 
 
 @dataclass(slots=True, kw_only=True)
 class Report:
-    """What a check found so far."""
+    """The results of a check so far."""
 
     to_do: BlobCount = field(default_factory=BlobCount)
     blobs: int = 0  # rows whose bytes were looked at
@@ -57,15 +57,15 @@ class Report:
     stored: int = 0  # entries of the providers' lists
     foreign: int = 0  # of them: keys that no service of this database made
     problems: list[Problem] = field(default_factory=list)
-    databases_away: tuple[str, ...] = ()  # that do not answer: to this check, the keys of who lives there are foreign
+    databases_away: tuple[str, ...] = ()  # that do not answer: the keys of their tenants count as foreign
 
     @property
     def is_clean(self) -> bool:
-        """Nothing is left to be done, as far as is known."""
+        """Tell whether no known problem is left."""
         return not self.databases_away and all(problem.repaired for problem in self.problems)
 
     def counted(self) -> dict[str, int]:
-        """Return how far it is, in numbers."""
+        """Return the counts of the check so far."""
         return {
             "blobs_to_do": self.to_do.blobs,
             "bytes_to_do": self.to_do.size_bytes,
@@ -87,8 +87,8 @@ class Fsck:
     Args:
         database: Where the rows are.
         storage: Where the bytes are.
-        mover: Heals.
-        grace_s: How long bytes stay that nobody needs.
+        mover: Points records to sound copies.
+        grace_s: How long bytes stay that no record needs.
     """
 
     def __init__(self, database: Database, *, storage: BlobStorage, mover: Mover, grace_s: float) -> None:
@@ -98,11 +98,11 @@ class Fsck:
         self._grace_s = max(grace_s, GRACE_S_MIN)
 
     async def check(self, *, quick: bool, repair: bool, on_progress: Progress) -> Report:
-        """Check, and return what was found and done.
+        """Check all blobs, and return the problems and repairs.
 
         Args:
             quick: Read the last MiB of each blob, not all of it.
-            repair: Mend what can be mended.
+            repair: Repair the problems that can be repaired.
             on_progress: Called now and then with the report so far.
 
         Raises:
@@ -115,11 +115,11 @@ class Fsck:
         on_progress(report)
         for tenant in tenants.values():
 
-            async def one(blob: BlobRow, tenant: Tenant = tenant) -> None:
+            async def check(blob: BlobRow, tenant: Tenant = tenant) -> None:
                 await self._check_row(tenant, blob, report, quick=quick, repair=repair)
                 on_progress(report)
 
-            await for_each(stored_blobs.rows(tenant, with_parts=True), one, at_once=_AT_ONCE)
+            await for_each(stored_blobs.rows(tenant, with_parts=True), check, at_once=_AT_ONCE)
         for provider in self._storage.providers():
             orphans: list[tuple[Tenant, BlobStat]] = []
             before = report.stored - report.foreign
@@ -141,9 +141,9 @@ class Fsck:
             records = await stored_blobs.records_of(tenant, blob.id, count_max=_RECORDS_SHOWN)
             if not records:
                 if not await stored_blobs.is_needed(tenant, blob.id):
-                    return  # purged or moved while we looked
+                    return  # purged or moved meanwhile
                 done = repair and await stored_blobs.let_go(tenant, blob.id, grace_s=self._grace_s)
-                what = "its bytes go after the grace time" if done else "can be repaired"
+                what = "its bytes will be removed after the grace time" if done else "can be repaired"
                 report.problems.append(_problem("unreferenced", tenant, blob, repaired=done, what=what))
                 return
         try:
@@ -152,21 +152,21 @@ class Fsck:
             report.problems.append(_problem("unreadable", tenant, blob, records, what=error.message))
         except DAMAGED as error:
             if not await stored_blobs.is_needed(tenant, blob.id):
-                return  # purged, moved or put together while we looked
+                return  # purged, moved or joined meanwhile
             done, what = await self._heal(tenant, blob) if repair else (False, "can be repaired if a copy is found")
             _log.error("blob damaged", extra={"blob_id": blob.id, "provider": blob.provider, "error": str(error)})
             report.problems.append(_problem("damaged", tenant, blob, records, repaired=done, what=what))
         else:
             if blob.damaged and not quick:
                 done = repair and await stored_blobs.mark_sound(tenant, blob.id)
-                what = "marked as damaged, and sound again"
+                what = "was marked as damaged, and is sound again"
                 report.problems.append(_problem("was_damaged", tenant, blob, repaired=done, what=what))
 
     async def _read(self, blob: BlobRow, *, quick: bool) -> None:
         """Read a blob and compare it with its checksums.
 
         Raises:
-            BlobCorrupted: bytes are missing or others.
+            BlobCorrupted: bytes are missing or differ.
             ProviderNotConfigured, Unavailable: it cannot be read.
         """
         start_bytes = max(blob.size_bytes - 1, 0) if quick else 0
@@ -179,10 +179,10 @@ class Fsck:
             raise BlobCorrupted("the stored bytes do not have the sha256 of their row", provider=blob.provider)
 
     async def _heal(self, tenant: Tenant, blob: BlobRow) -> tuple[bool, str]:
-        """Look for the same content elsewhere and point the records there; say whether that was done, and what."""
+        """Look for a sound copy and point the records to it; return whether that succeeded, and a message."""
         await stored_blobs.mark_damaged(tenant, blob.id)
         if blob.state != "live":
-            return False, "it belongs to an unfinished upload: start that again"
+            return False, "it belongs to an unfinished upload: start the upload again"
         for source in await stored_blobs.same_content(tenant, blob):
             try:
                 await self._read(source, quick=False)
@@ -196,13 +196,13 @@ class Fsck:
             if moved is None:
                 moved = await self._mover.copy(tenant, blob, source, provider=blob.provider, details=details)
             if moved is not None:
-                return True, f"{moved} records read a sound copy from {source.provider} now"
-        return False, "no copy was found: upload the same content again, then repair; or restore a backup"
+                return True, f"{moved} records now read a sound copy from {source.provider}"
+        return False, "no copy was found: upload the same content again and repair, or restore a backup"
 
     async def _orphans(
         self, tenants: dict[UUID, Tenant], provider: str, page: Collection[BlobStat], report: Report
     ) -> list[tuple[Tenant, BlobStat]]:
-        """Return what of a page of a list has no row."""
+        """Return the entries of a page of a provider's list that have no row."""
         by_tenant: dict[UUID, dict[str, BlobStat]] = {}
         for stat in page:
             if stat.key.startswith(REGISTER):
@@ -218,7 +218,7 @@ class Fsck:
             (tenants[tenant_id], stats[key])
             for tenant_id, stats in by_tenant.items()
             for key in sorted(stats.keys() - await stored_blobs.known_keys(tenants[tenant_id], provider, stats.keys()))
-            # Its row may have gone between the list and the look, behind its bytes.
+            # The bytes and then the row may have been removed since the provider listed the key.
             if await self._storage.is_stored(provider, key)
         ]
 
@@ -228,9 +228,9 @@ class Fsck:
             done = await stored_blobs.adopt(
                 tenant, blob_id, provider=provider, key=stat.key, size_bytes=stat.size_bytes, grace_s=self._grace_s
             )
-        what = "its bytes go after the grace time" if done else "can be repaired"
+        what = "its bytes will be removed after the grace time" if done else "can be repaired"
         if strange:
-            what = "not touched: more than half of what is stored is unknown to this database; is it the right one?"
+            what = "not touched: more than half of the stored keys are unknown to this database: is it the right one?"
         return Problem(
             kind="orphan",
             provider=provider,

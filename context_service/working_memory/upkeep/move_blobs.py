@@ -1,8 +1,8 @@
-"""Blobs from one provider to another, while the services run.
+"""Moves blobs from one provider to another, while the services run.
 
-A blob is read with its checksums, written under a new key, and then one transaction points its records to the new one
-and lets the old one go after its grace time, so that a read that is under way still finds its bytes. What is done is
-done: a run that was broken off is simply started again.
+A blob is read with its checksums and written under a new key. Then one transaction points its records to the new blob
+and hands the old one to the sweeper after a grace time, so that reads under way still find its bytes. An interrupted
+run keeps its progress: start it again.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ _T = TypeVar("_T")
 
 _log = logging.getLogger("moving")
 
-OPERATOR = "operator"  # the principal of what is done from the command line
+OPERATOR = "operator"  # the principal of changes from the command line
 GRACE_S_MIN = 3600.0  # of a moved blob, however short the setting: for reads that are under way
 _AT_ONCE = 4
 _ATTEMPTS = 5
-_PAUSE_S = 2.0  # between two attempts, more with each
+_PAUSE_S = 2.0  # before the second attempt; longer before each further one
 
-DAMAGED = (BlobCorrupted, ChecksumMismatch, SizeMismatch)  # what a read says of bytes that are not those of the row
+DAMAGED = (BlobCorrupted, ChecksumMismatch, SizeMismatch)  # errors of a read whose bytes differ from the row
 
 
 @dataclass(slots=True, kw_only=True)
 class Copied:
-    """What a copy did so far."""
+    """The results of a copy so far."""
 
     to_do: BlobCount
-    blobs: int = 0  # that are there now
+    blobs: int = 0  # that are at the target now
     size_bytes: int = 0  # of them
-    records: int = 0  # that point there now
-    blobs_shared: int = 0  # of the blobs: their content was there already
+    records: int = 0  # that point to the target now
+    blobs_shared: int = 0  # of the blobs: the target had their content already
     blobs_gone: int = 0  # purged while the copy ran
     blobs_damaged: int = 0  # left where they are: `fsck` says more
-    databases_away: tuple[str, ...] = ()  # that do not answer: the blobs of who lives there stay
+    databases_away: tuple[str, ...] = ()  # that do not answer: the blobs of their tenants stay
 
 
 Progress = Callable[[Copied], None]
@@ -67,10 +67,10 @@ class Mover:
         self._grace_s = max(grace_s, GRACE_S_MIN)
 
     async def share(self, tenant: Tenant, blob: BlobRow, *, provider: str, details: dict[str, str]) -> int | None:
-        """Point the records of a blob to another one of its content, if there is one with the provider.
+        """Point the records of a blob to another blob of the same content, if the provider has one.
 
         Returns:
-            How many records; None if there is no other blob, or this one is not live any more.
+            The number of records; None if there is no other blob, or this one is not live any more.
         """
 
         async def work(transaction: Transaction) -> int | None:
@@ -84,17 +84,17 @@ class Mover:
     async def copy(
         self, tenant: Tenant, blob: BlobRow, source: BlobRow, *, provider: str, details: dict[str, str]
     ) -> int | None:
-        """Write the bytes of `source` anew and point the records of `blob` to them.
+        """Write the bytes of `source` again and point the records of `blob` to the new blob.
 
         Args:
-            tenant: Whose.
-            blob: What the records point to now.
+            tenant: The tenant.
+            blob: The blob that the records point to now.
             source: A blob of the same content, such as `blob` itself.
-            provider: Where the new one goes.
+            provider: Where the new blob is stored.
             details: For the log of the records.
 
         Returns:
-            How many records; None if the blob is not live any more, and nothing was stored.
+            The number of records; None if the blob is not live any more, and nothing was stored.
 
         Raises:
             BlobCorrupted, ChecksumMismatch, SizeMismatch: the source is damaged.
@@ -133,7 +133,7 @@ class Mover:
 
 
 class ProviderCopy:
-    """Copies everything of one provider to another, of all tenants."""
+    """Copies all blobs of all tenants from one provider to another."""
 
     def __init__(self, database: Database, *, storage: BlobStorage, mover: Mover) -> None:
         self._database = database
@@ -141,15 +141,15 @@ class ProviderCopy:
         self._mover = mover
 
     async def run(self, source: str, target: str, *, dry_run: bool, on_progress: Progress) -> Copied:
-        """Copy, and return what was done; nothing with `dry_run`, but what there is to do is counted.
+        """Copy, and return the results; with `dry_run`, only count the blobs.
 
         Raises:
-            InvalidArgument: the two are one.
+            InvalidArgument: source and target are the same.
             ProviderNotConfigured: one of them is not configured.
-            StorageFull, Unavailable: so far and no further; started again, it goes on there.
+            StorageFull, Unavailable: the copy stopped; run again, it continues there.
         """
         if source == target:
-            raise InvalidArgument(f"both ends of the copy are {source}", field="to")
+            raise InvalidArgument(f"source and target must differ (both are {source})", field="to")
         for provider in (source, target):
             await self._storage.check(provider)
         tenants = await self._database.tenants(reachable=True)
@@ -162,11 +162,11 @@ class ProviderCopy:
             return done
         for tenant in tenants:
 
-            async def one(blob: BlobRow, tenant: Tenant = tenant) -> None:
+            async def copy(blob: BlobRow, tenant: Tenant = tenant) -> None:
                 await self._copy_one(tenant, blob, target, done)
                 on_progress(done)
 
-            await for_each(stored_blobs.rows(tenant, provider=source), one, at_once=_AT_ONCE)
+            await for_each(stored_blobs.rows(tenant, provider=source), copy, at_once=_AT_ONCE)
         return done
 
     async def _copy_one(self, tenant: Tenant, blob: BlobRow, target: str, done: Copied) -> None:
@@ -193,7 +193,7 @@ class ProviderCopy:
 async def for_each(
     items: AsyncGenerator[_T, None], work: Callable[[_T], Coroutine[Any, Any, None]], *, at_once: int
 ) -> None:
-    """Do the work for each item, several at once; the first error ends it all and comes out."""
+    """Do the work for each item, several at once; the first error cancels the rest and is raised."""
     running: set[asyncio.Task[None]] = set()
     try:
         async with aclosing(items):
@@ -212,7 +212,7 @@ async def for_each(
 
 
 async def _patiently(work: Callable[[], Awaitable[int | None]]) -> int | None:
-    """Retry after an outage of seconds, or while others write the same content: neither may end a copy of hours."""
+    """Retry after a short outage, or while others write the same content: neither may end a copy of hours."""
     for attempt in range(1, _ATTEMPTS):
         try:
             return await work()

@@ -1,7 +1,7 @@
-"""The sweeper: purges records whose retention is over, removes bytes that nobody may read, forgets old request ids.
+"""The sweeper: purges records whose retention is over, removes bytes that no record needs, deletes old request ids.
 
-It works from rows alone, so one pass is enough and any number of replicas may sweep at once: a row is claimed, the
-bytes go, then the row. If a sweeper dies in between, another takes the row when its lease is over.
+It works from rows alone, so one pass is enough and any number of replicas may sweep at once: it claims a row, removes
+the bytes, then the row. If a sweeper dies in between, another takes the row when its lease has expired.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("sweep")
 
-LEASE_S = 30.0  # of a claimed row; bytes that take longer are removed by two, which harms nothing
+LEASE_S = 30.0  # of a claimed row; if the removal takes longer, two sweepers do it, which is harmless
 _BATCH = 100
 _DELETES_MAX = 8  # at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swept:
-    """What a pass did."""
+    """The results of a pass."""
 
     records_purged: int = 0  # their retention was over
     uploads_given_up: int = 0  # resumable ones without a new part for too long
     blobs_removed: int = 0
     uploads_abandoned: int = 0  # of the blobs: uploads that were never finished
     blobs_failed: int = 0  # bytes that could not be removed; they are tried again
-    databases_away: tuple[str, ...] = ()  # that do not answer: nothing was looked for there
+    databases_away: tuple[str, ...] = ()  # that do not answer: they were not swept
 
     def __add__(self, other: Swept) -> Swept:
         return Swept(
@@ -73,10 +73,10 @@ class Sweeper:
         """Do one pass.
 
         Args:
-            on_progress: Is called after each step of a tenant with all that was done so far.
+            on_progress: Called after each step of a tenant with the results so far.
 
         Raises:
-            Unavailable: Postgres does not answer. A backend that does not is counted, not raised.
+            Unavailable: Postgres does not answer. Errors of a storage provider are counted, not raised.
         """
         swept = Swept()
 
@@ -93,13 +93,13 @@ class Sweeper:
         return dataclasses.replace(swept, databases_away=self._database.away)
 
     async def keep_sweeping(self, interval_s: float) -> None:
-        """Sweep until cancelled; replicas that start together drift apart."""
+        """Sweep until cancelled, at random intervals, so that replicas that start together drift apart."""
         while True:
             await asyncio.sleep(background.apart(interval_s, 0.5, 1.0))
             await background.attempted(self.sweep, "sweep", otherwise=None)
 
     async def _sweep_some(self, tenant: Tenant) -> tuple[Swept, bool]:
-        """Remove a batch of each kind of a tenant; say whether there may be more."""
+        """Remove a batch of each kind of a tenant; return whether there may be more."""
         _, more_requests = await self._requests.sweep(tenant)
         # Before the blobs: those without a grace time go in the same pass.
         swept = Swept(
@@ -119,7 +119,7 @@ class Sweeper:
         return swept
 
     async def _remove_some_bytes(self, tenant: Tenant) -> tuple[Swept, bool]:
-        """Remove a batch of bytes, and pause for as long, so that calls are served; say whether there may be more."""
+        """Remove a batch of bytes, pause for as long so that calls are served, and return whether there may be more."""
         began = time.monotonic()
         due = await blob_rows.claim_due(tenant, count_max=_BATCH, lease_s=LEASE_S)
         at_once = asyncio.Semaphore(_DELETES_MAX)

@@ -1,7 +1,7 @@
-"""Texts of records that were written before they were read: files from before, and what is long and has no passages.
+"""Queues the texts of records that were never read: files of older versions, and long texts without passages.
 
-They are owed as a write owes them, and the services read them behind whatever is written meanwhile: only so many are
-owed at a time. Breaking off loses nothing, and starting again finds what is left.
+They go into the same outbox as those of a write, only a few at a time, so that the services read newly written records
+before them. An interrupted run loses nothing: start it again for the rest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 
 BATCH = 200
-WAITING_MAX = 100  # of a tenant; more are owed when the services have come so far
+WAITING_MAX = 100  # queued texts of a tenant; more are added when the services have read some
 POLL_S = 0.5
 
 _FIRST_ID = UUID(int=0)
@@ -46,7 +46,7 @@ WHERE tenant_id = %(tenant_id)s AND id = ANY (%(ids)s)
 
 
 class TextBackfill:
-    """Owes texts, of all tenants.
+    """Queues texts of all tenants.
 
     Args:
         database: Where records and outbox are.
@@ -57,11 +57,11 @@ class TextBackfill:
         self._outbox = Outbox("context", TEXT_TOPIC)
 
     async def run(self, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
-        """Owe every text that was not read; returns when the last is owed.
+        """Queue every text that was never read; return when the last is queued.
 
         Args:
             dry_run: Only count.
-            on_progress: Told after each batch.
+            on_progress: Called after each batch.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -69,29 +69,29 @@ class TextBackfill:
         tenants = await self._database.tenants(reachable=True)
         done = Backfilled(databases_away=self._database.away)
         for tenant in tenants:
-            behind: UUID | None = _FIRST_ID
-            while behind is not None:
-                behind, ids = await self._unread(tenant, behind)
+            after: UUID | None = _FIRST_ID
+            while after is not None:
+                after, ids = await self._unread(tenant, after)
                 done = replace(done, to_do=done.to_do + len(ids))
         if dry_run:
             return done
         for tenant in tenants:
-            behind = _FIRST_ID
-            while behind is not None:
+            after = _FIRST_ID
+            while after is not None:
                 on_progress(done)
                 await self._outbox.wait_for_room(tenant, due_max=WAITING_MAX, poll_s=POLL_S)
-                behind, ids = await self._unread(tenant, behind)
+                after, ids = await self._unread(tenant, after)
                 done = replace(done, owed=done.owed + await self._owe(tenant, ids))
         on_progress(done)
         return done
 
-    async def _unread(self, tenant: Tenant, behind: UUID) -> tuple[UUID | None, list[UUID]]:
-        """Return the last record that was looked at, None at the end, and those of the page that are to be read."""
-        rows = await tenant.query(_PAGE, {**self._named(tenant), "behind": behind, "count_max": BATCH})
+    async def _unread(self, tenant: Tenant, after: UUID) -> tuple[UUID | None, list[UUID]]:
+        """Return the last record of the page, None at the end, and the records of the page that must be read."""
+        rows = await tenant.query(_PAGE, {**self._named(tenant), "behind": after, "count_max": BATCH})
         return (rows[-1].id if rows else None), [row.id for row in rows if _owes(row)]
 
     async def _owe(self, tenant: Tenant, ids: list[UUID]) -> int:
-        """Owe the texts of those that still are not read, and return how many these are."""
+        """Queue the texts that are still unread, and return how many."""
 
         async def work(transaction: Transaction) -> int:
             still = [row.id for row in await transaction.query(_LOCK, {**self._named(tenant), "ids": ids})]

@@ -1,7 +1,7 @@
-"""Vectors for records that have none of the embedder's: written before there was one, or embedded by another model.
+"""Queues vectors for records that have none of the embedder's model: older ones, and those of another model.
 
-The vectors are owed as a write owes them, and the services make them. Only so many are owed at a time, so that what is
-written meanwhile waits behind few. Breaking off loses nothing, and starting again finds what is left.
+They go into the same outbox as those of a write, only a few at a time, so that newly written records do not wait for
+long. An interrupted run loses nothing: start it again for the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
 
 BATCH = 200
-WAITING_MAX = 1_000  # of a tenant; more are owed when the services have come so far
+WAITING_MAX = 1_000  # queued vectors of a tenant; more are added when the services have made some
 POLL_S = 0.5
 
 _FIRST_ID = UUID(int=0)
@@ -59,11 +59,11 @@ RETURNING r.id
 
 
 class Backfill:
-    """Owes vectors, of all tenants.
+    """Queues vectors of all tenants.
 
     Args:
         database: Where records and outbox are.
-        model: The embedder's. Vectors that another one made are made again.
+        model: The embedder's model. Vectors of another model are made again.
     """
 
     def __init__(self, database: Database, *, model: str) -> None:
@@ -72,11 +72,11 @@ class Backfill:
         self._parameters = {"topic": EMBEDDING_TOPIC, "model": model}
 
     async def run(self, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
-        """Owe every vector that is lacking; returns when the last is owed.
+        """Queue every missing vector; return when the last is queued.
 
         Args:
             dry_run: Only count.
-            on_progress: Told after each batch.
+            on_progress: Called after each batch.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -87,18 +87,18 @@ class Backfill:
         if dry_run:
             return done
         for tenant in tenants:
-            behind: UUID | None = _FIRST_ID
-            while behind is not None:
+            after: UUID | None = _FIRST_ID
+            while after is not None:
                 on_progress(done)
                 await self._outbox.wait_for_room(tenant, due_max=WAITING_MAX, poll_s=POLL_S)
-                behind, owed = await self._owe_batch(tenant, behind)
+                after, owed = await self._owe_batch(tenant, after)
                 done = replace(done, owed=done.owed + owed)
         on_progress(done)
         return done
 
-    async def _owe_batch(self, tenant: Tenant, behind: UUID) -> tuple[UUID | None, int]:
-        """Return the last record that was looked at, None at the end, and how many vectors are owed."""
-        parameters = {**self._parameters, "behind": behind, "count_max": BATCH}
+    async def _owe_batch(self, tenant: Tenant, after: UUID) -> tuple[UUID | None, int]:
+        """Return the last record of the batch, None at the end, and how many vectors were queued."""
+        parameters = {**self._parameters, "behind": after, "count_max": BATCH}
 
         async def work(transaction: Transaction) -> tuple[UUID | None, int]:
             ids = [row.id for row in await transaction.query(_LOCK, parameters)]

@@ -40,7 +40,7 @@ from context_service.query.pure.checked_hits import LOOKED_AT_MAX, Malformed, ch
 from context_service.retrieval.store.passages import Passages
 from context_service.specialists.rules import Specialist
 from context_service.wiki.rules.search import AskedPages
-from context_service.working_memory.rules.passages import AskedRecords, excerpt
+from context_service.working_memory.rules.passages import RecordQuotes, excerpt
 from context_service.working_memory.rules.search import Searches
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from service_runtime.ids import new_id
@@ -66,7 +66,7 @@ class TestWorkspace(ContextProviderConformance):
         await written(world, "The gondola of nobody in particular.", name="nobody.md")
         database = world.opened.database
         searches = Searches(database, language="english", vectors_max=1, passages=Passages(database))
-        provider = Workspace(AskedRecords(database, Passages(database), searches), None, depth_max=1)  # type: ignore[arg-type]
+        provider = Workspace(RecordQuotes(database, Passages(database), searches), None, depth_max=1)  # type: ignore[arg-type]
         return native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
 
 
@@ -87,7 +87,7 @@ class TestSpecialist(ContextProviderConformance):
         await written(world, "The gondola of Ada.", name="ada.md", key="ada", node=str(folder))
         database = world.opened.database
         searches = Searches(database, language="english", vectors_max=1, passages=Passages(database))
-        records = AskedRecords(database, Passages(database), searches)
+        records = RecordQuotes(database, Passages(database), searches)
         workspace = Workspace(records, FakeEntityGraph([], []), depth_max=1)  # type: ignore[arg-type]
         now = datetime.now(UTC)
         specialist = Specialist(

@@ -164,7 +164,7 @@ async def test_an_insert_that_is_repeated_behind_a_purge_does_not_bring_the_reco
 async def test_an_expired_record_changes_only_with_its_end(caller: Caller):
     """Else the change would be acknowledged, and nobody would ever see it."""
     record_id = (await caller.insert(expires_at=at(datetime.now(UTC) - timedelta(hours=1)))).working_memory_id
-    with pytest.raises(RecordArchived, match="change expires_at with it"):
+    with pytest.raises(RecordArchived, match="change expires_at in the same update"):
         await caller.update(record_id, name="changed")
 
     changed = await caller.update(record_id, name="changed", expires_at=at(datetime.now(UTC) + timedelta(hours=1)))

@@ -162,7 +162,7 @@ async def test_an_average_is_of_the_numbers_that_are_there(caller: Caller, entit
 
 async def test_an_aggregate_that_is_not_there_is_told_what_there_is(caller: Caller):
     error = await caller.error("QueryWMRecords", question("median(size_bytes)"))
-    assert str(error.message) == "select[0]: there is no aggregate median; there are avg, count, max, min, sum"
+    assert str(error.message) == "select[0]: aggregate 'median' is unknown; use one of avg, count, max, min, sum"
 
 
 async def test_a_path_can_be_grouped_and_ordered_by(caller: Caller, entity: str):
