@@ -10,7 +10,7 @@ from context_service.compiled_pages.room import open_compiled_pages
 from context_service.contexts.room import context_eraser_of, open_contexts
 from context_service.erasure.room import open_erasures
 from context_service.history.room import chat_history_of
-from context_service.kernel.ground import REQUESTS
+from context_service.kernel.dependencies import REQUESTS
 from context_service.knowledge_bases.room import open_knowledge_bases
 from context_service.mcp.room import mcp_alone, open_mcp, tools_of
 from context_service.mcp_servers.room import mcp_servers_of
@@ -23,7 +23,7 @@ from context_service.query.providers.mcp_tools import McpTools
 from context_service.query.providers.specialists import AskedSpecialists
 from context_service.query.providers.workspace import Workspace
 from context_service.query.room import open_query
-from context_service.resources import migrations, open_ground
+from context_service.resources import migrations, open_dependencies
 from context_service.settings import Settings
 from context_service.specialists.room import specialists_of
 from context_service.transfer.room import open_transfer
@@ -66,47 +66,47 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         if settings.metrics_port is not None:
             stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
         stack.enter_context(tracing.exporting(settings, service="context-service"))
-        ground = await open_ground(settings, metrics, stack)
-        limits = limits_of(ground)
-        memory, searches = await open_working_memory(ground, limits, stack)
-        history = chat_history_of(ground)
-        callers = callers or access.authenticator(settings, ground.database, metrics)
-        eraser = context_eraser_of(settings, ground.database)
-        contexts, artifacts, messaging, recalling = await open_contexts(ground, stack, callers, eraser)
-        windows = windows_of(ground, messaging, recalling, stack, callers, RememberedLessons(memories_of(ground)))
-        memories, remembering = await open_memories(ground, stack)
-        wiki = await open_wiki(ground, stack)
-        agents, agent_rules, templates = agents_of(ground)
-        bases = await open_knowledge_bases(ground, stack)
-        mcp_servers, server_rules = mcp_servers_of(ground)
-        specialists, specialist_rules = specialists_of(ground)
-        compiled = await open_compiled_pages(ground, stack)
-        records = RecordQuotes(ground.database, ground.passages, searches)
-        workspace = Workspace(records, ground.graph, depth_max=settings.traverse_depth_max)
+        deps = await open_dependencies(settings, metrics, stack)
+        limits = limits_of(deps)
+        memory, searches = await open_working_memory(deps, limits, stack)
+        history = chat_history_of(deps)
+        callers = callers or access.authenticator(settings, deps.database, metrics)
+        eraser = context_eraser_of(settings, deps.database)
+        contexts, artifacts, messaging, recalling = await open_contexts(deps, stack, callers, eraser)
+        windows = windows_of(deps, messaging, recalling, stack, callers, RememberedLessons(memories_of(deps)))
+        memories, remembering = await open_memories(deps, stack)
+        wiki = await open_wiki(deps, stack)
+        agents, agent_rules, templates = agents_of(deps)
+        bases = await open_knowledge_bases(deps, stack)
+        mcp_servers, server_rules = mcp_servers_of(deps)
+        specialists, specialist_rules = specialists_of(deps)
+        compiled = await open_compiled_pages(deps, stack)
+        records = RecordQuotes(deps.database, deps.passages, searches)
+        workspace = Workspace(records, deps.graph, depth_max=settings.traverse_depth_max)
         own: list[OwnProviders] = [
             McpTools(server_rules),
-            AskedSpecialists(specialist_rules, workspace, chat=ground.chat),
+            AskedSpecialists(specialist_rules, workspace, chat=deps.chat),
         ]
-        query = await open_query(ground, stack, workspace, recalling, remembering, agent_rules, templates, own)
-        tools = tools_of(ground, memory, history, contexts, artifacts, windows)
-        trail = AuditTrail(ground.database)
+        query = await open_query(deps, stack, workspace, recalling, remembering, agent_rules, templates, own)
+        tools = tools_of(deps, memory, history, contexts, artifacts, windows)
+        trail = AuditTrail(deps.database)
         await stack.enter_async_context(trail.telling())
-        administration = await open_administration(ground, trail, limits, stack)
-        transfer = await open_transfer(ground, limits, stack)
-        erasures = await open_erasures(ground, eraser, stack)
+        administration = await open_administration(deps, trail, limits, stack)
+        transfer = await open_transfer(deps, limits, stack)
+        erasures = await open_erasures(deps, eraser, stack)
         knowledge = (memories, wiki, agents, bases, mcp_servers, specialists, compiled)
         rooms = (memory, history, contexts, windows, *knowledge, query, tools, administration, transfer, erasures)
         recent = RecentCalls("context-service")
         services = [*(service for room in rooms for service in room.services), observing(recent)]
-        ground.database.show(metrics)
+        deps.database.show(metrics)
         border = Border(
             callers,
             limits=settings.call_limits,
             metrics=metrics,
-            held=ground.held,
+            held=deps.held,
             trail=trail,
             recent=recent,
-            replays=Replays(ground.database, REQUESTS),
+            replays=Replays(deps.database, REQUESTS),
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
         )
@@ -115,7 +115,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             settings,
             host=settings.context_service_host,
             port=settings.context_service_port,
-            pending_calls_max=ground.held.limits.pending_calls_max,
+            pending_calls_max=deps.held.limits.pending_calls_max,
             tls=tls.files_of(settings),
         )
         servers: list[AbstractAsyncContextManager[int]] = [server.running(services, border, options, metrics)]

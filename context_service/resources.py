@@ -1,4 +1,4 @@
-"""Opens what every room stands on, in order, on one stack."""
+"""Open the dependencies of all rooms, in order, on one stack."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from context_service.history.rules.assemble_context import ContextAssembly
 from context_service.history.rules.mapping_files import FileMappings
 from context_service.history.rules.registry import MappingRegistry
 from context_service.history.store import MappingStore
+from context_service.kernel.dependencies import Dependencies
 from context_service.kernel.graph import EntityGraph
-from context_service.kernel.ground import Ground
+from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.llm.embeddings import Embedder
 from context_service.kernel.llm.known_vectors import KnownVectors
 from context_service.kernel.llm.local import MODEL_BYTES
@@ -27,7 +28,6 @@ from context_service.kernel.llm.providers import open_chat, open_embedder
 from context_service.kernel.llm.questions import QuestionVectors
 from context_service.kernel.llm.texts import Chat
 from context_service.kernel.lookout import Lookout
-from context_service.kernel.order import Order
 from context_service.kernel.tokens import TokenCounter
 from context_service.kernel.wire.node_names import NodeNames
 from context_service.retrieval.room import document_reader_of
@@ -58,8 +58,8 @@ def migrations() -> list[Migration]:
     return [*access_migrations(), *load("context", Path(__file__).parent / "migrations")]
 
 
-async def open_ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> Ground:
-    """Open what all rooms need, read the mappings of files, and begin to follow those that apps register."""
+async def open_dependencies(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> Dependencies:
+    """Open the dependencies of all rooms, read the mapping files, and follow the mappings that apps register."""
     held = HeldBytes(
         memory_limits(
             settings.memory_bytes_max,
@@ -86,7 +86,7 @@ async def open_ground(settings: Settings, metrics: Metrics, stack: AsyncExitStac
     watches = replace(settings.call_limits, calls_max=settings.watches_max)
     lookout = Lookout(database, places=Places(watches, what="watches", limit="watches"))
     await stack.enter_async_context(background.keeping(lookout.keep_looking))
-    return Ground(
+    return Dependencies(
         settings=settings,
         metrics=metrics,
         held=held,
@@ -107,7 +107,7 @@ async def open_ground(settings: Settings, metrics: Metrics, stack: AsyncExitStac
         record_texts=RecordTexts(storage, reader),
         passages=passages,
         log=Log(database, passages, queued_max=settings.queued_items_max),
-        order=Order(),
+        writer_locks=KeyedLocks(),
         lookout=lookout,
         tokens=await asyncio.to_thread(TokenCounter),
         mappings=mappings,

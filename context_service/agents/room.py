@@ -6,25 +6,25 @@ from functools import partial
 
 from context_service.agents.api import AgentsServicer, AgentTemplatesServicer
 from context_service.agents.rules import Agents
-from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from contextkeep.context.v1.agent_templates_pb2_grpc import add_AgentTemplatesServicer_to_server
 from contextkeep.context.v1.agents_pb2_grpc import add_AgentsServicer_to_server
 from service_runtime.server import Service
 
 
-def agents_of(ground: Ground) -> tuple[Room[AgentsServicer], Agents, Agents]:
+def agents_of(deps: Dependencies) -> tuple[Room[AgentsServicer], Agents, Agents]:
     """Return the servicers, the rules of agents and the rules of templates."""
-    agents = Agents(ground.database, requests=REQUESTS)
-    templates = Agents(ground.database, requests=REQUESTS, is_template=True)
+    agents = Agents(deps.database, requests=REQUESTS)
+    templates = Agents(deps.database, requests=REQUESTS, is_template=True)
     servicer = AgentsServicer(agents)
     service = Service(
         full_name="contextkeep.context.v1.Agents",
         add=partial(add_AgentsServicer_to_server, servicer),
-        checks=[ground.schema_ready],
+        checks=[deps.schema_ready],
     )
     templates_service = Service(
         full_name="contextkeep.context.v1.AgentTemplates",
         add=partial(add_AgentTemplatesServicer_to_server, AgentTemplatesServicer(templates)),
-        checks=[ground.schema_ready],
+        checks=[deps.schema_ready],
     )
     return Room(servicer, service, [templates_service]), agents, templates

@@ -15,7 +15,7 @@ from context_service.compiled_pages.store.definitions import DefinitionRows
 from context_service.compiled_pages.store.pages import CompiledRows
 from context_service.compiled_pages.store.progress import CompileStates
 from context_service.history.room import history_limits_of
-from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.retrieval.room import keep_making_passage_vectors
 from context_service.retrieval.store.passages import BRAIN
 from contextkeep.context.v1.compiled_pages_pb2_grpc import add_CompiledPagesServicer_to_server
@@ -23,24 +23,24 @@ from contextkeep.context.v1.definitions_pb2_grpc import add_DefinitionsServicer_
 from service_runtime.server import Service
 
 
-async def open_compiled_pages(ground: Ground, stack: AsyncExitStack) -> Room[CompiledPagesServicer]:
+async def open_compiled_pages(deps: Dependencies, stack: AsyncExitStack) -> Room[CompiledPagesServicer]:
     """Begin to embed facets, and return the servicers of pages and of definitions."""
-    await keep_making_passage_vectors(ground, BRAIN, stack)
-    database, graph, limits = ground.database, ground.graph, history_limits_of(ground.settings)
+    await keep_making_passage_vectors(deps, BRAIN, stack)
+    database, graph, limits = deps.database, deps.graph, history_limits_of(deps.settings)
     making, approved = PageMaking(graph, limits), DefinitionRows(database)
     definitions = Definitions(database, approved, graph, making, limits, requests=REQUESTS)
-    rows = CompiledRows(database, ground.passages, count=ground.tokens.count)
+    rows = CompiledRows(database, deps.passages, count=deps.tokens.count)
     compiling = Compiling(database, approved, definitions, rows, CompileStates(database), graph, making)
     pages = CompiledPages(database, rows, requests=REQUESTS)
-    servicer = CompiledPagesServicer(compiling, pages, ground.names)
+    servicer = CompiledPagesServicer(compiling, pages, deps.names)
     service = Service(
         full_name="contextkeep.context.v1.CompiledPages",
         add=partial(add_CompiledPagesServicer_to_server, servicer),
-        checks=[ground.schema_ready],
+        checks=[deps.schema_ready],
     )
     definitions_service = Service(
         full_name="contextkeep.context.v1.Definitions",
-        add=partial(add_DefinitionsServicer_to_server, DefinitionsServicer(definitions, ground.names)),
-        checks=[ground.schema_ready],
+        add=partial(add_DefinitionsServicer_to_server, DefinitionsServicer(definitions, deps.names)),
+        checks=[deps.schema_ready],
     )
     return Room(servicer, service, [definitions_service])

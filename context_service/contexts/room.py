@@ -32,7 +32,7 @@ from context_service.contexts.store.erasures import (
 from context_service.contexts.store.log import SEQ_MAX, Log
 from context_service.contexts.store.pointed_records import PointedRecords, queue_of_pointed_records
 from context_service.contexts.store.tasks import TaskRows, read_message
-from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.retrieval.room import keep_making_passage_vectors, meaning_of
 from context_service.retrieval.store.passages import CONTEXT, Passages
 from context_service.settings import Settings
@@ -77,14 +77,14 @@ def message_checks_of(settings: Settings) -> MessageChecks:
 
 
 async def open_contexts(
-    ground: Ground, stack: AsyncExitStack, callers: Authenticator, eraser: Eraser
+    deps: Dependencies, stack: AsyncExitStack, callers: Authenticator, eraser: Eraser
 ) -> tuple[Room[ContextsServicer], ArtifactsServicer, Messaging, Recalling]:
     """Begin to erase what is due, to embed, and to read the records that messages point at; and give what recalls."""
-    settings, database, embedder = ground.settings, ground.database, ground.embedder
-    passages, log, order, tokens = ground.passages, ground.log, ground.order, ground.tokens
+    settings, database, embedder = deps.settings, deps.database, deps.embedder
+    passages, log, tokens = deps.passages, deps.log, deps.tokens
 
     async def check_record(record_id: UUID, principal: Principal) -> None:
-        if not await ground.records.exists(principal, record_id):
+        if not await deps.records.exists(principal, record_id):
             raise RecordName(record_id=record_id).not_found()
 
     task_rows = TaskRows(database, log)
@@ -94,16 +94,16 @@ async def open_contexts(
             partial(
                 eraser.keep_erasing,
                 settings.sweep_interval_s,
-                failed=partial(ground.erasing_failed, what="contexts"),
+                failed=partial(deps.erasing_failed, what="contexts"),
             )
         )
     )
     standing = IndexGauges(database)
-    standing.show(ground.metrics)
+    standing.show(deps.metrics)
     await stack.enter_async_context(background.keeping(standing.keep_reading))
-    await keep_making_passage_vectors(ground, CONTEXT, stack)
+    await keep_making_passage_vectors(deps, CONTEXT, stack)
     checks = message_checks_of(settings)
-    pointed = PointedRecords(database, passages, read=ground.record_texts.read, count=tokens.count)
+    pointed = PointedRecords(database, passages, read=deps.record_texts.read, count=tokens.count)
     await stack.enter_async_context(background.keeping(pointed.keep_reading))
     messaging = Messaging(
         log,
@@ -112,7 +112,7 @@ async def open_contexts(
         tokens=tokens,
         check_record=check_record,
         references=references,
-        order=order,
+        writer_locks=deps.writer_locks,
     )
     tasks = Tasks(
         task_rows,
@@ -121,7 +121,7 @@ async def open_contexts(
         requests=REQUESTS,
         checks=checks,
         check_record=check_record,
-        order=order,
+        writer_locks=deps.writer_locks,
     )
     artifact_rows = ArtifactRows(log, passages)
     artifacts = Artifacts(
@@ -136,15 +136,15 @@ async def open_contexts(
     )
     vectors = VectorsOwed(database, model=embedder.model if embedder else "")
     index_states = IndexStates(database, log, [RecordsOwed(database), vectors])
-    watching = Watching(ground.lookout, log=log, tasks=task_rows, artifacts=artifact_rows)
+    watching = Watching(deps.lookout, log=log, tasks=task_rows, artifacts=artifact_rows)
     recalling = Recalling(
         log,
         artifact_rows,
         passages,
         tokens,
         index=index_states,
-        meaning=meaning_of(ground),
-        timed=ground.metrics.timer("contextkeep_recall_seconds", "Recalls, those of SendMessage and of packs too"),
+        meaning=meaning_of(deps),
+        timed=deps.metrics.timer("contextkeep_recall_seconds", "Recalls, those of SendMessage and of packs too"),
     )
     servicer = ContextsServicer(
         messaging,
@@ -153,26 +153,26 @@ async def open_contexts(
         index_states,
         watching,
         callers,
-        Syncing(ground.assembly, messaging),
-        ground.names,
+        Syncing(deps.assembly, messaging),
+        deps.names,
     )
     service = Service(
         full_name="contextkeep.context.v1.Contexts",
         add=partial(add_ContextsServicer_to_server, servicer),
-        checks=[ground.schema_ready],
-        ending=ground.lookout.end,
+        checks=[deps.schema_ready],
+        ending=deps.lookout.end,
     )
     artifacts_servicer = ArtifactsServicer(artifacts)
     others = (
         Service(
             full_name="contextkeep.context.v1.Tasks",
             add=partial(add_TasksServicer_to_server, TasksServicer(tasks, artifacts)),
-            checks=[ground.schema_ready],
+            checks=[deps.schema_ready],
         ),
         Service(
             full_name="contextkeep.context.v1.Artifacts",
             add=partial(add_ArtifactsServicer_to_server, artifacts_servicer),
-            checks=[ground.schema_ready],
+            checks=[deps.schema_ready],
         ),
     )
     return Room(servicer, service, others), artifacts_servicer, messaging, recalling

@@ -13,7 +13,7 @@ from context_service.erasure.api import ErasuresServicer
 from context_service.erasure.rules.holds import Holds
 from context_service.erasure.rules.register import Register
 from context_service.erasure.rules.subjects import SubjectEraser, Subjects
-from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.retrieval.store.passages import Passages
 from context_service.settings import Settings
 from context_service.working_memory.room import RecordPassages, sweeper_of
@@ -24,26 +24,26 @@ from service_runtime.postgres import Database
 from service_runtime.server import Service
 
 
-async def open_erasures(ground: Ground, contexts: Eraser, stack: AsyncExitStack) -> Room[ErasuresServicer]:
+async def open_erasures(deps: Dependencies, contexts: Eraser, stack: AsyncExitStack) -> Room[ErasuresServicer]:
     """Begin to erase subjects."""
-    settings, database = ground.settings, ground.database
-    eraser = subject_eraser_of(settings, database, ground.storage, contexts)
+    settings, database = deps.settings, deps.database
+    eraser = subject_eraser_of(settings, database, deps.storage, contexts)
     await stack.enter_async_context(
         background.keeping(
             partial(
                 eraser.keep_erasing,
                 settings.sweep_interval_s,
-                failed=partial(ground.erasing_failed, what="subjects"),
+                failed=partial(deps.erasing_failed, what="subjects"),
             )
         )
     )
     servicer = ErasuresServicer(
-        Subjects(database, ground.graph, eraser, requests=REQUESTS), Holds(database, requests=REQUESTS)
+        Subjects(database, deps.graph, eraser, requests=REQUESTS), Holds(database, requests=REQUESTS)
     )
     service = Service(
         full_name="contextkeep.context.v1.Erasures",
         add=partial(add_ErasuresServicer_to_server, servicer),
-        checks=[ground.schema_ready, ground.entity_ready],
+        checks=[deps.schema_ready, deps.entity_ready],
     )
     return Room(servicer, service)
 

@@ -11,7 +11,7 @@ from context_service.history.pure.limits import HistoryLimits
 from context_service.history.rules.chat_history import ChatHistories
 from context_service.history.rules.trial import MappingTrials
 from context_service.kernel.cel import ExpressionLimits
-from context_service.kernel.ground import Ground, Room
+from context_service.kernel.dependencies import Dependencies, Room
 from context_service.settings import Settings
 from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
 from service_runtime.server import Service
@@ -38,20 +38,20 @@ def history_limits_of(settings: Settings) -> HistoryLimits:
     )
 
 
-def chat_history_of(ground: Ground) -> Room[ChatHistoryServicer]:
+def chat_history_of(deps: Dependencies) -> Room[ChatHistoryServicer]:
     """Return the servicer of histories; it holds nothing open."""
-    limits = history_limits_of(ground.settings)
+    limits = history_limits_of(deps.settings)
     servicer = ChatHistoryServicer(
-        ChatHistories(ground.graph, ground.mappings, limits),
-        ground.assembly,
-        MappingTrials(ground.graph, ground.mappings, limits),
-        EntityHistory(GraphEvents(ground.graph), ground.actions),
-        ground.mappings,
-        ground.names,
+        ChatHistories(deps.graph, deps.mappings, limits),
+        deps.assembly,
+        MappingTrials(deps.graph, deps.mappings, limits),
+        EntityHistory(GraphEvents(deps.graph), deps.actions),
+        deps.mappings,
+        deps.names,
     )
     service = Service(
         full_name="contextkeep.context.v1.ChatHistory",
         add=partial(add_ChatHistoryServicer_to_server, servicer),
-        checks=[ground.schema_ready, ground.entity_ready],
+        checks=[deps.schema_ready, deps.entity_ready],
     )
     return Room(servicer, service)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from context_service.contexts.api.artifacts import ArtifactsServicer
 from context_service.contexts.api.contexts import ContextsServicer
 from context_service.history.api import ChatHistoryServicer
-from context_service.kernel.ground import Ground, Room
+from context_service.kernel.dependencies import Dependencies, Room
 from context_service.mcp.api import ToolsServicer
 from context_service.mcp.tool import Services
 from context_service.query.api.query import ContextQueryServicer
@@ -38,7 +38,7 @@ class McpMissing(FailedPrecondition):
 
 
 def tools_of(
-    ground: Ground,
+    deps: Dependencies,
     memory: Room[WorkingMemoryServicer],
     history: Room[ChatHistoryServicer],
     contexts: Room[ContextsServicer],
@@ -46,7 +46,7 @@ def tools_of(
     windows: Room[ContextWindowsServicer],
 ) -> Room[ToolsServicer]:
     """Return the servicer of tools, which calls the servicers of other rooms."""
-    settings, rooms = ground.settings, (memory, history, contexts, windows)
+    settings, rooms = deps.settings, (memory, history, contexts, windows)
     servicer = ToolsServicer(
         Services(
             memory=memory.servicer,
@@ -54,10 +54,10 @@ def tools_of(
             contexts=contexts.servicer,
             artifacts=artifacts,
             windows=windows.servicer,
-            graph=ground.graph,
+            graph=deps.graph,
             answer_bytes_max=settings.mcp_answer_bytes_max,
         ),
-        ground.names,
+        deps.names,
         nesting_max=settings.json_nesting_max,
         read_only=settings.mcp_read_only,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.mcp_servers.api import McpServersServicer
 from context_service.mcp_servers.client import McpClient
 from context_service.mcp_servers.rules import McpServers
@@ -14,15 +14,15 @@ from service_runtime.sealing import KeyRing, keys_of
 from service_runtime.server import Service
 
 
-def mcp_servers_of(ground: Ground) -> tuple[Room[McpServersServicer], McpServers]:
+def mcp_servers_of(deps: Dependencies) -> tuple[Room[McpServersServicer], McpServers]:
     """Return the servicer and the rules of MCP servers, with the client that calls their tools."""
-    destinations = Destinations(ground.settings.mcp_servers_allowed)
-    keys = KeyRing(keys_of(ground.settings.secrets_key.get_secret_value()))
-    servers = McpServers(ground.database, McpClient(destinations), keys, destinations, requests=REQUESTS)
+    destinations = Destinations(deps.settings.mcp_servers_allowed)
+    keys = KeyRing(keys_of(deps.settings.secrets_key.get_secret_value()))
+    servers = McpServers(deps.database, McpClient(destinations), keys, destinations, requests=REQUESTS)
     servicer = McpServersServicer(servers)
     service = Service(
         full_name="contextkeep.context.v1.McpServers",
         add=partial(add_McpServersServicer_to_server, servicer),
-        checks=[ground.schema_ready],
+        checks=[deps.schema_ready],
     )
     return Room(servicer, service), servers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from functools import partial
 
-from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.memories.api import MemoriesServicer
 from context_service.memories.rules.consolidate import Consolidating
 from context_service.memories.rules.memories import Memories
@@ -17,27 +17,27 @@ from contextkeep.context.v1.memories_pb2_grpc import add_MemoriesServicer_to_ser
 from service_runtime.server import Service
 
 
-def memory_rows_of(ground: Ground) -> MemoryRows:
+def memory_rows_of(deps: Dependencies) -> MemoryRows:
     """Return the store of memories."""
-    return MemoryRows(model=ground.embedder.model if ground.embedder else "")
+    return MemoryRows(model=deps.embedder.model if deps.embedder else "")
 
 
-def memories_of(ground: Ground) -> Memories:
+def memories_of(deps: Dependencies) -> Memories:
     """Return the rules of memories."""
-    rows, count = memory_rows_of(ground), ground.tokens.count
-    return Memories(ground.database, rows, ground.passages, requests=REQUESTS, count=count)
+    rows, count = memory_rows_of(deps), deps.tokens.count
+    return Memories(deps.database, rows, deps.passages, requests=REQUESTS, count=count)
 
 
-async def open_memories(ground: Ground, stack: AsyncExitStack) -> tuple[Room[MemoriesServicer], MemoryRecalling]:
+async def open_memories(deps: Dependencies, stack: AsyncExitStack) -> tuple[Room[MemoriesServicer], MemoryRecalling]:
     """Begin to embed memories; return the servicer, and the rules that recall memories."""
-    await keep_making_passage_vectors(ground, MEMORY, stack)
-    rows, memories = memory_rows_of(ground), memories_of(ground)
-    recalling = MemoryRecalling(ground.database, rows, ground.passages, meaning=meaning_of(ground))
-    consolidating = Consolidating(ground.database, rows, memories, requests=REQUESTS)
+    await keep_making_passage_vectors(deps, MEMORY, stack)
+    rows, memories = memory_rows_of(deps), memories_of(deps)
+    recalling = MemoryRecalling(deps.database, rows, deps.passages, meaning=meaning_of(deps))
+    consolidating = Consolidating(deps.database, rows, memories, requests=REQUESTS)
     servicer = MemoriesServicer(memories, recalling, consolidating)
     service = Service(
         full_name="contextkeep.context.v1.Memories",
         add=partial(add_MemoriesServicer_to_server, servicer),
-        checks=[ground.schema_ready],
+        checks=[deps.schema_ready],
     )
     return Room(servicer, service), recalling

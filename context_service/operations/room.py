@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 
-from context_service.kernel.ground import Ground, Room
+from context_service.kernel.dependencies import Dependencies, Room
 from context_service.operations.api.administration import AdministrationServicer
 from context_service.operations.rules.jobs import Jobs, Progress, Tell
 from context_service.operations.rules.tenants import Tenants
@@ -22,10 +22,10 @@ _PROBLEMS_TOLD = 50  # of a check, in the row of its job
 
 
 async def open_administration(
-    ground: Ground, trail: AuditTrail, limits: Limits, stack: AsyncExitStack
+    deps: Dependencies, trail: AuditTrail, limits: Limits, stack: AsyncExitStack
 ) -> Room[AdministrationServicer]:
     """Begin to let jobs run."""
-    settings, database, storage = ground.settings, ground.database, ground.storage
+    settings, database, storage = deps.settings, deps.database, deps.storage
 
     async def sweep(_: Mapping[str, bool], tell: Tell) -> Progress:
         swept = await sweeper_of(settings, database, storage).sweep(lambda swept: tell(dataclasses.asdict(swept)))
@@ -45,6 +45,6 @@ async def open_administration(
     service = Service(
         full_name="contextkeep.context.v1.Administration",
         add=partial(add_AdministrationServicer_to_server, servicer),
-        checks=[ground.schema_ready],
+        checks=[deps.schema_ready],
     )
     return Room(servicer, service)

@@ -10,7 +10,7 @@ from context_service.agents.rules import Agents
 from context_service.compiled_pages.rules.search import AskedFacets
 from context_service.contexts.room import ArtifactRows
 from context_service.contexts.rules.recall import Recalling
-from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.knowledge_bases import bedrock
 from context_service.knowledge_bases.rules.search import AskedBases
 from context_service.memories.rules.recall import MemoryRecalling
@@ -50,7 +50,7 @@ _REAPED_S = 1.0  # that searches which go on behind their answers have when the 
 
 
 async def open_query(
-    ground: Ground,
+    deps: Dependencies,
     stack: AsyncExitStack,
     workspace: Workspace,
     recalling: Recalling,
@@ -62,25 +62,25 @@ async def open_query(
     """Open the providers that are installed."""
     reaper = Reaper()
     stack.push_async_callback(reaper.end, wait_s=_REAPED_S)
-    ground.metrics.watch(
+    deps.metrics.watch(
         "contextkeep_query_lingering", "Searches of providers that go on behind their answers", lambda: reaper.lingering
     )
-    pages = AskedPages(ground.database, ground.passages, meaning=meaning_of(ground))
-    bases = AskedBases(ground.database, ground.passages, meaning=meaning_of(ground))
-    facets = AskedFacets(ground.database, ground.passages, meaning=meaning_of(ground))
+    pages = AskedPages(deps.database, deps.passages, meaning=meaning_of(deps))
+    bases = AskedBases(deps.database, deps.passages, meaning=meaning_of(deps))
+    facets = AskedFacets(deps.database, deps.passages, meaning=meaning_of(deps))
     entries = [
         native(workspace, trust=WORKSPACE_TRUST),
         native(WikiPages(pages), trust=WIKI_TRUST),
         native(CompiledFacets(facets), trust=BRAIN_TRUST),
         native(KnowledgeBaseDocuments(bases), trust=KNOWLEDGE_BASE_TRUST),
-        native(NamedContexts(ground.log, ArtifactRows(ground.log, ground.passages), recalling), trust=CONTEXT_TRUST),
+        native(NamedContexts(deps.log, ArtifactRows(deps.log, deps.passages), recalling), trust=CONTEXT_TRUST),
         native(MemoriesWithPages(UserMemories(remembering), pages), trust=MEMORY_TRUST),
-        *_bedrock(ground.settings, bases),
+        *_bedrock(deps.settings, bases),
         *(await _opened(installed(), stack)),
     ]
     providers = Providers(entries)
-    policies = Policies(ground.database, providers, agents, templates, own=own, requests=REQUESTS)
-    fared = ground.metrics.seconds(
+    policies = Policies(deps.database, providers, agents, templates, own=own, requests=REQUESTS)
+    fared = deps.metrics.seconds(
         "contextkeep_query_provider_seconds",
         "How long providers took to answer a question, and how they fared",
         family=providers.families | {one.family for one in own},
@@ -90,22 +90,22 @@ async def open_query(
         providers,
         policies,
         reaper,
-        ground.tokens,
-        by_meaning=_hits_by_meaning(ground),
-        chat=ground.chat,
+        deps.tokens,
+        by_meaning=_hits_by_meaning(deps),
+        chat=deps.chat,
         fared=fared,
     )
-    source_tests = SourceTests(queries, SourceTestRows(ground.database))
+    source_tests = SourceTests(queries, SourceTestRows(deps.database))
     servicer = ContextQueryServicer(queries, policies, source_tests)
     service = Service(
         full_name="contextkeep.context.v1.ContextQuery",
         add=partial(add_ContextQueryServicer_to_server, servicer),
-        checks=[ground.schema_ready],
+        checks=[deps.schema_ready],
     )
     tests_service = Service(
         full_name="contextkeep.context.v1.SourceTests",
         add=partial(add_SourceTestsServicer_to_server, SourceTestsServicer(source_tests)),
-        checks=[ground.schema_ready],
+        checks=[deps.schema_ready],
     )
     return Room(servicer, service, [tests_service])
 
@@ -127,9 +127,9 @@ async def _opened(entries: list[Entry], stack: AsyncExitStack) -> list[Entry]:
     return entries
 
 
-def _hits_by_meaning(ground: Ground) -> HitsByMeaning | None:
+def _hits_by_meaning(deps: Dependencies) -> HitsByMeaning | None:
     """Return what compares hits by meaning, where there is an embedder."""
-    if ground.embedder is None or ground.questions is None:
+    if deps.embedder is None or deps.questions is None:
         return None
-    timeout_s = ground.settings.embedding_question_timeout_s
-    return HitsByMeaning(ground.questions, ground.embedder, ground.known_vectors, timeout_s=timeout_s)
+    timeout_s = deps.settings.embedding_question_timeout_s
+    return HitsByMeaning(deps.questions, deps.embedder, deps.known_vectors, timeout_s=timeout_s)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from functools import partial
 
-from context_service.kernel.ground import Ground
+from context_service.kernel.dependencies import Dependencies
 from context_service.retrieval.documents.reading import DocumentReader
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.vectors import Worker
@@ -29,12 +29,12 @@ def document_reader_of(settings: Settings, *, bytes_max: int | None = None) -> D
     )
 
 
-def meaning_of(ground: Ground) -> Meaning | None:
+def meaning_of(deps: Dependencies) -> Meaning | None:
     """Return what compares by meaning, where there is an embedder."""
-    if ground.embedder is None or ground.questions is None:
+    if deps.embedder is None or deps.questions is None:
         return None
-    nearest = Nearest(ground.database, model=ground.embedder.model, unrelated=ground.embedder.unrelated)
-    return Meaning(questions=ground.questions, nearest=nearest)
+    nearest = Nearest(deps.database, model=deps.embedder.model, unrelated=deps.embedder.unrelated)
+    return Meaning(questions=deps.questions, nearest=nearest)
 
 
 async def keep_making(settings: Settings, worker: Worker, stack: AsyncExitStack) -> None:
@@ -42,14 +42,14 @@ async def keep_making(settings: Settings, worker: Worker, stack: AsyncExitStack)
     await stack.enter_async_context(background.keeping(partial(worker.keep_making, settings.embedding_interval_s)))
 
 
-async def keep_making_passage_vectors(ground: Ground, kind: str, stack: AsyncExitStack) -> None:
+async def keep_making_passage_vectors(deps: Dependencies, kind: str, stack: AsyncExitStack) -> None:
     """Embed passages of one kind of scope, if there is an embedder."""
-    if ground.embedder is None:
+    if deps.embedder is None:
         return
     making = PassageVectorMaking(
-        ground.database,
+        deps.database,
         kind,
-        ground.embedder,
-        text_chars=ground.settings.embedding_text_chars,
+        deps.embedder,
+        text_chars=deps.settings.embedding_text_chars,
     )
-    await keep_making(ground.settings, making, stack)
+    await keep_making(deps.settings, making, stack)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.specialists.api import SpecialistsServicer
 from context_service.specialists.rules import Specialists
 from contextkeep.context.v1.specialists_pb2_grpc import add_SpecialistsServicer_to_server
 from service_runtime.server import Service
 
 
-def specialists_of(ground: Ground) -> tuple[Room[SpecialistsServicer], Specialists]:
+def specialists_of(deps: Dependencies) -> tuple[Room[SpecialistsServicer], Specialists]:
     """Return the servicer and the rules of specialists."""
-    specialists = Specialists(ground.database, requests=REQUESTS)
+    specialists = Specialists(deps.database, requests=REQUESTS)
     servicer = SpecialistsServicer(specialists)
     service = Service(
         full_name="contextkeep.context.v1.Specialists",
         add=partial(add_SpecialistsServicer_to_server, servicer),
-        checks=[ground.schema_ready],
+        checks=[deps.schema_ready],
     )
     return Room(servicer, service), specialists

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from context_service.contexts.room import message_checks_of
-from context_service.kernel.ground import Ground, Room
+from context_service.kernel.dependencies import Dependencies, Room
 from context_service.knowledge_bases.store.passages import document_source
 from context_service.memories.store.passages import memory_source
 from context_service.retrieval.rules.verify import Verifying
@@ -27,10 +27,10 @@ from service_runtime.postgres import Tenant
 from service_runtime.server import Service
 
 
-async def open_transfer(ground: Ground, limits: Limits, stack: AsyncExitStack) -> Room[TransferServicer]:
+async def open_transfer(deps: Dependencies, limits: Limits, stack: AsyncExitStack) -> Room[TransferServicer]:
     """Begin to clear up behind imports with which nobody goes on."""
-    settings, database, count = ground.settings, ground.database, ground.tokens.count
-    verifying = Verifying(database, ground.passages, [memory_source(count), page_source(count), document_source(count)])
+    settings, database, count = deps.settings, deps.database, deps.tokens.count
+    verifying = Verifying(database, deps.passages, [memory_source(count), page_source(count), document_source(count)])
 
     async def mend(tenant: Tenant, user_id: str) -> None:
         door = database.tenant(tenant.tenant_id)
@@ -41,17 +41,17 @@ async def open_transfer(ground: Ground, limits: Limits, stack: AsyncExitStack) -
 
     importing = Importing(
         database,
-        writer=BlobWriter(ground.storage, lease_s=settings.upload_lease_s),
-        provider=ground.storage.provider,
-        graph=ground.graph,
+        writer=BlobWriter(deps.storage, lease_s=settings.upload_lease_s),
+        provider=deps.storage.provider,
+        graph=deps.graph,
         limits=limits,
-        owed=ImportFollowups(embeds_texts=ground.embedder is not None, queued_max=settings.queued_items_max),
+        owed=ImportFollowups(embeds_texts=deps.embedder is not None, queued_max=settings.queued_items_max),
         mend=mend,
         nesting_max=settings.json_nesting_max,
         checks=RowChecks(messages=message_checks_of(settings), records=field_checks_of(settings)),
-        held=ground.held,
+        held=deps.held,
     )
-    exporting = Exporting(database, ground.storage, ground.graph, held=ground.held)
+    exporting = Exporting(database, deps.storage, deps.graph, held=deps.held)
     await stack.enter_async_context(background.keeping(partial(importing.keep_clearing, settings.sweep_interval_s)))
     service = Service(
         full_name="contextkeep.context.v1.Transfer",
@@ -59,6 +59,6 @@ async def open_transfer(ground: Ground, limits: Limits, stack: AsyncExitStack) -
             add_TransferServicer_to_server,
             servicer := TransferServicer(exporting, importing),
         ),
-        checks=[ground.schema_ready, ground.storage.check],
+        checks=[deps.schema_ready, deps.storage.check],
     )
     return Room(servicer, service)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from functools import partial
 
-from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.retrieval.room import keep_making_passage_vectors
 from context_service.retrieval.store.passages import WIKI
 from context_service.wiki.api import PagesServicer
@@ -15,14 +15,14 @@ from contextkeep.context.v1.pages_pb2_grpc import add_PagesServicer_to_server
 from service_runtime.server import Service
 
 
-async def open_wiki(ground: Ground, stack: AsyncExitStack) -> Room[PagesServicer]:
+async def open_wiki(deps: Dependencies, stack: AsyncExitStack) -> Room[PagesServicer]:
     """Begin to embed pages, and return the servicer."""
-    await keep_making_passage_vectors(ground, WIKI, stack)
-    rows = PageRows(ground.database, ground.passages)
-    servicer = PagesServicer(Pages(ground.database, rows, requests=REQUESTS, tokens=ground.tokens))
+    await keep_making_passage_vectors(deps, WIKI, stack)
+    rows = PageRows(deps.database, deps.passages)
+    servicer = PagesServicer(Pages(deps.database, rows, requests=REQUESTS, tokens=deps.tokens))
     service = Service(
         full_name="contextkeep.context.v1.Pages",
         add=partial(add_PagesServicer_to_server, servicer),
-        checks=[ground.schema_ready],
+        checks=[deps.schema_ready],
     )
     return Room(servicer, service)

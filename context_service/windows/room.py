@@ -15,8 +15,8 @@ from context_service.folding.rules.model_segments import Writing
 from context_service.forks.rules.fork import Forks
 from context_service.forks.rules.merge import Merges
 from context_service.forks.store import ForkRows
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.kernel.extensions import check_installed
-from context_service.kernel.ground import REQUESTS, Ground, Room
 from context_service.packing.rules import plugins
 from context_service.packing.rules.pack import Packs
 from context_service.packing.rules.sights import KeptSights
@@ -46,7 +46,7 @@ _log = logging.getLogger("app")
 
 
 def windows_of(
-    ground: Ground,
+    deps: Dependencies,
     messaging: Messaging,
     recalling: Recalling,
     stack: AsyncExitStack,
@@ -54,22 +54,26 @@ def windows_of(
     lessons: Lessons,
 ) -> Room[ContextWindowsServicer]:
     """Return the servicer of windows; lessons of outcomes go to `lessons`."""
-    rows, views, usage = WindowRows(ground.database, ground.log), ViewRows(ground.log), UsageRows(ground.database)
-    endings = EndingRows(ground.log)
+    rows, views, usage = (
+        WindowRows(deps.database, deps.log),
+        ViewRows(deps.log),
+        UsageRows(deps.database),
+    )
+    endings = EndingRows(deps.log)
     for name in check_installed():
         _log.info("extension is installed", extra={"extension": name})
-    models = ground.chat.models if ground.chat else ()
-    checkpoint_rows, fork_rows = CheckpointRows(ground.log), ForkRows(ground.log)
-    profiles = OwnProfiles(ground.database, requests=REQUESTS)
+    models = deps.chat.models if deps.chat else ()
+    checkpoint_rows, fork_rows = CheckpointRows(deps.log), ForkRows(deps.log)
+    profiles = OwnProfiles(deps.database, requests=REQUESTS)
     stack.callback(profiles.end)
-    telemetry = Telemetry(ground.metrics)
-    learning = Learning(ground.database, LearningRows(ground.log), profiles, requests=REQUESTS, telemetry=telemetry)
+    telemetry = Telemetry(deps.metrics)
+    learning = Learning(deps.database, LearningRows(deps.log), profiles, requests=REQUESTS, telemetry=telemetry)
     windows = Windows(
         rows,
-        log=ground.log,
+        log=deps.log,
         requests=REQUESTS,
-        order=ground.order,
-        nesting_max=ground.settings.json_nesting_max,
+        writer_locks=deps.writer_locks,
+        nesting_max=deps.settings.json_nesting_max,
         profiles=profiles,
         learning=learning,
         telemetry=telemetry,
@@ -78,18 +82,18 @@ def windows_of(
     packs = Packs(
         rows,
         views,
-        log=ground.log,
+        log=deps.log,
         requests=REQUESTS,
-        order=ground.order,
+        writer_locks=deps.writer_locks,
         recalling=recalling,
         usage=usage,
-        kept=KeptSights(bytes_max=ground.held.limits.kept_bytes_max, shares=ground.settings.call_limits.shares),
+        kept=KeptSights(bytes_max=deps.held.limits.kept_bytes_max, shares=deps.settings.call_limits.shares),
         checkpoints=checkpoint_rows,
         profiles=profiles,
         telemetry=telemetry,
         endings=endings,
         learning=learning,
-        writing=_writing(ground, views, profiles, telemetry),
+        writing=_writing(deps, views, profiles, telemetry),
         scoring=plugins.scoring(),
         extracting=plugins.extracting(),
         middleware=plugins.middleware(),
@@ -97,12 +101,12 @@ def windows_of(
     editing = Editing(
         rows,
         views,
-        log=ground.log,
+        log=deps.log,
         requests=REQUESTS,
-        order=ground.order,
+        writer_locks=deps.writer_locks,
         packs=packs,
         usage=usage,
-        nesting_max=ground.settings.json_nesting_max,
+        nesting_max=deps.settings.json_nesting_max,
         telemetry=telemetry,
         models=models,
     )
@@ -110,9 +114,9 @@ def windows_of(
         rows,
         views,
         checkpoint_rows,
-        log=ground.log,
+        log=deps.log,
         requests=REQUESTS,
-        order=ground.order,
+        writer_locks=deps.writer_locks,
         packs=packs,
         telemetry=telemetry,
         endings=endings,
@@ -121,24 +125,24 @@ def windows_of(
         windows,
         rows,
         fork_rows,
-        log=ground.log,
+        log=deps.log,
         messaging=messaging,
         requests=REQUESTS,
-        order=ground.order,
+        writer_locks=deps.writer_locks,
         packs=packs,
         telemetry=telemetry,
     )
     merges = Merges(
         rows,
         fork_rows,
-        log=ground.log,
+        log=deps.log,
         messaging=messaging,
         requests=REQUESTS,
-        order=ground.order,
+        writer_locks=deps.writer_locks,
         packs=packs,
         telemetry=telemetry,
     )
-    accounts = Accounts(rows, views, log=ground.log)
+    accounts = Accounts(rows, views, log=deps.log)
     servicer = ContextWindowsServicer(
         windows,
         profiles,
@@ -146,45 +150,45 @@ def windows_of(
         editing,
         packs,
         checkpoints,
-        Recovery(rows, checkpoint_rows, log=ground.log, requests=REQUESTS, checkpoints=checkpoints, packs=packs),
+        Recovery(rows, checkpoint_rows, log=deps.log, requests=REQUESTS, checkpoints=checkpoints, packs=packs),
         forks,
         merges,
         Originals(
             rows,
             views,
             fork_rows,
-            log=ground.log,
-            passages=ground.passages,
+            log=deps.log,
+            passages=deps.passages,
             recalling=recalling,
             learning=learning,
             telemetry=telemetry,
         ),
         accounts,
-        Billing(rows, usage, log=ground.log, requests=REQUESTS, telemetry=telemetry),
+        Billing(rows, usage, log=deps.log, requests=REQUESTS, telemetry=telemetry),
         Outcomes(
             rows,
             endings,
-            log=ground.log,
+            log=deps.log,
             requests=REQUESTS,
-            order=ground.order,
+            writer_locks=deps.writer_locks,
             packs=packs,
             lessons=lessons,
         ),
-        Statistics(rows, StatisticsRows(ground.log), usage),
-        WindowWatching(ground.lookout, rows, views, accounts),
+        Statistics(rows, StatisticsRows(deps.log), usage),
+        WindowWatching(deps.lookout, rows, views, accounts),
         callers,
     )
     service = Service(
         full_name="contextkeep.context.v1.ContextWindows",
         add=partial(add_ContextWindowsServicer_to_server, servicer),
-        checks=[ground.schema_ready],
-        ending=ground.lookout.end,
+        checks=[deps.schema_ready],
+        ending=deps.lookout.end,
     )
     return Room(servicer, service)
 
 
-def _writing(ground: Ground, views: ViewRows, profiles: OwnProfiles, telemetry: Telemetry) -> Writing | None:
-    chat = plugins.summarizer(ground.chat, call_s=ground.settings.llm_timeout_s)
+def _writing(deps: Dependencies, views: ViewRows, profiles: OwnProfiles, telemetry: Telemetry) -> Writing | None:
+    chat = plugins.summarizer(deps.chat, call_s=deps.settings.llm_timeout_s)
     if chat is None:
         return None
-    return Writing(chat, views, log=ground.log, profiles=profiles, telemetry=telemetry, validating=plugins.validating())
+    return Writing(chat, views, log=deps.log, profiles=profiles, telemetry=telemetry, validating=plugins.validating())

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from context_service.blobs.storage import BlobStorage
-from context_service.kernel.ground import REQUESTS, Ground, Room
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.retrieval.room import keep_making
 from context_service.retrieval.rules.vectors import VectorMaking
 from context_service.retrieval.store.passages import Passages
@@ -60,11 +60,11 @@ __all__ = [
 ]
 
 
-def limits_of(ground: Ground) -> Limits:
+def limits_of(deps: Dependencies) -> Limits:
     """Return the limits of tenants, with those of the settings as defaults."""
-    settings = ground.settings
+    settings = deps.settings
     return Limits(
-        ground.database,
+        deps.database,
         TenantLimits(
             blob_bytes_max=settings.blob_bytes_max,
             content_bytes_max=settings.node_data_bytes_max,
@@ -75,10 +75,10 @@ def limits_of(ground: Ground) -> Limits:
 
 
 async def open_working_memory(
-    ground: Ground, limits: Limits, stack: AsyncExitStack
+    deps: Dependencies, limits: Limits, stack: AsyncExitStack
 ) -> tuple[Room[WorkingMemoryServicer], Searches]:
     """Start the sweeper, the embedding and the reading of files; return the room and its search."""
-    settings, database, embedder, storage = ground.settings, ground.database, ground.embedder, ground.storage
+    settings, database, embedder, storage = deps.settings, deps.database, deps.embedder, deps.storage
     if embedder:
         making = VectorMaking(
             database,
@@ -89,14 +89,14 @@ async def open_working_memory(
         await keep_making(settings, making, stack)
     sweeper = sweeper_of(settings, database, storage)
     await stack.enter_async_context(background.keeping(partial(sweeper.keep_sweeping, settings.sweep_interval_s)))
-    record_passages = RecordPassages(ground.passages)
-    file_texts = FileTexts(database, ground.record_texts, record_passages, count=ground.tokens.count)
+    record_passages = RecordPassages(deps.passages)
+    file_texts = FileTexts(database, deps.record_texts, record_passages, count=deps.tokens.count)
     await stack.enter_async_context(background.keeping(file_texts.keep_reading))
     checks = field_checks_of(settings)
     writer = BlobWriter(storage, lease_s=settings.upload_lease_s)
     memory = WorkingMemory(
         database,
-        records=ground.records,
+        records=deps.records,
         requests=REQUESTS,
         checks=checks,
         writer=writer,
@@ -119,26 +119,26 @@ async def open_working_memory(
         database,
         language=settings.search_language,
         vectors_max=settings.search_vectors_max,
-        passages=ground.passages,
+        passages=deps.passages,
         embed_text=partial(embedder.embed_text, timeout_s=settings.embedding_question_timeout_s) if embedder else None,
     )
     finders = Finders(
-        manifests=Manifests(database, graph=ground.graph, checks=checks, depth_max=settings.traverse_depth_max),
+        manifests=Manifests(database, graph=deps.graph, checks=checks, depth_max=settings.traverse_depth_max),
         queries=RecordQueries(database),
         searches=searches,
-        names=ground.names,
+        names=deps.names,
     )
     servicer = WorkingMemoryServicer(
         memory,
-        RecordReader(records=ground.records, storage=storage, checks=checks),
-        LifeCycle(database, records=ground.records, purges=purges_of(settings, database), log=ground.actions),
+        RecordReader(records=deps.records, storage=storage, checks=checks),
+        LifeCycle(database, records=deps.records, purges=purges_of(settings, database), log=deps.actions),
         uploads,
         finders,
     )
     service = Service(
         full_name="contextkeep.context.v1.WorkingMemory",
         add=partial(add_WorkingMemoryServicer_to_server, servicer),
-        checks=[ground.schema_ready, storage.check],
+        checks=[deps.schema_ready, storage.check],
     )
     return Room(servicer, service), searches
 

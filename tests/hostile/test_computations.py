@@ -59,7 +59,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "an answer that is kept for a call that comes again: what the call wrote": ("service_runtime.requests:_packed",),
     "no data of a caller: files of the service, libraries of clouds, keys of an operator": (
         "context_service.resources:file_mappings_of",
-        "context_service.resources:open_ground",
+        "context_service.resources:open_dependencies",
         "context_service.blobs.gcs:GcsBackend._run",
         "context_service.blobs.gcs:GcsBackend.check",
         "context_service.blobs.gcs:opened",

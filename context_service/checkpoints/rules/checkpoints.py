@@ -15,7 +15,7 @@ from uuid import UUID
 from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.checkpoints.store import BY_CALLER, Checkpoint, CheckpointRows, LeftOutNow
 from context_service.contexts.room import Log
-from context_service.kernel.order import Order
+from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.packing.pure.task_state import changes
 from context_service.packing.rules.pack import Packs
 from context_service.packing.store.views import Account, Receipt, ViewRows
@@ -85,7 +85,7 @@ class Checkpoints:
         *,
         log: Log,
         requests: Requests,
-        order: Order,
+        writer_locks: KeyedLocks,
         packs: Packs,
         telemetry: Telemetry,
         endings: EndingRows,
@@ -95,7 +95,7 @@ class Checkpoints:
         self._checkpoints = checkpoints
         self._log = log
         self._requests = requests
-        self._order = order
+        self._writer_locks = writer_locks
         self._packs = packs
         self._telemetry = telemetry
         self._endings = endings
@@ -115,7 +115,7 @@ class Checkpoints:
             window = await self._packs.read(window_id, principal=principal)
             return await self._made(window, label, principal, request)
 
-        async with self._order.turn((principal.tenant_id, window_id)):
+        async with self._writer_locks.hold((principal.tenant_id, window_id)):
             return await until_written(made, what="the window")
 
     async def _made(self, window: Window, label: str, principal: Principal, request: Request | None) -> Checkpoint:
@@ -212,7 +212,7 @@ class Checkpoints:
             LogMoved: the log has messages that the caller does not know.
             InvalidArgument, LimitExceeded, RequestIdReused: see the contract; and the errors of `chosen`.
         """
-        async with self._order.turn((principal.tenant_id, window_id)):
+        async with self._writer_locks.hold((principal.tenant_id, window_id)):
             standing = await self._rows.standing(window_id, principal=principal)
             if standing is None:
                 raise no_window(window_id)

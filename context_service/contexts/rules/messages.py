@@ -27,7 +27,7 @@ from context_service.contexts.pure.checks import MessageChecks, check_external_i
 from context_service.contexts.pure.passages import passages_of
 from context_service.contexts.rules.references import References, named_by, task_not_found
 from context_service.contexts.store.log import SEQ_MAX, AlreadyThere, Known, Log, Taken
-from context_service.kernel.order import Order
+from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.parts import to_json, tokens_of
 from context_service.kernel.tokens import TokenCounter
 from contextkeep.errors import (
@@ -102,7 +102,7 @@ class Messaging:
         tokens: TokenCounter,
         check_record: CheckRecord,
         references: References,
-        order: Order,
+        writer_locks: KeyedLocks,
     ) -> None:
         self._log = log
         self._requests = requests
@@ -110,7 +110,7 @@ class Messaging:
         self._tokens = tokens
         self._check_record = check_record
         self._references = references
-        self._order = order
+        self._writer_locks = writer_locks
 
     async def check(self, said: MessageInput, *, path: str, principal: Principal) -> None:
         """Refuse what could not be sent, and store nothing: of a standalone message."""
@@ -262,7 +262,7 @@ class Messaging:
             before = sorted((one.sent for one in known.values()), key=lambda one: one.seq)
             return SentMessages(context_id=context_id, messages=[*before, *sent], created=False)
 
-        async with self._order.turn((principal.tenant_id, context_id)):
+        async with self._writer_locks.hold((principal.tenant_id, context_id)):
             return await until_written(appended, what="the same messages")
 
     async def _refused_by_task(
@@ -484,7 +484,7 @@ class Messaging:
             context = await self._locked(transaction, context_id)
             return await change(transaction, context)
 
-        async with self._order.turn((principal.tenant_id, context_id)):
+        async with self._writer_locks.hold((principal.tenant_id, context_id)):
             write = self._requests.once(request, work, about_id=context_id)
             return await self._log.of(principal, context_id).transaction(write)
 
@@ -512,7 +512,7 @@ class Messaging:
                     raise MessageNotFound("the context has no such message", message_id=message_id)
             return len(await self._log.retract(transaction, context_id, wanted))
 
-        async with self._order.turn((principal.tenant_id, context_id)):
+        async with self._writer_locks.hold((principal.tenant_id, context_id)):
             write = self._requests.once(
                 request, work, about_id=context_id, values=lambda retracted: {"retracted": retracted}
             )

@@ -13,7 +13,7 @@ from context_service.contexts.rules.messages import CheckRecord, not_found, reco
 from context_service.contexts.rules.references import References, task_not_found
 from context_service.contexts.store.log import Log
 from context_service.contexts.store.tasks import TASKS_MAX, TaskRows
-from context_service.kernel.order import Order
+from context_service.kernel.keyed_locks import KeyedLocks
 from contextkeep.errors import ContextClosed, InvalidArgument, LimitExceeded, TaskEnded, TaskNotFound, VersionConflict
 from service_runtime import pages
 from service_runtime.auth import Principal
@@ -49,7 +49,7 @@ class Tasks:
         requests: Requests,
         checks: MessageChecks,
         check_record: CheckRecord,
-        order: Order,
+        writer_locks: KeyedLocks,
     ) -> None:
         self._rows = rows
         self._log = log
@@ -57,7 +57,7 @@ class Tasks:
         self._requests = requests
         self._checks = checks
         self._check_record = check_record
-        self._order = order
+        self._writer_locks = writer_locks
 
     async def create(self, context_id: UUID, said: TaskInput, *, principal: Principal, request: Request | None) -> Task:
         """Begin a task.
@@ -267,7 +267,7 @@ class Tasks:
             return made
 
         try:
-            async with self._order.turn((principal.tenant_id, context_id)):
+            async with self._writer_locks.hold((principal.tenant_id, context_id)):
                 write = self._requests.once(request, whole, about_id=context_id)
                 return await self._log.of(principal, context_id).transaction(write)
         except (_Refused, TaskNotFound, TaskEnded) as error:

@@ -24,7 +24,7 @@ from context_service.contexts.room import Log
 from context_service.contexts.rules.messages import Messaging
 from context_service.folding.pure.folds import Limits
 from context_service.forks.store import Fork, ForkRows, Inherited
-from context_service.kernel.order import Order
+from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.blocks import text_pieces, tokens_of
 from context_service.packing.pure.task_state import Entry, shown
@@ -106,7 +106,7 @@ class Forks:
         log: Log,
         messaging: Messaging,
         requests: Requests,
-        order: Order,
+        writer_locks: KeyedLocks,
         packs: Packs,
         telemetry: Telemetry,
     ) -> None:
@@ -116,7 +116,7 @@ class Forks:
         self._log = log
         self._messaging = messaging
         self._requests = requests
-        self._order = order
+        self._writer_locks = writer_locks
         self._packs = packs
         self._telemetry = telemetry
 
@@ -209,7 +209,7 @@ class Forks:
             expires_at=context.expires_at,
             recall_profile=context.recall_profile,
         )
-        async with self._order.turn((principal.tenant_id, context.context_id)):
+        async with self._writer_locks.hold((principal.tenant_id, context.context_id)):
             await self._log.begin(
                 context_id, header, [first], principal=principal, parent=context, hold=hold, then=then, request=None
             )
@@ -248,7 +248,7 @@ class Forks:
         """
         if inherits is not Inherits.STATE:
             return await self._rows.find(window_id, principal=principal)
-        async with self._order.turn((principal.tenant_id, window_id)):
+        async with self._writer_locks.hold((principal.tenant_id, window_id)):
             return await until_written(partial(self._packs.read, window_id, principal=principal), what="the window")
 
     async def _inherited(

@@ -17,7 +17,7 @@ from context_service.contexts.room import Log
 from context_service.contexts.rules.messages import Messaging
 from context_service.forks.pure import FOUND, ForkResult, LastReply, result_of
 from context_service.forks.store import Fork, ForkRows
-from context_service.kernel.order import Order
+from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.parts import Part, ToolResult
 from context_service.kernel.rendering.turns import text_of
 from context_service.kernel.tokens import TokenCounter
@@ -69,7 +69,7 @@ class Merges:
         log: Log,
         messaging: Messaging,
         requests: Requests,
-        order: Order,
+        writer_locks: KeyedLocks,
         packs: Packs,
         telemetry: Telemetry,
     ) -> None:
@@ -78,7 +78,7 @@ class Merges:
         self._log = log
         self._messaging = messaging
         self._requests = requests
-        self._order = order
+        self._writer_locks = writer_locks
         self._packs = packs
         self._telemetry = telemetry
 
@@ -178,7 +178,7 @@ class Merges:
             except WindowClosed:  # by a twin, meanwhile
                 raise RowsChanged from None
 
-        async with self._order.turn((principal.tenant_id, fork.fork_window_id)):
+        async with self._writer_locks.hold((principal.tenant_id, fork.fork_window_id)):
             return await until_written(current, what="the fork")
 
     async def _written(
@@ -242,7 +242,7 @@ class Merges:
             await self._rows.close(transaction, fork.fork_window_id)
             await end_context_keys(transaction, fork.fork_context_id)
 
-        async with self._order.turn((principal.tenant_id, fork.context_id)):
+        async with self._writer_locks.hold((principal.tenant_id, fork.context_id)):
             await self._log.append(
                 fork.context_id, [message], known=(), hold=hold, then=then, principal=principal, request=None
             )

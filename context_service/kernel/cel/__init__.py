@@ -15,7 +15,7 @@ from context_service.kernel.cel.errors import (
     ExpressionTooLarge,
 )
 from context_service.kernel.cel.expression import Evaluator, Expression, ResultType, compile_expression
-from context_service.kernel.cel.formatting import JsonWriter
+from context_service.kernel.cel.library.formatting import JsonWriter
 from context_service.kernel.cel.parse import parse
 from context_service.kernel.cel.syntax import Literal, MapLiteral, Node, elements, outcomes
 from context_service.kernel.cel.times import Duration, Timestamp

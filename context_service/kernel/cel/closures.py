@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from context_service.kernel.cel.budget import ABSORB_STEPS, ITEM_BYTES, CallBudget
 from context_service.kernel.cel.errors import EvaluationBudgetExceeded, EvaluationError
-from context_service.kernel.cel.operators import Operator
+from context_service.kernel.cel.library.operators import Operator
 from context_service.kernel.cel.paths import BUDGET, Env, Run
 from context_service.kernel.cel.syntax import Position
 from context_service.kernel.cel.values import NUMBERS, BoolKey, Uint, key_of, keys_of, no_overload, number, type_name

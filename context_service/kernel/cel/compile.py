@@ -29,8 +29,9 @@ from context_service.kernel.cel.closures import (
     quantifier,
 )
 from context_service.kernel.cel.errors import CelError, EvaluationError, hint
-from context_service.kernel.cel.functions import GLOBAL, METHODS, NAMESPACES, Function
-from context_service.kernel.cel.operators import ARITHMETIC, RELATIONS, Operator, negate
+from context_service.kernel.cel.library.functions import GLOBAL, METHODS, NAMESPACES, Function
+from context_service.kernel.cel.library.operators import ARITHMETIC, RELATIONS, Operator, negate
+from context_service.kernel.cel.library.strings import BadPattern, Pattern, symbols_of
 from context_service.kernel.cel.paths import (
     BUDGET,
     LOCALS,
@@ -46,7 +47,6 @@ from context_service.kernel.cel.paths import (
     selector,
     tester,
 )
-from context_service.kernel.cel.strings import BadPattern, Pattern, symbols_of
 from context_service.kernel.cel.syntax import (
     Call,
     Conditional,

@@ -31,7 +31,7 @@ from context_service.folding.pure.model_state import not_known
 from context_service.folding.pure.prepare import Prepared, committed, prepared
 from context_service.folding.pure.summaries import SEGMENT, Summary
 from context_service.folding.rules.model_segments import Writing
-from context_service.kernel.order import Order
+from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.parts import Part, texts_of
 from context_service.kernel.rendering import Body, Rendered, Turn, empty
 from context_service.kernel.tokens import TokenCounter, calibrated
@@ -258,7 +258,7 @@ class Packs:
         *,
         log: Log,
         requests: Requests,
-        order: Order,
+        writer_locks: KeyedLocks,
         recalling: Recalling,
         usage: UsageRows,
         kept: KeptSights,
@@ -287,7 +287,7 @@ class Packs:
         self._checkpoints = checkpoints
         self._log = log
         self._requests = requests
-        self._order = order
+        self._writer_locks = writer_locks
         self._recalling = recalling
 
     async def pack(
@@ -320,7 +320,7 @@ class Packs:
         principal = principal.without_admin()
         key = principal.tenant_id, window_id
         with self._telemetry.refusals():
-            async with self._order.turn(key):  # of another replica one may be faster
+            async with self._writer_locks.hold(key):  # of another replica one may be faster
                 packed = partial(self._packed, window_id, principal, recalls=recalls, known=known, about=about)
                 pack = await until_written(packed, what="the window")
         self._telemetry.packed(key, pack.window.epoch, asdict(pack.zones), profile=pack.window.profile)
@@ -353,7 +353,7 @@ class Packs:
                 raise _no_progress()
             return planned.receipt(reason) if dry_run else await self._write(planned, reason, principal)
 
-        async with self._order.turn((principal.tenant_id, window_id)):
+        async with self._writer_locks.hold((principal.tenant_id, window_id)):
             return await until_written(folded, what="the window")
 
     async def prepare_fold(
@@ -381,7 +381,7 @@ class Packs:
                 raise RowsChanged
             return planned, kept
 
-        async with self._order.turn((principal.tenant_id, window_id)):
+        async with self._writer_locks.hold((principal.tenant_id, window_id)):
             planned, kept = await until_written(kept_fold, what="the window")
         planned = replace(planned, prepared_seq=kept.last_seq)
         if self._writing:  # in nobody's way: packs go on meanwhile
@@ -426,7 +426,7 @@ class Packs:
                 raise RowsChanged
             return await self._write_prepared(await self._planned(ahead, principal, kept), principal, request)
 
-        async with self._order.turn((principal.tenant_id, window_id)):
+        async with self._writer_locks.hold((principal.tenant_id, window_id)):
             return await until_written(folded, what="the window")
 
     async def _packed(

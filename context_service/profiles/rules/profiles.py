@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import ParamSpec, TypeVar
 from uuid import UUID
 
-from context_service.kernel.order import Order
+from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.profiles.pure.lookups import applied
 from context_service.profiles.pure.profiles import DEFAULT, BadProfile, Profile, parsed, profile, profile_names, text_of
 from context_service.profiles.store.profiles import ProfileRows, StoredProfile
@@ -60,7 +60,7 @@ class OwnProfiles:
         self._database = database
         self._rows = ProfileRows(database)
         self._requests = requests
-        self._order = Order()
+        self._writer_locks = KeyedLocks()
         self._threads = ThreadPoolExecutor(
             _THREADS, thread_name_prefix="profiles", initializer=sys.setswitchinterval, initargs=(_TURN_S,)
         )
@@ -189,7 +189,7 @@ class OwnProfiles:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _apart(self, tenant_id: UUID, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        async with self._order.turn(tenant_id):
+        async with self._writer_locks.hold(tenant_id):
             return await in_stoppable_thread(self._threads, work, *args, **kwargs)
 
 

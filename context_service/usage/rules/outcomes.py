@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from uuid import UUID, uuid5
 
 from context_service.contexts.room import Log
-from context_service.kernel.order import Order
+from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.packing.rules.pack import Packs
 from context_service.usage.pure.endings import Ending
 from context_service.usage.store.endings import EndingRows
@@ -96,7 +96,7 @@ class Outcomes:
         *,
         log: Log,
         requests: Requests,
-        order: Order,
+        writer_locks: KeyedLocks,
         packs: Packs,
         lessons: Lessons,
     ) -> None:
@@ -104,7 +104,7 @@ class Outcomes:
         self._endings = endings
         self._log = log
         self._requests = requests
-        self._order = order
+        self._writer_locks = writer_locks
         self._packs = packs
         self._lessons = lessons
 
@@ -149,7 +149,7 @@ class Outcomes:
             ending = Ending(step_from, step_to, outcome.score)
             return window, await self._written(window, ending, principal, request, is_whole=not outcome.lesson)
 
-        async with self._order.turn((principal.tenant_id, window_id)):
+        async with self._writer_locks.hold((principal.tenant_id, window_id)):
             return await until_written(recorded, what="the window")
 
     async def _written(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from context_service.kernel.order import Order
+from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.pure import sections
 from context_service.wiki.model import (
@@ -54,7 +54,7 @@ class Pages:
         self._rows = rows
         self._requests = requests
         self._tokens = tokens
-        self._order = Order()
+        self._writer_locks = KeyedLocks()
 
     async def put(
         self, said: PageInput, *, expected_version: int | None, principal: Principal, request: Request | None
@@ -112,7 +112,7 @@ class Pages:
             assert page is not None, "it was written just now"
             return page
 
-        async with self._order.turn(scope_id):
+        async with self._writer_locks.hold(scope_id):
             return await self._database.of(principal).transaction(self._requests.once(request, work, about_id=scope_id))
 
     async def _before(self, transaction: Transaction, owner: Owner, said: PageInput) -> Newest | None:
@@ -221,7 +221,7 @@ class Pages:
             await self._rows.delete(transaction, page, principal.user_id)
 
         scope_id = scope_of(principal.tenant_id, principal.user_id).id
-        async with self._order.turn(scope_id):
+        async with self._writer_locks.hold(scope_id):
             await self._database.of(principal).transaction(self._requests.once(request, work, about_id=scope_id))
 
 

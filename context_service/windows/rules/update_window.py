@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from context_service.contexts.room import Log
-from context_service.kernel.order import Order
+from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.blocks import text_pieces, tokens_of
 from context_service.packing.pure.task_state import WHOLE, Entry, shown
@@ -100,7 +100,7 @@ class Editing:
         *,
         log: Log,
         requests: Requests,
-        order: Order,
+        writer_locks: KeyedLocks,
         packs: Packs,
         usage: UsageRows,
         nesting_max: int,
@@ -113,7 +113,7 @@ class Editing:
         self._views = views
         self._log = log
         self._requests = requests
-        self._order = order
+        self._writer_locks = writer_locks
         self._packs = packs
         self._usage = usage
         self._nesting_max = nesting_max
@@ -354,7 +354,7 @@ class Editing:
                 self._telemetry.broke(broke, profile=standing.window.profile)
             return done
 
-        async with self._order.turn((principal.tenant_id, window_id)):
+        async with self._writer_locks.hold((principal.tenant_id, window_id)):
             return await until_written(edited, what="the window")
 
     async def _written(self, window: Window, write: _Write, *, principal: Principal, request: Request | None) -> Any:

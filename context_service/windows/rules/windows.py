@@ -9,7 +9,7 @@ from uuid import UUID
 
 from context_service.contexts.room import Log
 from context_service.contexts.rules.messages import not_found
-from context_service.kernel.order import Order
+from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.rendering import Format
 from context_service.profiles.rules.learning import Learning
 from context_service.profiles.rules.profiles import OwnProfiles
@@ -70,7 +70,7 @@ class Windows:
         *,
         log: Log,
         requests: Requests,
-        order: Order,
+        writer_locks: KeyedLocks,
         nesting_max: int,
         profiles: OwnProfiles,
         learning: Learning,
@@ -83,7 +83,7 @@ class Windows:
         self._rows = rows
         self._log = log
         self._requests = requests
-        self._order = order
+        self._writer_locks = writer_locks
         self._nesting_max = nesting_max
         self._models = models
 
@@ -159,7 +159,7 @@ class Windows:
             check_room(window)  # by what bills taught of its model
             return window
 
-        async with self._order.turn((principal.tenant_id, context_id)):
+        async with self._writer_locks.hold((principal.tenant_id, context_id)):
             with self._telemetry.refusals():
                 write = self._requests.once(request, work, about_id=context_id)
                 return await self._log.of(principal, context_id).transaction(write)

@@ -28,7 +28,7 @@ from context_service.kernel.cel import (
     JsonWriter,
     compile_expression,
 )
-from context_service.kernel.cel.functions import GLOBAL, METHODS
+from context_service.kernel.cel.library.functions import GLOBAL, METHODS
 from context_service.kernel.graph import GraphNode
 from tests import cpu
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from context_service.kernel.cel.budget import CallBudget
 from context_service.kernel.cel.errors import EvaluationError
-from context_service.kernel.cel.operators import as_int, as_uint
+from context_service.kernel.cel.library.operators import as_int, as_uint
 from context_service.kernel.cel.times import SECOND_NS, Duration, Timestamp
 from context_service.kernel.cel.values import CelType, Uint, no_overload, type_of
 

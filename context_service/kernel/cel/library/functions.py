@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from context_service.kernel.cel import conversions, mathematics, strings
 from context_service.kernel.cel.budget import CallBudget
-from context_service.kernel.cel.formatting import format_text
+from context_service.kernel.cel.library import conversions, mathematics, strings
+from context_service.kernel.cel.library.formatting import format_text
 from context_service.kernel.cel.times import SECOND_NS, Duration, Timestamp, truncated
 from context_service.kernel.cel.values import no_overload
 

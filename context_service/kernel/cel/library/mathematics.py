@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from context_service.kernel.cel.budget import CallBudget
 from context_service.kernel.cel.errors import EvaluationError
-from context_service.kernel.cel.operators import as_int
+from context_service.kernel.cel.library.operators import as_int
 from context_service.kernel.cel.values import NUMBERS, UINT_MAX, Uint, no_overload, number
 
 

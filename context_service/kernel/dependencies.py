@@ -1,4 +1,7 @@
-"""What every room is composed of: the resources that are opened once, and a servicer with its service."""
+"""The dependencies that `app.py` opens once and passes to every room, and the value that a room returns.
+
+Rooms are above the kernel, so the types of their classes are imported for type checking only.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from context_service.kernel.graph import EntityGraph
+from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.llm.embeddings import Embedder
 from context_service.kernel.llm.known_vectors import KnownVectors
 from context_service.kernel.llm.questions import QuestionVectors
 from context_service.kernel.llm.texts import Chat
 from context_service.kernel.lookout import Lookout
-from context_service.kernel.order import Order
 from context_service.kernel.tokens import TokenCounter
 from context_service.kernel.wire.node_names import NodeNames
 from context_service.settings import Settings
@@ -41,8 +44,8 @@ REQUESTS = Requests("context", erasures="context.erasure")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
-    """What every room stands on."""
+class Dependencies:
+    """The resources, stores and models that rooms share."""
 
     settings: Settings
     metrics: Metrics
@@ -54,13 +57,13 @@ class Ground:
     actions: ActionLog
     records: Records
     log: Log
-    order: Order
+    writer_locks: KeyedLocks
     lookout: Lookout
     mappings: MappingRegistry
     assembly: ContextAssembly
     embedder: Embedder | None
     chat: Chat | None
-    questions: QuestionVectors | None  # where there is an embedder
+    questions: QuestionVectors | None  # None without an embedder
     known_vectors: KnownVectors
     storage: BlobStorage
     reader: DocumentReader

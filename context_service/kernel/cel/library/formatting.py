@@ -12,8 +12,14 @@ from typing import Any, Final
 import orjson
 
 from context_service.kernel.cel.budget import CallBudget
-from context_service.kernel.cel.conversions import decoded, encoded, plain_double_text, special_double, to_string
 from context_service.kernel.cel.errors import EvaluationBudgetExceeded, EvaluationError
+from context_service.kernel.cel.library.conversions import (
+    decoded,
+    encoded,
+    plain_double_text,
+    special_double,
+    to_string,
+)
 from context_service.kernel.cel.times import Duration, Timestamp
 from context_service.kernel.cel.values import INT_MAX, INT_MIN, NUMBERS, BoolKey, CelType, Uint, no_overload, number
 
