@@ -19,8 +19,8 @@ import psycopg
 
 from bench.passages import PRINCIPAL, cpu_of, passages_of
 from context_service.kernel.llm.local import DIMENSION, MODEL
+from context_service.retrieval.model import Scope
 from context_service.retrieval.store.nearest import Nearest
-from context_service.retrieval.store.passages import Scope
 from service_runtime import embedded_postgres
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.embedded_postgres import EmbeddedPostgres

@@ -24,8 +24,9 @@ from pathlib import Path
 import psycopg
 
 from context_service.app import migrations
+from context_service.retrieval.model import Audience, Passage, Scope
 from context_service.retrieval.pure import terms
-from context_service.retrieval.store.passages import Audience, Passage, Passages, Scope
+from context_service.retrieval.store.passages import Passages
 from service_runtime import embedded_postgres
 from service_runtime.auth import DEFAULT_TENANT_ID, Principal
 from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres

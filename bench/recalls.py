@@ -27,7 +27,8 @@ from bench.quality.talk import talk
 from bench.stack import beside, running
 from bench.turns import at
 from context_service.commands import dev
-from context_service.retrieval.store.passages import Passages, Scope
+from context_service.retrieval.model import Scope
+from context_service.retrieval.store.passages import Passages
 from contextkeep import AsyncContextClient
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database

@@ -18,10 +18,10 @@ from context_service.memories.room import memories_of, open_memories
 from context_service.memories.rules.lessons import RememberedLessons
 from context_service.operations.room import open_administration
 from context_service.probes import check_exposure, probes
-from context_service.query.providers import OwnProviders
 from context_service.query.providers.mcp_tools import McpTools
 from context_service.query.providers.specialists import AskedSpecialists
 from context_service.query.providers.workspace import Workspace
+from context_service.query.pure.provider_table import OwnProviders
 from context_service.query.room import open_query
 from context_service.resources import migrations, open_dependencies
 from context_service.settings import Settings

@@ -30,8 +30,9 @@ from context_service.kernel.llm.texts import Chat
 from context_service.kernel.lookout import Lookout
 from context_service.kernel.tokens import TokenCounter
 from context_service.kernel.wire.node_names import NodeNames
+from context_service.retrieval.model import BRAIN, CONTEXT, KNOWLEDGE_BASE, OF_USERS
 from context_service.retrieval.room import document_reader_of
-from context_service.retrieval.store.passages import BRAIN, CONTEXT, KNOWLEDGE_BASE, OF_USERS, Passages
+from context_service.retrieval.store.passages import Passages
 from context_service.settings import Settings
 from context_service.working_memory.rules.record_texts import RecordTexts
 from context_service.working_memory.store.actions import ActionLog

@@ -22,8 +22,8 @@ from context_service.packing.pure.steps import cut
 from context_service.profiles.pure.lookups import Learned, applied
 from context_service.profiles.pure.profiles import profile
 from context_service.retrieval.profiles import profile as recall_profile
+from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.budget import Item, within_budget
-from context_service.retrieval.pure.question import AnalyzedQuery
 from context_service.retrieval.pure.ranking import ranked
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.store.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE

@@ -11,8 +11,8 @@ from bench.passages import PRINCIPAL
 from bench.quality.conversations import Ask, Conversation, Searcher
 from bench.quality.over_services import Contexts
 from context_service.kernel.llm.local import MODEL, LocalEmbedder
+from context_service.retrieval.model import Scope
 from context_service.retrieval.store.nearest import Nearest
-from context_service.retrieval.store.passages import Scope
 from service_runtime.postgres import Database
 
 TIMEOUT_S = 60.0

@@ -10,12 +10,11 @@ from functools import partial
 
 from bench.quality.conversations import Ask, Conversation, Searcher
 from context_service.retrieval.profiles import Profile
+from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.features import Candidates, feature
 from context_service.retrieval.pure.marks import marks_of
-from context_service.retrieval.pure.question import AnalyzedQuery
-from context_service.retrieval.pure.ranking import ranked
+from context_service.retrieval.pure.ranking import at_once, ranked
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
-from context_service.retrieval.pure.steps import at_once
 from context_service.retrieval.pure.terms import terms_of
 from context_service.retrieval.store.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE, SEARCHED_MAX
 

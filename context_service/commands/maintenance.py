@@ -31,11 +31,11 @@ from context_service.knowledge_bases.store.passages import document_source
 from context_service.mcp_servers.rules import Rotated, rotate
 from context_service.memories.store.passages import memory_source
 from context_service.resources import open_database
-from context_service.retrieval.model import Backfilled
+from context_service.retrieval.model import CONTEXT, OF_USERS, Backfilled
 from context_service.retrieval.room import document_reader_of
 from context_service.retrieval.rules.passage_backfill import PassageBackfill
 from context_service.retrieval.rules.verify import Verified, Verifying
-from context_service.retrieval.store.passages import CONTEXT, OF_USERS, Passages
+from context_service.retrieval.store.passages import Passages
 from context_service.settings import Settings
 from context_service.wiki.store.passages import page_source
 from context_service.working_memory.room import fsck_of, mover_of, sweeper_of

@@ -16,8 +16,8 @@ from context_service.compiled_pages.store.pages import CompiledRows
 from context_service.compiled_pages.store.progress import CompileStates
 from context_service.history.room import history_limits_of
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
+from context_service.retrieval.model import BRAIN
 from context_service.retrieval.room import keep_making_passage_vectors
-from context_service.retrieval.store.passages import BRAIN
 from contextkeep.context.v1.compiled_pages_pb2_grpc import add_CompiledPagesServicer_to_server
 from contextkeep.context.v1.definitions_pb2_grpc import add_DefinitionsServicer_to_server
 from service_runtime.server import Service

@@ -33,8 +33,9 @@ from context_service.contexts.store.log import SEQ_MAX, Log
 from context_service.contexts.store.pointed_records import PointedRecords, queue_of_pointed_records
 from context_service.contexts.store.tasks import TaskRows, read_message
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
+from context_service.retrieval.model import CONTEXT
 from context_service.retrieval.room import keep_making_passage_vectors, meaning_of
-from context_service.retrieval.store.passages import CONTEXT, Passages
+from context_service.retrieval.store.passages import Passages
 from context_service.settings import Settings
 from context_service.working_memory.room import purges_of
 from context_service.working_memory.rules.fetch import RecordName

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from context_service.retrieval.pure.cuts import cut
 from context_service.retrieval.pure.marks import marks_of
-from context_service.retrieval.pure.pieces import TextPiece
 from context_service.retrieval.pure.sections import BETWEEN, Section, sections
 from context_service.retrieval.pure.terms import masks, terms_of
+from context_service.retrieval.pure.text_pieces import TextPiece
 
 SECTIONS_MAX = 2_000  # of a text with more of them, headings are text
 

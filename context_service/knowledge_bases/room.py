@@ -12,8 +12,8 @@ from context_service.knowledge_bases.rules.documents import DocumentTexts
 from context_service.knowledge_bases.rules.drop import BaseDropping
 from context_service.knowledge_bases.store.bases import BaseRows
 from context_service.knowledge_bases.store.documents import DocumentRows
+from context_service.retrieval.model import KNOWLEDGE_BASE
 from context_service.retrieval.room import keep_making_passage_vectors
-from context_service.retrieval.store.passages import KNOWLEDGE_BASE
 from contextkeep.context.v1.knowledge_bases_pb2_grpc import add_KnowledgeBasesServicer_to_server
 from service_runtime import background
 from service_runtime.server import Service

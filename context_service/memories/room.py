@@ -11,8 +11,8 @@ from context_service.memories.rules.consolidate import Consolidating
 from context_service.memories.rules.memories import Memories
 from context_service.memories.rules.recall import MemoryRecalling
 from context_service.memories.store.memories import MemoryRows
+from context_service.retrieval.model import MEMORY
 from context_service.retrieval.room import keep_making_passage_vectors, meaning_of
-from context_service.retrieval.store.passages import MEMORY
 from contextkeep.context.v1.memories_pb2_grpc import add_MemoriesServicer_to_server
 from service_runtime.server import Service
 

@@ -1,4 +1,4 @@
-"""What providers are asked, and what they find. Values only."""
+"""What a query asks providers, and what they answer. Values only."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from uuid import UUID
+
+# Ids of providers that have settings or options of their own.
+CONTEXT = "context"
+MEMORY = "memory"
+WORKSPACE = "workspace"
+
+PROVIDERS_MAX = 32
+CONTEXTS_MAX = 16  # context_ids of a query
+NODES_MAX = 20  # workspace.node_ids of a query, or of a setting
+DEADLINE_QUICK_S, DEADLINE_DEEP_S = 2.5, 8.0
+DEADLINE_S_MAX = 60.0  # of a provider's own
 
 
 class Scope(Enum):

@@ -17,7 +17,7 @@ from context_service.memories.rules.recall import MemoryRecalling
 from context_service.query.api.query import ContextQueryServicer
 from context_service.query.api.source_tests import SourceTestsServicer
 from context_service.query.model import State
-from context_service.query.providers import Entry, OwnProviders, Providers, installed, native
+from context_service.query.providers import installed, native
 from context_service.query.providers.bedrock import BedrockKnowledgeBases
 from context_service.query.providers.compiled_pages import TRUST as BRAIN_TRUST
 from context_service.query.providers.compiled_pages import CompiledFacets
@@ -32,6 +32,7 @@ from context_service.query.providers.wiki import TRUST as WIKI_TRUST
 from context_service.query.providers.wiki import WikiPages
 from context_service.query.providers.workspace import TRUST as WORKSPACE_TRUST
 from context_service.query.providers.workspace import Workspace
+from context_service.query.pure.provider_table import OwnProviders, ProviderEntry, Providers
 from context_service.query.rules.fan_out import Reaper
 from context_service.query.rules.meaning import HitsByMeaning
 from context_service.query.rules.policies import Policies
@@ -110,7 +111,7 @@ async def open_query(
     return Room(servicer, service, [tests_service])
 
 
-def _bedrock(settings: Settings, bases: AskedBases) -> list[Entry]:
+def _bedrock(settings: Settings, bases: AskedBases) -> list[ProviderEntry]:
     """Return the provider of knowledge bases of Amazon Bedrock, where a tenant may name some."""
     allowed = settings.bedrock_knowledge_bases
     if not allowed:
@@ -119,7 +120,7 @@ def _bedrock(settings: Settings, bases: AskedBases) -> list[Entry]:
     return [native(BedrockKnowledgeBases(bases, client, allowed=allowed), trust=KNOWLEDGE_BASE_TRUST)]
 
 
-async def _opened(entries: list[Entry], stack: AsyncExitStack) -> list[Entry]:
+async def _opened(entries: list[ProviderEntry], stack: AsyncExitStack) -> list[ProviderEntry]:
     """Enter providers that want to be."""
     for entry in entries:
         if isinstance(entry.provider, AbstractAsyncContextManager):

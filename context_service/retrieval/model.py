@@ -1,17 +1,79 @@
-"""What a backfill did: of whatever is owed behind a write, for what was written before that was owed."""
+"""Values of retrieval: passages, the scopes in which they are found, and who may see them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID, uuid5
+
+# The kinds of scopes, by what they contain.
+CONTEXT = "context"  # the messages and artifacts of one context
+MEMORY = "memory"  # the memories of one user
+WIKI = "wiki"  # the wiki pages of one user
+KNOWLEDGE_BASE = "knowledge-base"  # the documents of one knowledge base
+BRAIN = "brain"  # the compiled pages of one tenant
+OF_USERS = (MEMORY, WIKI)  # a user has one scope of each of these kinds; erasing the user erases them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Passages that are searched together, such as those of one context."""
+
+    kind: str
+    id: UUID
+    context_id: UUID | None = None  # of the context to which it belongs, if any
+
+    @classmethod
+    def of_context(cls, context_id: UUID) -> Scope:
+        """Return the scope of a context."""
+        return cls(kind=CONTEXT, id=context_id, context_id=context_id)
+
+    @classmethod
+    def of_user(cls, kind: str, tenant_id: UUID, user_id: str) -> Scope:
+        """Return the scope of a user, for a kind of which each user has one."""
+        return cls(kind=kind, id=uuid5(tenant_id, f"{kind} of {user_id}"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audience:
+    """Who may see passages: the columns that the row-level policies read."""
+
+    owner_user_id: str = ""
+    ancestors: tuple[UUID, ...] = ()  # ids of the context and of those above it
+    graph_name: str = ""
+    agent_bundle_id: str = ""
+    app_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk of text, as it is written to the index of words."""
+
+    seq: int  # position of the message, artifact or document in the scope
+    ordinal: int  # position of the passage within it
+    session: int  # a number chosen by the writer, such as the `seq` of the session's first message
+    text: str
+    terms: Sequence[str]  # in the order of the text
+    numbers: Sequence[int] | None = None  # numbers of the terms in the scope, if known before the write
+    kind: str  # "text", "data", "tool_result", "artifact", …
+    said_at: datetime | None  # None: the statement that writes takes it from another row
+    is_said: bool = True  # it has neighbours: passages said before and after it
+    marks: int = 0  # bits for features of the text that ranking uses (`pure.marks`)
+    role: str = ""
+    author: str = ""
+    part: int = 0  # index of the part of the message
+    task_id: UUID | None = None
+    source_id: UUID | None = None  # id of the artifact, record or document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backfilled:
-    """How far it is."""
+    """How far a backfill is: the work that older rows lack is queued in the outbox, for a worker to do."""
 
-    to_do: int = 0  # what lacked something when it began
-    owed: int = 0  # of which that is owed now, or made already
-    databases_away: tuple[str, ...] = ()  # that do not answer: what lacks something there is not known
+    to_do: int = 0  # rows that lacked something when the backfill began
+    owed: int = 0  # of these, rows that are queued now, or done already
+    databases_away: tuple[str, ...] = ()  # databases that do not answer; their rows are not counted
 
     def __add__(self, other: Backfilled) -> Backfilled:
         return Backfilled(

@@ -10,8 +10,8 @@ from context_service.contexts.room import message_checks_of
 from context_service.kernel.dependencies import Dependencies, Room
 from context_service.knowledge_bases.store.passages import document_source
 from context_service.memories.store.passages import memory_source
+from context_service.retrieval.model import OF_USERS, Scope
 from context_service.retrieval.rules.verify import Verifying
-from context_service.retrieval.store.passages import OF_USERS, Scope
 from context_service.transfer.api import TransferServicer
 from context_service.transfer.rules.export import Exporting
 from context_service.transfer.rules.imports import Importing

@@ -7,7 +7,7 @@ from typing import Protocol
 from context_service.contexts.wire.requests import somebody_of
 from context_service.kernel.wire import times
 from context_service.kernel.wire.imported import imported_of
-from context_service.retrieval.store.passages import WIKI
+from context_service.retrieval.model import WIKI
 from context_service.wiki.model import Page, PageInput, PageName, PageSource
 from context_service.wiki.rules.pages import Pages
 from contextkeep.context.v1 import pages_pb2 as pb

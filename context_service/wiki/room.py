@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
+from context_service.retrieval.model import WIKI
 from context_service.retrieval.room import keep_making_passage_vectors
-from context_service.retrieval.store.passages import WIKI
 from context_service.wiki.api import PagesServicer
 from context_service.wiki.rules.pages import Pages
 from context_service.wiki.store.pages import PageRows

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from context_service.query.providers import Provider, ProviderInfo, ProviderQuery, Scope, State
-from context_service.query.pure.checked_hits import Checked, checked
+from context_service.query.pure.hit_checks import Checked, checked
 from context_service.query.rules.fan_out import is_blocking
 from service_runtime.auth import Principal
 

@@ -28,7 +28,7 @@ import pytest
 import context_service
 from context_service.query.providers.mcp_tools import hits
 from context_service.retrieval.profiles import profile
-from context_service.retrieval.pure.question import CHARS_MAX, AnalyzedQuery
+from context_service.retrieval.pure.analyzed_query import CHARS_MAX, AnalyzedQuery
 from context_service.retrieval.pure.ranking import ranking
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, meant, one_slip_away

@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError, Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.retrieval.pure.steps import at_once
+from context_service.retrieval.pure.ranking import at_once
 from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import LimitExceeded

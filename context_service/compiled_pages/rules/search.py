@@ -16,10 +16,11 @@ import orjson
 
 from context_service.compiled_pages.pure.definition import TRUST, FacetKind
 from context_service.compiled_pages.store.pages import DECLASSIFIED, facet_stale, page_stale, scope_of
+from context_service.retrieval.model import BRAIN
 from context_service.retrieval.pure.ranking import Ranked
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best, few_of_each
-from context_service.retrieval.store.passages import BRAIN, Passages
+from context_service.retrieval.store.passages import Passages
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row

@@ -15,11 +15,12 @@ from uuid import UUID, uuid5
 from context_service.compiled_pages.model import Audience, Compiled, FacetInput, KeptFacet, KeptPage, NamedSource
 from context_service.compiled_pages.pure.definition import FacetKind
 from context_service.compiled_pages.rules.page import CompiledPage, FacetNode
-from context_service.retrieval.pure.pieces import TextPiece
+from context_service.retrieval.model import BRAIN, Passage, Scope
+from context_service.retrieval.model import Audience as PassageAudience
 from context_service.retrieval.pure.sections import Section, cut
 from context_service.retrieval.pure.terms import masks
-from context_service.retrieval.store import passages as index
-from context_service.retrieval.store.passages import BRAIN, Passage, Passages, Scope
+from context_service.retrieval.pure.text_pieces import TextPiece
+from context_service.retrieval.store.passages import Passages
 from service_runtime.auth import Principal
 from service_runtime.checks import utf8_bytes
 from service_runtime.copying import copied
@@ -619,9 +620,9 @@ def walls_of(row: Row) -> Walls:
     return copied(Walls, row)
 
 
-def audience_of(walls: Walls) -> index.Audience:
+def audience_of(walls: Walls) -> PassageAudience:
     """Return who may see what is found behind walls."""
-    return index.Audience(graph_name=walls.graph_name, agent_bundle_id=walls.agent_bundle_id, app_id=walls.app_id)
+    return PassageAudience(graph_name=walls.graph_name, agent_bundle_id=walls.agent_bundle_id, app_id=walls.app_id)
 
 
 def page_stale(row: Row) -> list[str]:

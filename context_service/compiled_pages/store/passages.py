@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from context_service.compiled_pages.store.pages import KIND, audience_of, cut_of, passage, take_turn, walls_of
-from context_service.retrieval.store.passages import BRAIN, Scope
-from context_service.retrieval.store.sources import IndexedText, Owners, PassageFeed
+from context_service.retrieval.model import BRAIN, Scope
+from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from service_runtime.postgres import Row
 
 _FACETS = 50  # of a page; each may say 64 KiB

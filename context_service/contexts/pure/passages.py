@@ -7,9 +7,9 @@ from datetime import datetime
 
 from context_service.contexts.model import MessageInput, PassageText
 from context_service.kernel.parts import Part
+from context_service.retrieval.model import Passage
 from context_service.retrieval.pure.part_texts import PartText, part_text
-from context_service.retrieval.pure.pieces import pieces
-from context_service.retrieval.store.passages import Passage
+from context_service.retrieval.pure.text_pieces import pieces
 from service_runtime.copying import copied
 
 _SAID_BY = frozenset({"user", "assistant"})  # whose passages are neighbours of each other

@@ -21,7 +21,7 @@ from uuid import UUID
 
 from context_service.contexts.rules.messages import not_found
 from context_service.contexts.store.log import SEQ_MAX, Log
-from context_service.retrieval.store.passages import CONTEXT
+from context_service.retrieval.model import CONTEXT
 from context_service.retrieval.store.vector_outbox import FIRST, PLACES, owing_topic
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.auth import Principal

@@ -20,6 +20,7 @@ from context_service.contexts.rules.references import task_not_found
 from context_service.contexts.store.artifacts import ArtifactRows
 from context_service.contexts.store.log import SEQ_MAX, Log
 from context_service.kernel.tokens import TokenCounter
+from context_service.retrieval.model import Scope
 from context_service.retrieval.profiles import DEFAULT, profile_names
 from context_service.retrieval.pure.budget import Item, fitting, quoted_lines, within_budget
 from context_service.retrieval.pure.ranking import RANKED_MAX, Ranked
@@ -27,7 +28,7 @@ from context_service.retrieval.pure.rows import Row
 from context_service.retrieval.pure.terms import terms_of
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best
-from context_service.retrieval.store.passages import Passages, Scope
+from context_service.retrieval.store.passages import Passages
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 from service_runtime.checks import check_at_most, check_count

@@ -15,7 +15,8 @@ from context_service.contexts.store import pointed_records
 from context_service.contexts.store.log import ALIVE, Log
 from context_service.contexts.store.log_passages import audience_of
 from context_service.kernel.parts import of_json, to_json
-from context_service.retrieval.store.passages import Passage, Passages, Scope
+from context_service.retrieval.model import Passage, Scope
+from context_service.retrieval.store.passages import Passages
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Row, Transaction
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from functools import partial
 
-from context_service.retrieval.store.passages import CONTEXT, OF_USERS
+from context_service.retrieval.model import CONTEXT, OF_USERS
 from context_service.retrieval.store.vector_outbox import owing_topic
 from contextkeep.errors import ContextKeepError
 from service_runtime import background

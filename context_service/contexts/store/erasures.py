@@ -21,7 +21,8 @@ import psycopg
 from context_service.contexts.store import erased_records
 from context_service.contexts.store.erased_records import Purge, remove_records
 from context_service.contexts.store.log import below
-from context_service.retrieval.store.passages import OF_USERS, Passages, Scope
+from context_service.retrieval.model import OF_USERS, Scope
+from context_service.retrieval.store.passages import Passages
 from contextkeep.errors import ContextNotFound, ErasureNotFound, LegalHold
 from service_runtime import background
 from service_runtime.auth import Principal

@@ -33,7 +33,8 @@ from context_service.contexts.model import (
 from context_service.contexts.pure.passages import placed
 from context_service.contexts.store import pointed_records
 from context_service.kernel.parts import Part, of_json, to_json
-from context_service.retrieval.store.passages import CONTEXT, GIVEN, Passages, Scope, portions, putting, putting_bytes
+from context_service.retrieval.model import CONTEXT, Scope
+from context_service.retrieval.store.passages import GIVEN, Passages, portions, putting, putting_bytes
 from service_runtime.auth import Principal
 from service_runtime.copying import copied, fields_of
 from service_runtime.documents import beside_the_loop

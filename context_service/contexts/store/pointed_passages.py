@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from context_service.contexts.model import ARTIFACT_ROLE
 from context_service.contexts.store.log_passages import CONTEXTS, audience_of
 from context_service.contexts.store.pointed_records import ORDINALS_OF_PART
+from context_service.retrieval.model import CONTEXT, Passage, Scope
 from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.part_texts import RECORD
 from context_service.retrieval.pure.terms import terms_of
-from context_service.retrieval.store.passages import CONTEXT, Passage, Scope
-from context_service.retrieval.store.sources import IndexedText, PassageFeed
+from context_service.retrieval.store.feeds import IndexedText, PassageFeed
 from service_runtime.copying import copied
 from service_runtime.postgres import Row
 

@@ -24,9 +24,10 @@ from context_service.contexts.model import ARTIFACT_ROLE
 from context_service.kernel.parts import Part
 from context_service.retrieval.documents.kinds import BY_CHANCE, Reason, Unread
 from context_service.retrieval.documents.reading import RecordText
+from context_service.retrieval.model import Audience, Passage, Scope
 from context_service.retrieval.pure.part_texts import RECORD, is_indexed
-from context_service.retrieval.pure.pieces import NumberedTextPiece, numbered
-from context_service.retrieval.store.passages import Audience, Passage, Passages, Scope
+from context_service.retrieval.pure.text_pieces import NumberedTextPiece, numbered
+from context_service.retrieval.store.passages import Passages
 from contextkeep.errors import Unavailable
 from service_runtime import background
 from service_runtime.auth import Principal

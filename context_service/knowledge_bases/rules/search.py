@@ -18,10 +18,11 @@ import orjson
 
 from context_service.knowledge_bases.model import Bedrock
 from context_service.knowledge_bases.store.documents import FOLLOWED, IS_CURRENT, scope_of
+from context_service.retrieval.model import KNOWLEDGE_BASE
 from context_service.retrieval.pure.ranking import Ranked
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best, few_of_each
-from context_service.retrieval.store.passages import KNOWLEDGE_BASE, Passages
+from context_service.retrieval.store.passages import Passages
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row

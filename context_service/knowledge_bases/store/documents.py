@@ -14,7 +14,8 @@ from context_service.knowledge_bases.model import Base, Document, DocumentInput,
 from context_service.knowledge_bases.pure import CutDocument, DocumentPiece
 from context_service.knowledge_bases.store.bases import DOCUMENT_TOPIC, walls_named, walls_of
 from context_service.retrieval.documents.reading import FileText
-from context_service.retrieval.store.passages import KNOWLEDGE_BASE, Audience, Passage, Passages, Scope
+from context_service.retrieval.model import KNOWLEDGE_BASE, Audience, Passage, Scope
+from context_service.retrieval.store.passages import Passages
 from context_service.working_memory.store.record_filters import ACTIVE
 from service_runtime.auth import Principal
 from service_runtime.copying import copied

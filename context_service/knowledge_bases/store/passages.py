@@ -9,8 +9,8 @@ from functools import partial
 from context_service.knowledge_bases.pure import cut_document
 from context_service.knowledge_bases.store.bases import DROP_TOPIC
 from context_service.knowledge_bases.store.documents import KIND, audience_of, passage, scope_of, take_turn
-from context_service.retrieval.store.passages import KNOWLEDGE_BASE, Scope
-from context_service.retrieval.store.sources import IndexedText, Owners, PassageFeed
+from context_service.retrieval.model import KNOWLEDGE_BASE, Scope
+from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from service_runtime.postgres import Row
 
 _DOCUMENTS = 2  # of a page; each may say two million characters

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from context_service.memories.model import Experience, Memory, MemoryKind
+from context_service.retrieval.model import Passage
 from context_service.retrieval.pure.facts import fact_of
-from context_service.retrieval.pure.pieces import TextPiece, pieces
-from context_service.retrieval.store.passages import Passage
+from context_service.retrieval.pure.text_pieces import TextPiece, pieces
 
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 _BETWEEN = "\x1f"  # no word has it

@@ -15,8 +15,9 @@ from context_service.memories.model import Memory, MemoryFilter, MemoryInput, Me
 from context_service.memories.pure.checks import check_filter, check_memory
 from context_service.memories.pure.texts import pieces_of, placed, statement_of
 from context_service.memories.store.memories import MemoryRows, NewMemory, scope_of
-from context_service.retrieval.pure.pieces import TextPiece
-from context_service.retrieval.store.passages import Audience, Passages
+from context_service.retrieval.model import Audience
+from context_service.retrieval.pure.text_pieces import TextPiece
+from context_service.retrieval.store.passages import Passages
 from contextkeep.errors import InvalidArgument, MemoryNotFound, VersionConflict
 from service_runtime import pages
 from service_runtime.auth import Principal

@@ -23,7 +23,7 @@ from context_service.memories.model import (
     MemorySource,
     MemoryState,
 )
-from context_service.retrieval.store.passages import MEMORY, Scope
+from context_service.retrieval.model import MEMORY, Scope
 from service_runtime.copying import copied, fields_of
 from service_runtime.documents import beside_the_loop, check_wanted
 from service_runtime.pages import PAGE_BYTES_MAX

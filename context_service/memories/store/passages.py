@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from context_service.memories.model import Experience, MemoryKind
 from context_service.memories.pure.texts import pieces_of, placed
-from context_service.retrieval.store.passages import MEMORY, Audience, Scope
-from context_service.retrieval.store.sources import IndexedText, PassageFeed
+from context_service.retrieval.model import MEMORY, Audience, Scope
+from context_service.retrieval.store.feeds import IndexedText, PassageFeed
 from context_service.retrieval.store.user_scopes import users_of
 from service_runtime.copying import copied
 from service_runtime.postgres import Row, Transaction

@@ -12,12 +12,12 @@ import orjson
 from context_service.contexts.wire.requests import ids_of, principal_of
 from context_service.kernel.wire import times
 from context_service.kernel.wire.imported import imported_of
-from context_service.query.model import MemoryMode
-from context_service.query.providers import DEADLINE_QUICK_S, Scope, State
+from context_service.query.model import DEADLINE_QUICK_S, MemoryMode
+from context_service.query.providers import Scope, State
 from context_service.query.pure.expand import ExpandedRef
 from context_service.query.pure.fusion import Candidate, Fused
 from context_service.query.pure.policy import Ruled, Setting
-from context_service.query.pure.question import LIMIT_DEFAULT, Depth, Mode, QueryRequest, ScopeAsked, Selection
+from context_service.query.pure.request import LIMIT_DEFAULT, Depth, Mode, QueryRequest, ScopeAsked, Selection
 from context_service.query.rules.policies import Policies
 from context_service.query.rules.query import ContextQueries, ProviderProgress, Queried, Status
 from context_service.query.rules.source_tests import Last, SourceTests

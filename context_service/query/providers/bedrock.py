@@ -11,7 +11,7 @@ from uuid import UUID
 from context_service.knowledge_bases.bedrock import BedrockClient, BedrockPassage
 from context_service.knowledge_bases.rules.search import AskedBases, AskedBedrock
 from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, Scope, State
-from context_service.retrieval.store.passages import KNOWLEDGE_BASE
+from context_service.retrieval.model import KNOWLEDGE_BASE
 from contextkeep.errors import ContextKeepError
 from service_runtime.auth import Principal
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from context_service.compiled_pages.rules.search import AskedFacets, SaidByFacet
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
-from context_service.retrieval.store.passages import BRAIN
+from context_service.retrieval.model import BRAIN
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 

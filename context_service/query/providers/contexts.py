@@ -11,14 +11,13 @@ from context_service.contexts.room import ArtifactRows, Log
 from context_service.contexts.rules.recall import Filter, RecalledItem, Recalling
 from context_service.contexts.rules.recall import RecallQuery as RecallAsked
 from context_service.kernel.parts import Part
+from context_service.query.model import CONTEXT
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.pure.part_texts import part_text
 from contextkeep.errors import ContextNotFound, InvalidArgument
 from service_runtime.auth import Principal
 
-CONTEXT = "context"
 TRUST = 2
-CONTEXTS_MAX = 16  # of a question
 
 
 class NamedContexts:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from context_service.knowledge_bases.rules.search import AskedBase, AskedBases, SaidByDocument
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
-from context_service.retrieval.store.passages import KNOWLEDGE_BASE
+from context_service.retrieval.model import KNOWLEDGE_BASE
 from service_runtime.auth import Principal
 
 TRUST = 2

@@ -12,8 +12,9 @@ import orjson
 from context_service.mcp_servers.client import ServerReply, ToolRefused
 from context_service.mcp_servers.pure import Tool
 from context_service.mcp_servers.rules import McpServers
-from context_service.query.providers import Answered, Entry, Hit, ProviderInfo, ProviderQuery, Scope, State, native
-from context_service.query.pure.checked_hits import REASON_CHARS_MAX, line_of
+from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, Scope, State, native
+from context_service.query.pure.hit_checks import REASON_CHARS_MAX, line_of
+from context_service.query.pure.provider_table import ProviderEntry
 from contextkeep.errors import McpServerFailed
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
@@ -42,7 +43,7 @@ class McpTools:
         """Counts what this process changed."""
         return self._servers.changes
 
-    async def of(self, principal: Principal) -> Sequence[Entry]:
+    async def of(self, principal: Principal) -> Sequence[ProviderEntry]:
         """Return those of a principal's tenant, also those that do not run now: their status says why."""
         tools = await self._servers.approved(principal=principal)
         return [native(McpToolProvider(self._servers, one), trust=TRUST, waits=True) for one in tools]

@@ -9,12 +9,11 @@ from uuid import UUID
 from context_service.memories.model import Memory, MemoryFilter
 from context_service.memories.rules.recall import LIMIT_MAX, MemoryRecalling, ReflectedMemories
 from context_service.memories.rules.recall import MemoryQuery as MemoriesAsked
-from context_service.query.model import MemoryMode, without_user
+from context_service.query.model import MEMORY, MemoryMode, without_user
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope
-from context_service.query.pure.checked_hits import SNIPPET_CHARS_MAX
+from context_service.query.pure.hit_checks import SNIPPET_CHARS_MAX
 from service_runtime.auth import Principal
 
-MEMORY = "memory"
 TRUST = 3
 _SENTENCES = 8
 _TARGET = "memories of the user"

@@ -14,22 +14,12 @@ from dataclasses import replace
 from uuid import UUID
 
 from context_service.kernel.llm.texts import Chat, ChatFailed
-from context_service.query.model import SearchRoots
-from context_service.query.providers import (
-    DEADLINE_S_MAX,
-    Answered,
-    Entry,
-    Expanded,
-    Hit,
-    ProviderInfo,
-    ProviderQuery,
-    Scope,
-    State,
-    native,
-)
-from context_service.query.providers.workspace import TRUST, WORKSPACE, Workspace
-from context_service.query.pure import specialist_steps
+from context_service.query.model import DEADLINE_S_MAX, WORKSPACE, SearchRoots
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State, native
+from context_service.query.providers.workspace import TRUST, Workspace
+from context_service.query.pure import specialist_prompts
 from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused
+from context_service.query.pure.provider_table import ProviderEntry
 from context_service.specialists.rules import Specialist, Specialists
 from service_runtime.auth import Principal
 from service_runtime.calls import answer_s, remaining_s
@@ -65,7 +55,7 @@ class AskedSpecialists:
         """Counts what this process changed."""
         return self._specialists.changes
 
-    async def of(self, principal: Principal) -> Sequence[Entry]:
+    async def of(self, principal: Principal) -> Sequence[ProviderEntry]:
         """Return those of a principal's tenant, also those that have no folder: their status says so."""
         return [
             native(SpecialistProvider(one, self._workspace, chat=self._chat), trust=TRUST, waits=self._chat is not None)
@@ -108,7 +98,7 @@ class SpecialistProvider:
         if self._chat is not None:
             try:
                 hits, mode = await self._by_model(self._chat, folder), "model"
-            except (ChatFailed, specialist_steps.NoStep) as error:
+            except (ChatFailed, specialist_prompts.NoStep) as error:
                 reasons.append(f"by queries alone: {error}")
         if hits is None:
             hits = await self._by_queries(folder)
@@ -138,25 +128,25 @@ class SpecialistProvider:
         Raises:
             ChatFailed, NoStep: it is of no use.
         """
-        shown = specialist_steps.ShownFolder(question=folder.asked.query)
+        shown = specialist_prompts.ShownFolder(question=folder.asked.query)
         shown.add_search(folder.asked.query, list(folder.hits.values()))
-        system = specialist_steps.instructions(self._specialist.instructions)
+        system = specialist_prompts.instructions(self._specialist.instructions)
         seconds = min(answer_s(remaining_s()), DEADLINE_S_MAX) * _MODEL_SHARE
         try:
             async with asyncio.timeout(seconds):
                 while True:
                     left = self._specialist.steps_max - folder.steps if shown.left_chars > 0 else 0
                     text = await chat.text(
-                        system=system, user=shown.asked(left), tokens_max=specialist_steps.TOKENS_MAX
+                        system=system, user=shown.asked(left), tokens_max=specialist_prompts.TOKENS_MAX
                     )
                     match shown.step(text):
-                        case specialist_steps.Cite(numbers=numbers):
+                        case specialist_prompts.Cite(numbers=numbers):
                             return [shown.hits[number - 1] for number in numbers]
                         case _ if not left:
-                            raise specialist_steps.NoStep("the model has taken its steps, and cites nothing")
-                        case specialist_steps.Search(query=query):
+                            raise specialist_prompts.NoStep("the model has taken its steps, and cites nothing")
+                        case specialist_prompts.Search(query=query):
                             shown.add_search(query, await folder.found(query))
-                        case specialist_steps.Read(number=number):
+                        case specialist_prompts.Read(number=number):
                             shown.add_reading(number, await self._text_of(shown.hits[number - 1], folder))
         except TimeoutError:
             raise ChatFailed(f"the model took more than {seconds:.1f} s") from None
@@ -169,7 +159,7 @@ class SpecialistProvider:
     async def _by_queries(self, folder: _Folder) -> list[Hit]:
         """Return what the question, its parts and words of its best hits find, the best first."""
         question, steps_max = folder.asked.query, self._specialist.steps_max
-        for query in specialist_steps.queries_of(question)[1:]:
+        for query in specialist_prompts.queries_of(question)[1:]:
             if folder.steps >= steps_max or not folder.has_time:
                 break
             await folder.found(query)
@@ -216,7 +206,7 @@ class _Folder:
         self._slowest_s = max(self._slowest_s, time.monotonic() - began)
         self.steps += 1
         self.target = answered.target
-        by = {"asked": query[: specialist_steps.QUERY_CHARS_MAX]}
+        by = {"asked": query[: specialist_prompts.QUERY_CHARS_MAX]}
         return [
             self.hits.setdefault(hit.source_id, replace(hit, metadata={**hit.metadata, **by})) for hit in answered.hits
         ]

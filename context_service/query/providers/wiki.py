@@ -7,7 +7,7 @@ from uuid import UUID
 
 from context_service.query.model import without_user
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
-from context_service.retrieval.store.passages import WIKI
+from context_service.retrieval.model import WIKI
 from context_service.wiki.rules.search import AskedPages, SaidByPage
 from service_runtime.auth import Principal
 

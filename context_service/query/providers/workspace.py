@@ -10,19 +10,16 @@ from uuid import UUID
 import orjson
 
 from context_service.kernel.graph import EntityGraph, Walk
-from context_service.query.model import SearchRoots
+from context_service.query.model import WORKSPACE, SearchRoots
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.working_memory.rules.manifest import EDGE_TYPES
-from context_service.working_memory.rules.passages import FILES_COUNTED, NODES_MAX, RecordQuote, RecordQuotes
+from context_service.working_memory.rules.passages import FILES_COUNTED, RecordQuote, RecordQuotes
 from context_service.working_memory.rules.search import ENTITIES_MAX
 from contextkeep.errors import NodeNotFound
 from service_runtime.auth import Principal
 
-WORKSPACE = "workspace"
 TRUST = 2
 WHOLE_CHARS_MAX = 1024 * 1024  # of all records that are expanded at once
-
-__all__ = ["NODES_MAX", "TRUST", "WORKSPACE", "Workspace"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from context_service.query.model import Expanded, Scope
-from context_service.query.providers import Entry, Expanding
-from context_service.query.pure.checked_hits import (
+from context_service.query.pure.hit_checks import (
     SOURCE_ID_CHARS_MAX,
     TITLE_CHARS_MAX,
     Malformed,
@@ -20,7 +19,8 @@ from context_service.query.pure.checked_hits import (
     text_of,
     time_of,
 )
-from context_service.query.pure.question import Selected, provider_of
+from context_service.query.pure.provider_table import Expanding, ProviderEntry
+from context_service.query.pure.request import Selected, provider_of
 from service_runtime.copying import copied
 
 BYTES_MAX = 1024 * 1024  # of all texts of an answer, in UTF-8
@@ -51,7 +51,7 @@ class RefsByProvider:
     """What refs are of."""
 
     source_ids: Mapping[str, Sequence[str]]  # by provider, of those that can be asked
-    entries: Sequence[Entry]  # in the same order
+    entries: Sequence[ProviderEntry]  # in the same order
     refused: Mapping[str, str]  # by provider, why it cannot
 
 

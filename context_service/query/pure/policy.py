@@ -11,10 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from context_service.query.model import MemoryMode, SearchRoots
-from context_service.query.providers import DEADLINE_S_MAX, Entry, ProviderInfo
-from context_service.query.providers.memories import MEMORY
-from context_service.query.providers.workspace import NODES_MAX, WORKSPACE
+from context_service.query.model import DEADLINE_S_MAX, MEMORY, NODES_MAX, WORKSPACE, MemoryMode, SearchRoots
+from context_service.query.pure.provider_table import ProviderEntry, ProviderInfo
 from contextkeep.errors import InvalidArgument
 from service_runtime.checks import check_between, check_count
 
@@ -76,7 +74,7 @@ class Rules:
 class Ruled:
     """A provider, as a policy has it."""
 
-    entry: Entry  # its default and its deadline are those of the policy
+    entry: ProviderEntry  # its default and its deadline are those of the policy
     is_enabled: bool
     refused_by: str  # "agent reviewer"; empty: it is allowed
 
@@ -86,10 +84,10 @@ class Policy:
     """What holds for a question."""
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
-    own: Sequence[Entry] = ()  # the tenant's own providers
+    own: Sequence[ProviderEntry] = ()  # the tenant's own providers
     rules: Sequence[Rules] = ()  # of the agent, then of its template
 
-    def of(self, entry: Entry) -> Ruled:
+    def of(self, entry: ProviderEntry) -> Ruled:
         """Return a provider as the policy has it."""
         if not self.settings and not self.rules:  # nobody says anything of any
             return Ruled(entry=entry, is_enabled=True, refused_by="")
@@ -108,7 +106,7 @@ class Policy:
         info = replace(info, is_default=is_default and is_enabled and not refused_by, deadline_s=deadline_s)
         return Ruled(entry=replace(entry, info=info), is_enabled=is_enabled, refused_by=refused_by)
 
-    def refused_ids(self, entries: Iterable[Entry]) -> frozenset[str]:
+    def refused_ids(self, entries: Iterable[ProviderEntry]) -> frozenset[str]:
         """Return the ids of those that may not be asked, by whomever."""
         ruled = map(self.of, entries)
         return frozenset(one.entry.info.id for one in ruled if one.refused_by or not one.is_enabled)

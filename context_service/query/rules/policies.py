@@ -10,8 +10,8 @@ from uuid import UUID
 
 from context_service.agents.rules import ID_CHARS_MAX, Agent, AgentInput, Agents, ProviderNames, no_agent
 from context_service.query.model import MemoryMode
-from context_service.query.providers import Entry, OwnProviders, Providers
 from context_service.query.pure.policy import FIELDS, Policy, ProviderSelector, Rules, Setting
+from context_service.query.pure.provider_table import OwnProviders, ProviderEntry, Providers
 from context_service.query.rules.cache import Remembered
 from context_service.query.store.settings import SettingRows
 from contextkeep.errors import InvalidArgument
@@ -54,7 +54,7 @@ class Policies:
         self._requests = requests
         self._rows = SettingRows(database=database)
         self._known: Remembered[UUID, Mapping[str, Setting]] = Remembered()  # by tenant
-        self._known_own: Remembered[tuple[Any, ...], Sequence[Entry]] = Remembered()
+        self._known_own: Remembered[tuple[Any, ...], Sequence[ProviderEntry]] = Remembered()
         self._known_agents: Remembered[tuple[Any, ...], Agent | None] = Remembered()
 
     async def of(self, agent_id: str, *, principal: Principal) -> Policy:
@@ -97,9 +97,9 @@ class Policies:
             raise no_agent(agent_id)
         return Policy(settings=settings, own=own, rules=_rules(agent))
 
-    async def own(self, principal: Principal) -> Sequence[Entry]:
+    async def own(self, principal: Principal) -> Sequence[ProviderEntry]:
         """Return the providers that a tenant has of its own."""
-        found: list[Entry] = []
+        found: list[ProviderEntry] = []
         for one in self._own:
             found += await self._known_own.get(_own_key(one, principal), partial(one.of, principal))
         return found

@@ -18,21 +18,13 @@ from functools import partial
 
 from context_service.kernel.llm.texts import Chat, ChatFailed
 from context_service.kernel.tokens import TokenCounter
-from context_service.query.model import Expanded
-from context_service.query.providers import (
-    DEADLINE_DEEP_S,
-    DEADLINE_QUICK_S,
-    Answered,
-    Entry,
-    Expanding,
-    ProviderQuery,
-    Providers,
-    State,
-)
-from context_service.query.providers.contexts import CONTEXT
+from context_service.query.model import CONTEXT, DEADLINE_DEEP_S, DEADLINE_QUICK_S, Expanded
+from context_service.query.providers import Answered, Expanding, ProviderQuery, State
 from context_service.query.pure import expand as expanding
 from context_service.query.pure import model_answers, quotations
-from context_service.query.pure.checked_hits import (
+from context_service.query.pure.expand import ExpandedRef
+from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused
+from context_service.query.pure.hit_checks import (
     LOOKED_AT_MAX,
     REASON_CHARS_MAX,
     SNIPPET_CHARS_MAX,
@@ -41,11 +33,10 @@ from context_service.query.pure.checked_hits import (
     checked,
     line_of,
 )
-from context_service.query.pure.expand import ExpandedRef
-from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused
 from context_service.query.pure.policy import Policy
-from context_service.query.pure.question import Depth, Mode, QueryRequest, Selected, selected
+from context_service.query.pure.provider_table import ProviderEntry, Providers
 from context_service.query.pure.quotations import QuotedAnswer
+from context_service.query.pure.request import Depth, Mode, QueryRequest, Selected, selected
 from context_service.query.rules.fan_out import Busy, Late, ProviderResult, Reaper, ask_all, is_blocking
 from context_service.query.rules.fan_out import ProviderCall as Part
 from context_service.query.rules.meaning import HitsByMeaning
@@ -76,7 +67,7 @@ _CHECKED_AT_ONCE_BYTES = 32 * 1024  # of each of many providers; more is checked
 class Status:
     """How a provider fared."""
 
-    entry: Entry
+    entry: ProviderEntry
     state: State
     reason: str = ""
     took_s: float = 0.0
@@ -284,7 +275,12 @@ class ContextQueries:
         return await beside_the_loop(expanding.BYTES_MAX, expanding.told, question.expand_refs, found, refused)
 
     async def _expand(
-        self, entry: Entry, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal, ends_at: float
+        self,
+        entry: ProviderEntry,
+        source_ids: Sequence[str],
+        asked: ProviderQuery,
+        principal: Principal,
+        ends_at: float,
     ) -> object:
         """Let one provider expand, in a task of its own, as `_search` searches."""
         current_call.set(_part_of(current_call.get(), ends_at))
@@ -365,7 +361,7 @@ class ContextQueries:
 
     async def _second_pass(
         self,
-        entries: Sequence[Entry],
+        entries: Sequence[ProviderEntry],
         asked: ProviderQuery,
         principal: Principal,
         call_ends_at: float,
@@ -391,7 +387,7 @@ class ContextQueries:
 
     async def _pass(
         self,
-        entries: Sequence[Entry],
+        entries: Sequence[ProviderEntry],
         asked: ProviderQuery,
         principal: Principal,
         call_ends_at: float,
@@ -442,7 +438,7 @@ class ContextQueries:
 
     def _told(
         self,
-        entry: Entry,
+        entry: ProviderEntry,
         outcome: ProviderResult,
         answered: Checked | BaseException,
         asked: ProviderQuery,
@@ -478,7 +474,9 @@ class ContextQueries:
         self._fared(outcome.took_s, family=entry.info.family, state=status.state.value)
         return ProviderProgress(status=status, candidates=candidates)
 
-    async def _search(self, entry: Entry, asked: ProviderQuery, principal: Principal, call: Call | None) -> object:
+    async def _search(
+        self, entry: ProviderEntry, asked: ProviderQuery, principal: Principal, call: Call | None
+    ) -> object:
         """Search by one provider. It runs in a task of its own, so the call's deadline is the provider's for it."""
         current_call.set(call)
         search: Callable[[ProviderQuery, Principal], object] = entry.provider.search
@@ -555,7 +553,7 @@ def _part_of(call: Call | None, ends_at: float) -> Call | None:
     return replace(call, deadline=min(call.deadline, ends_at), turn=None) if call else None
 
 
-def _deadline_s(entry: Entry, asked: ProviderQuery, taken_s: float) -> float:
+def _deadline_s(entry: ProviderEntry, asked: ProviderQuery, taken_s: float) -> float:
     return (entry.info.deadline_s or (DEADLINE_DEEP_S if asked.is_deep else DEADLINE_QUICK_S)) - taken_s
 
 

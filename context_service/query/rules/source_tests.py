@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from context_service.query.model import MEMORY
 from context_service.query.providers import State
-from context_service.query.providers.memories import MEMORY
-from context_service.query.pure.question import Mode, QueryRequest
+from context_service.query.pure.request import Mode, QueryRequest
 from context_service.query.rules.query import ContextQueries, Queried
 from context_service.query.store.source_tests import SourceTest, SourceTestRows
 from contextkeep.errors import InvalidArgument, InvalidPageToken, PermissionDenied, SourceTestNotFound

@@ -17,8 +17,8 @@ from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
 
+from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.marks import NUMBER, PLACE, QUESTION, TIME
-from context_service.retrieval.pure.question import AnalyzedQuery
 from context_service.retrieval.pure.rows import Matching, Row
 from context_service.retrieval.pure.terms import terms_of
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from context_service.retrieval.profiles import Profile
+from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.features import Candidates, feature
-from context_service.retrieval.pure.question import AnalyzedQuery
 from context_service.retrieval.pure.rows import Matching, Row
-from context_service.retrieval.pure.steps import at_once
 
 RANKED_MAX = 100
+
+_T = TypeVar("_T")
 
 
 class Ranked(NamedTuple):
@@ -82,3 +83,13 @@ def ranking(
 def ranked(question: AnalyzedQuery, matching: Matching, profile: Profile, **options: Any) -> list[Ranked]:
     """Return what `ranking` returns, at once: for callers that are on no event loop."""
     return at_once(ranking(question, matching, profile, **options))
+
+
+def at_once(steps: Generator[None, None, _T]) -> _T:
+    """Return what a generator returns, without a pause: for callers that are on no event loop."""
+    try:
+        while True:
+            next(steps)
+    except StopIteration as done:
+        result: _T = done.value
+        return result

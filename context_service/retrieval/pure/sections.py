@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from context_service.retrieval.pure.marks import marks_of
-from context_service.retrieval.pure.pieces import TextPiece, pieces
 from context_service.retrieval.pure.terms import terms_of
+from context_service.retrieval.pure.text_pieces import TextPiece, pieces
 
 HEADING_CHARS_MAX = 200  # of a heading with those above it; more is cut
 BETWEEN = " > "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from context_service.retrieval.pure.question import AnalyzedQuery
+from context_service.retrieval.model import Scope
+from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.rows import Matching
 from context_service.retrieval.pure.slips import meant
 from context_service.retrieval.pure.terms import words_of
-from context_service.retrieval.store.passages import Passages, Scope
+from context_service.retrieval.store.passages import Passages
 from service_runtime.auth import Principal
 from service_runtime.calls import in_slices
 

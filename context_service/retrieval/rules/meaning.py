@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from context_service.kernel.llm.questions import NoVector, QuestionVectors
-from context_service.retrieval.pure.question import AnalyzedQuery
+from context_service.retrieval.model import Scope
+from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.rows import Matching
 from context_service.retrieval.store.nearest import Near, Nearest, Place
-from context_service.retrieval.store.passages import Passages, Scope
+from context_service.retrieval.store.passages import Passages
 from service_runtime.auth import Principal
 
 

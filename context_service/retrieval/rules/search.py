@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from context_service.retrieval.model import Scope
 from context_service.retrieval.profiles import DEFAULT, profile
 from context_service.retrieval.pure.marks import QUESTION
 from context_service.retrieval.pure.ranking import Ranked, ranking
@@ -18,7 +19,7 @@ from context_service.retrieval.pure.rows import Row
 from context_service.retrieval.rules import candidates
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.store.nearest import Place
-from context_service.retrieval.store.passages import Passages, Scope
+from context_service.retrieval.store.passages import Passages
 from service_runtime.auth import Principal
 from service_runtime.calls import in_slices
 

@@ -15,18 +15,15 @@ import asyncio
 import hashlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
-from uuid import UUID
+from collections.abc import Sequence
 
 from context_service.kernel.llm.embeddings import (
     Embedder,
     EmbedderFailed,
     EmbedderMisconfigured,
-    Embedding,
     TextRefused,
 )
+from context_service.retrieval.store.text_owners import TextOwners, TextVector
 from contextkeep.errors import ContextKeepError
 from service_runtime import background
 from service_runtime.outbox import Outbox, QueuedItem
@@ -40,32 +37,6 @@ DELAY_S = 1.0  # after a first failure; then twice as long each time
 DELAY_S_MAX = 3600.0  # of one text
 PAUSE_S_MAX = 60.0  # of a worker whose endpoint does not answer
 FAILED_ATTEMPTS = 5  # so many failures make an owner FAILED; it is tried further
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MadeVector:
-    """A vector that was made here, and of which text."""
-
-    embedding: Embedding
-    text_sha256: bytes
-
-
-class TextOwners(Protocol):
-    """Things of one kind that have texts: what they do for their vectors. Those of one are made and stored together."""
-
-    topic: str  # of the outbox, where their ids are
-
-    async def texts(self, tenant: Tenant, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[str]]:
-        """Return the texts of those that are still there."""
-
-    async def lock(self, transaction: Transaction, owner_id: UUID) -> bool:
-        """Lock one until the transaction ends; False if it is gone."""
-
-    async def put(self, transaction: Transaction, owner_id: UUID, vectors: Sequence[MadeVector]) -> None:
-        """Store the vectors of all texts of a locked one, in their order, instead of those it has."""
-
-    async def tell(self, transaction: Transaction, owner_id: UUID, error: str, *, failed: bool) -> None:
-        """Let a locked one say what went wrong, and with `failed` that it may stay so."""
 
 
 class Worker(ABC):
@@ -161,18 +132,18 @@ class VectorMaking(Worker):
             ]
         )
 
-    async def _made(self, texts: Sequence[str]) -> list[MadeVector]:
+    async def _made(self, texts: Sequence[str]) -> list[TextVector]:
         """Return the vectors of texts, in their order, asking for a batch of them at a time."""
-        made: list[MadeVector] = []
+        made: list[TextVector] = []
         for start in range(0, len(texts), BATCH):
             batch = texts[start : start + BATCH]
             made += [
-                MadeVector(embedding=embedding, text_sha256=hashlib.sha256(text.encode()).digest())
+                TextVector(embedding=embedding, text_sha256=hashlib.sha256(text.encode()).digest())
                 for text, embedding in zip(batch, await self._embedder.embed(batch), strict=True)
             ]
         return made
 
-    async def _store(self, tenant: Tenant, owed: QueuedItem, vectors: Sequence[MadeVector]) -> bool:
+    async def _store(self, tenant: Tenant, owed: QueuedItem, vectors: Sequence[TextVector]) -> bool:
         """Store the vectors of an owner, unless it is gone or its texts have changed meanwhile."""
 
         async def work(transaction: Transaction) -> bool:

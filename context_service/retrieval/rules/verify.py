@@ -15,9 +15,10 @@ from uuid import UUID
 
 import orjson
 
+from context_service.retrieval.model import Scope
 from context_service.retrieval.pure.terms import masks
-from context_service.retrieval.store.passages import AUTHORS_MAX, Passages, Scope
-from context_service.retrieval.store.sources import IndexedText, OwnedScope, PassageFeed
+from context_service.retrieval.store.feeds import IndexedText, OwnedScope, PassageFeed
+from context_service.retrieval.store.passages import AUTHORS_MAX, Passages
 from contextkeep.errors import NotFound
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from pgvector import HalfVector
 
+from context_service.retrieval.model import Scope
 from context_service.retrieval.store.passage_vectors import BESIDE
-from context_service.retrieval.store.passages import Scope
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database
 

@@ -36,11 +36,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
-from uuid import UUID, uuid5
+from uuid import UUID
 
+from context_service.retrieval.model import CONTEXT, Audience, Passage, Scope
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, meant, one_slip_away
 from context_service.retrieval.pure.terms import masks, stems, words_of
@@ -49,13 +49,6 @@ from service_runtime.auth import Principal
 from service_runtime.calls import give_way, in_slices
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Across, Database, Tenant, TextArray, Transaction, json_rows
-
-CONTEXT = "context"  # the kind of scope whose passages are a context's
-MEMORY = "memory"  # that of a user's memories
-WIKI = "wiki"  # that of what a user's pages say
-KNOWLEDGE_BASE = "knowledge-base"  # that of the documents of one
-BRAIN = "brain"  # that of what a tenant's compiled pages say
-OF_USERS = (MEMORY, WIKI)  # the kinds of which a user has one scope, which is erased with all that is the user's
 
 READ_WHOLE = 600  # passages of a scope that is read as it is
 WORDS_FOUND_MAX = 200  # passages of a larger one that may have a word like one that it does not have
@@ -87,25 +80,6 @@ _NUMBER_BYTES = 7  # of a term's number, as JSON
 _TERM_BYTES = 64  # as many are parsed in the time that a term's number takes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """What is searched together."""
-
-    kind: str
-    id: UUID
-    context_id: UUID | None = None  # whose it is, if it belongs to a context
-
-    @classmethod
-    def of_context(cls, context_id: UUID) -> Scope:
-        """Return the scope of what was said in a context."""
-        return cls(kind=CONTEXT, id=context_id, context_id=context_id)
-
-    @classmethod
-    def of_user(cls, kind: str, tenant_id: UUID, user_id: str) -> Scope:
-        """Return the one scope of a kind that a user has."""
-        return cls(kind=kind, id=uuid5(tenant_id, f"{kind} of {user_id}"))
-
-
 class _HasTerms(Protocol):
     @property
     def terms(self) -> Sequence[str]: ...
@@ -114,38 +88,6 @@ class _HasTerms(Protocol):
 _Seen = tuple[UUID, str, str, Scope]  # by whom, and what
 _K = TypeVar("_K")
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audience:
-    """Who may see passages: what the policies read."""
-
-    owner_user_id: str = ""
-    ancestors: tuple[UUID, ...] = ()  # of a context, itself included
-    graph_name: str = ""
-    agent_bundle_id: str = ""
-    app_id: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
-    """A piece of text as it is written."""
-
-    seq: int  # its source's place in the scope's order
-    ordinal: int  # within its source
-    session: int  # by a number that the scope's writer gives, such as the seq that begins it
-    text: str
-    terms: Sequence[str]  # in the order of the text
-    numbers: Sequence[int] | None = None  # what stands for them in the scope, where it is known before they are written
-    kind: str  # "text", "data", "tool_result", "artifact", …
-    said_at: datetime | None  # None: that of the row from which the writing statement takes it
-    is_said: bool = True  # has neighbours: what was said before it, and after it
-    marks: int = 0  # bits of what ranking looks for in a text
-    role: str = ""
-    author: str = ""
-    part: int = 0  # of its source
-    task_id: UUID | None = None
-    source_id: UUID | None = None  # an artifact, a record, a document
 
 
 # What a statement consists of that writes passages, among other things: `given` has them as they are handed over, by

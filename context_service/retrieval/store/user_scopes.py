@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from context_service.retrieval.store.passages import Scope
-from context_service.retrieval.store.sources import Owners
+from context_service.retrieval.model import Scope
+from context_service.retrieval.store.feeds import Owners
 from service_runtime.postgres import Across, Transaction
 
 

@@ -26,7 +26,7 @@ import orjson
 import psycopg
 
 from context_service.kernel.graph import EntityGraph
-from context_service.retrieval.store.passages import MEMORY, Scope
+from context_service.retrieval.model import MEMORY, Scope
 from context_service.transfer import pure as archive
 from context_service.transfer.pure import FORMAT, ArchivePiece
 from context_service.transfer.rules.export import check_unbound

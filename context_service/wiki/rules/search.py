@@ -14,10 +14,11 @@ from uuid import UUID
 
 import orjson
 
+from context_service.retrieval.model import WIKI
 from context_service.retrieval.pure.rows import Row as MatchedRow
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best, few_of_each
-from context_service.retrieval.store.passages import WIKI, Passages
+from context_service.retrieval.store.passages import Passages
 from context_service.wiki.model import Page, PageName
 from context_service.wiki.store.pages import CITED, PageRows, scope_of, stale_of
 from service_runtime.auth import Principal

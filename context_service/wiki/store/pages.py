@@ -14,9 +14,10 @@ from uuid import UUID, uuid5
 
 import orjson
 
+from context_service.retrieval.model import WIKI, Audience, Passage, Scope
 from context_service.retrieval.pure.sections import PagePiece, Section, cut
 from context_service.retrieval.pure.terms import masks
-from context_service.retrieval.store.passages import WIKI, Audience, Passage, Passages, Scope
+from context_service.retrieval.store.passages import Passages
 from context_service.wiki.model import (
     VERSIONS_BYTES_MAX,
     VERSIONS_MAX,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from context_service.retrieval.model import WIKI, Audience, Scope
 from context_service.retrieval.pure.sections import sections
-from context_service.retrieval.store.passages import WIKI, Audience, Scope
-from context_service.retrieval.store.sources import IndexedText, PassageFeed
+from context_service.retrieval.store.feeds import IndexedText, PassageFeed
 from context_service.retrieval.store.user_scopes import users_of
 from context_service.wiki.store import pages
 from context_service.wiki.store.pages import KIND, cut_of, passage

@@ -18,7 +18,8 @@ from context_service.packing.pure.units import SpokenText, said_in
 from context_service.packing.store.views import STEP, SUMMARY, ViewPart, ViewRows
 from context_service.profiles.pure.profiles import ROLES
 from context_service.profiles.rules.learning import Learning
-from context_service.retrieval.store.passages import Passages, Scope
+from context_service.retrieval.model import Scope
+from context_service.retrieval.store.passages import Passages
 from context_service.windows.pure import refs
 from context_service.windows.pure.refs import Ref
 from context_service.windows.rules.telemetry import Telemetry

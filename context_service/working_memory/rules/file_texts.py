@@ -16,7 +16,7 @@ from uuid import UUID
 
 from context_service.retrieval.documents.kinds import BY_CHANCE, Kind, Reason, Unread, kind_of
 from context_service.retrieval.documents.reading import FILE_BYTES_MAX, FileText
-from context_service.retrieval.pure.pieces import NumberedTextPiece, numbered
+from context_service.retrieval.pure.text_pieces import NumberedTextPiece, numbered
 from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
 from context_service.working_memory.rules.record_texts import RecordTexts
 from context_service.working_memory.store.passages import PLACE, RecordPassages

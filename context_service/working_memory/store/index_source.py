@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from context_service.retrieval.model import Audience, Passage, Scope
 from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.part_texts import RECORD
-from context_service.retrieval.pure.pieces import NumberedTextPiece, TextPiece
 from context_service.retrieval.pure.terms import masks, terms_of
-from context_service.retrieval.store.passages import Audience, Passage, Scope
-from context_service.retrieval.store.sources import IndexedText, Owners, PassageFeed
+from context_service.retrieval.pure.text_pieces import NumberedTextPiece, TextPiece
+from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from context_service.working_memory.store.passages import NODE, passage, scope_of, take_turn
 from service_runtime.postgres import Row
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
+from context_service.retrieval.model import Audience, Passage, Scope
 from context_service.retrieval.pure.part_texts import RECORD
-from context_service.retrieval.pure.pieces import NumberedTextPiece
-from context_service.retrieval.store.passages import Audience, Passage, Passages, Scope
+from context_service.retrieval.pure.text_pieces import NumberedTextPiece
+from context_service.retrieval.store.passages import Passages
 from service_runtime.postgres import Row, Transaction
 
 NODE = "node"  # the kind of scope whose passages are those of a node's records

@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 from pgvector import HalfVector
 
-from context_service.retrieval.rules.vectors import MadeVector
+from context_service.retrieval.store.text_owners import TextVector
 from context_service.working_memory.store.records import EMBEDDING_TOPIC
 from service_runtime.postgres import Tenant, Transaction
 
@@ -67,7 +67,7 @@ class RecordVectors:
         """Lock a record until the transaction ends; False if it is gone."""
         return bool(await transaction.query(_LOCK_RECORD, (transaction.tenant_id, owner_id)))
 
-    async def put(self, transaction: Transaction, owner_id: UUID, vectors: Sequence[MadeVector]) -> None:
+    async def put(self, transaction: Transaction, owner_id: UUID, vectors: Sequence[TextVector]) -> None:
         """Store the vector of a locked record, and mark the record as indexed."""
         (vector,) = vectors
         parameters = {

@@ -15,12 +15,11 @@ from aiohttp import web
 
 from context_service.contexts.rules import index_state as index_state_module
 from context_service.kernel.llm.embeddings import Embedder, Embedding
-from context_service.retrieval.model import Backfilled
+from context_service.retrieval.model import CONTEXT, Backfilled
 from context_service.retrieval.rules import vectors as vectors_module
 from context_service.retrieval.rules.passage_backfill import PassageBackfill
 from context_service.retrieval.store import passage_vectors as passage_vectors_module
 from context_service.retrieval.store.passage_vectors import PassageVectorMaking
-from context_service.retrieval.store.passages import CONTEXT
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.errors import ContextNotFound, InvalidArgument, LimitExceeded

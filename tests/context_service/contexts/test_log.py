@@ -15,7 +15,8 @@ from context_service.contexts.pure.passages import passages_of
 from context_service.contexts.store import erasures
 from context_service.contexts.store import log as log_module
 from context_service.contexts.store.log import Log
-from context_service.retrieval.store.passages import CONTEXT, Passages, Scope
+from context_service.retrieval.model import CONTEXT, Scope
+from context_service.retrieval.store.passages import Passages
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
 from service_runtime.requests import Request

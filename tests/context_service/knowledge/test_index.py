@@ -13,8 +13,9 @@ from context_service.contexts.store.erasures import OF_SUBJECTS
 from context_service.kernel.tokens import TokenCounter
 from context_service.memories.store.memories import scope_of
 from context_service.memories.store.passages import memory_source
+from context_service.retrieval.model import MEMORY, WIKI, Scope
 from context_service.retrieval.rules.verify import Verified, Verifying
-from context_service.retrieval.store.passages import MEMORY, WIKI, Passages, Scope
+from context_service.retrieval.store.passages import Passages
 from context_service.settings import Settings
 from contextkeep.context.v1 import memories_pb2 as pb
 from service_runtime.embedded_postgres import EmbeddedPostgres

@@ -10,8 +10,9 @@ import psycopg
 import pytest
 
 from context_service.kernel.tokens import TokenCounter
+from context_service.retrieval.model import WIKI, Scope
 from context_service.retrieval.rules.verify import Verified, Verifying
-from context_service.retrieval.store.passages import WIKI, Passages, Scope
+from context_service.retrieval.store.passages import Passages
 from context_service.wiki import model as limits
 from context_service.wiki.rules import pages
 from context_service.wiki.store.passages import page_source

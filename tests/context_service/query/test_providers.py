@@ -20,23 +20,15 @@ from context_service.kernel.tokens import TokenCounter
 from context_service.memories.rules.recall import MemoryRecalling
 from context_service.memories.store.memories import MemoryRows
 from context_service.query.model import MemoryMode
-from context_service.query.providers import (
-    Answered,
-    Hit,
-    ProviderInvalid,
-    ProviderQuery,
-    Providers,
-    Scope,
-    State,
-    installed,
-)
+from context_service.query.providers import Answered, Hit, ProviderQuery, Scope, State, installed
 from context_service.query.providers.compiled_pages import CompiledFacets
 from context_service.query.providers.contexts import NamedContexts
 from context_service.query.providers.memories import UserMemories
 from context_service.query.providers.specialists import SpecialistProvider
 from context_service.query.providers.wiki import WikiPages
 from context_service.query.providers.workspace import Workspace
-from context_service.query.pure.checked_hits import LOOKED_AT_MAX, Malformed, checked
+from context_service.query.pure.hit_checks import LOOKED_AT_MAX, Malformed, checked
+from context_service.query.pure.provider_table import ProviderInvalid, Providers
 from context_service.retrieval.store.passages import Passages
 from context_service.specialists.rules import Specialist
 from context_service.wiki.rules.search import AskedPages

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from context_service.kernel.llm import endpoint
 from context_service.query.model import Hit
-from context_service.query.pure.specialist_steps import (
+from context_service.query.pure.specialist_prompts import (
     PASSAGES_MAX,
     SHOWN_CHARS_MAX,
     Cite,

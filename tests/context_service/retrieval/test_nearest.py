@@ -8,10 +8,10 @@ import random
 import psycopg
 import pytest
 
+from context_service.retrieval.model import Scope
 from context_service.retrieval.store import nearest as nearest_module
 from context_service.retrieval.store.nearest import Nearest
 from context_service.retrieval.store.passage_vectors import BESIDE
-from context_service.retrieval.store.passages import Scope
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Urls

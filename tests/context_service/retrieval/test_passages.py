@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from context_service.retrieval.model import Audience, Passage, Scope
 from context_service.retrieval.pure.rows import Matching, Totals
 from context_service.retrieval.pure.terms import MASK_BITS, mask, terms_of
 from context_service.retrieval.store import passages as passages_module
-from context_service.retrieval.store.passages import Audience, Passage, Passages, Scope
+from context_service.retrieval.store.passages import Passages
 from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
 from service_runtime.embedded_postgres import EmbeddedPostgres

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 from bench.quality.conversations import Conversation, Turn
 from bench.quality.in_memory import Index
 from context_service.retrieval.profiles import BadProfile, Profile, parsed, profile, profile_names
+from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.budget import Item, within_budget
 from context_service.retrieval.pure.features import FEATURES, Candidates, feature
-from context_service.retrieval.pure.question import AnalyzedQuery
-from context_service.retrieval.pure.ranking import Ranked, ranked
-from context_service.retrieval.pure.steps import at_once
+from context_service.retrieval.pure.ranking import Ranked, at_once, ranked
 from context_service.retrieval.pure.terms import terms_of
 from tests.case_files import cases
 from tests.cpu import units

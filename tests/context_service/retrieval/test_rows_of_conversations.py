@@ -11,11 +11,12 @@ from bench.quality import in_memory
 from bench.quality.agent_log import agent_log
 from bench.quality.conversations import Conversation
 from bench.quality.in_memory import Index
+from context_service.retrieval.model import Audience, Passage, Scope
+from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.marks import marks_of
-from context_service.retrieval.pure.question import AnalyzedQuery
 from context_service.retrieval.pure.terms import terms_of
 from context_service.retrieval.store import passages as passages_module
-from context_service.retrieval.store.passages import Audience, Passage, Passages, Scope
+from context_service.retrieval.store.passages import Passages
 from service_runtime.postgres import Database, Transaction
 from tests.conftest import PRINCIPAL, Urls
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_service.retrieval.model import Audience, Passage, Scope
 from context_service.retrieval.pure import slips
 from context_service.retrieval.pure.slips import (
     RELATIVES_MAX,
@@ -27,7 +28,7 @@ from context_service.retrieval.pure.slips import (
 from context_service.retrieval.pure.terms import terms_of
 from context_service.retrieval.rules import candidates
 from context_service.retrieval.store import passages as passages_module
-from context_service.retrieval.store.passages import Audience, Passage, Passages, Scope
+from context_service.retrieval.store.passages import Passages
 from service_runtime.calls import in_slices
 from service_runtime.postgres import Database, Transaction
 from service_runtime.turns import SLICE_S

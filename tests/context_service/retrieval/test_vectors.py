@@ -12,7 +12,8 @@ from pgvector import HalfVector
 
 from context_service.kernel.llm.embedder import open_endpoint
 from context_service.kernel.llm.embeddings import Embedder
-from context_service.retrieval.rules.vectors import BATCH, MadeVector, VectorMaking
+from context_service.retrieval.rules.vectors import BATCH, VectorMaking
+from context_service.retrieval.store.text_owners import TextVector
 from context_service.settings import Settings
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction, take_half_vectors
@@ -41,7 +42,7 @@ class Books:
     async def lock(self, transaction: Transaction, owner_id: UUID) -> bool:
         return owner_id in self.chapters  # one worker: nobody to lock it from
 
-    async def put(self, transaction: Transaction, owner_id: UUID, vectors: Sequence[MadeVector]) -> None:
+    async def put(self, transaction: Transaction, owner_id: UUID, vectors: Sequence[TextVector]) -> None:
         await transaction.query(_DELETE, (transaction.tenant_id, owner_id))
         for number, made in enumerate(vectors):
             vector = HalfVector(list(made.embedding.values))

@@ -20,9 +20,9 @@ from context_service.contexts.store import log_passages as log_source
 from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.rules import verify as verifying
 from context_service.retrieval.rules.verify import Verified, Verifying
+from context_service.retrieval.store.feeds import PassageFeed
 from context_service.retrieval.store.passages import Passages
 from context_service.retrieval.store.reindex import reindex
-from context_service.retrieval.store.sources import PassageFeed
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.errors import NotFound
 from service_runtime.auth import ApiKeys

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from uuid import UUID, uuid5
 
-from context_service.retrieval.store.passages import Audience, Passage, Scope
+from context_service.retrieval.model import Audience, Passage, Scope
 from service_runtime.postgres import Across, Row, Tenant, Transaction
 
 _FIRST = UUID(int=0)

@@ -8,12 +8,19 @@ from datetime import datetime
 from enum import Enum
 from uuid import UUID
 
-from context_service.query.model import MemoryMode
-from context_service.query.providers import BOTH, PROVIDERS_MAX, Entry, Providers, Scope
-from context_service.query.providers.contexts import CONTEXT, CONTEXTS_MAX
-from context_service.query.providers.memories import MEMORY
-from context_service.query.providers.workspace import NODES_MAX, WORKSPACE
+from context_service.query.model import (
+    BOTH,
+    CONTEXT,
+    CONTEXTS_MAX,
+    MEMORY,
+    NODES_MAX,
+    PROVIDERS_MAX,
+    WORKSPACE,
+    MemoryMode,
+    Scope,
+)
 from context_service.query.pure.policy import Policy, Ruled
+from context_service.query.pure.provider_table import ProviderEntry, Providers
 from contextkeep.errors import InvalidArgument, LimitExceeded, ProviderNotAllowed
 from service_runtime.checks import check_at_most, check_between, check_count, check_text
 
@@ -118,7 +125,7 @@ class QueryRequest:
 class Selected:
     """A provider that a question is for."""
 
-    entry: Entry
+    entry: ProviderEntry
     skipped: str = ""  # why it is not asked after all
     only_expands: bool = False  # it is not asked, but gives what its refs are of
 

@@ -1,0 +1,136 @@
+"""The protocol of providers, and the table of those that a query may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from context_service.query.model import BOTH, PROVIDERS_MAX, ProviderQuery, Scope
+from contextkeep.errors import FailedPrecondition
+from service_runtime.auth import Principal
+
+
+class ProviderInvalid(FailedPrecondition):
+    """An installed provider cannot be used. The service does not start without what its operator installed."""
+
+    reason = "CONTEXT_PROVIDER_INVALID"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderInfo:
+    """What a provider is."""
+
+    id: str  # small letters, digits and hyphens
+    family: str  # likewise; a kind of provider, of which there may be several
+    display_name: str
+    scopes: frozenset[Scope] = BOTH  # of what it may answer
+    is_default: bool = True  # asked where a question selects none
+    deadline_s: float | None = None  # its own, at either depth; None: 2.5 s, or 8 s of a deep question
+
+
+@runtime_checkable
+class Provider(Protocol):
+    """One searchable thing.
+
+    `search` may be a coroutine function, which must never block, or a plain function, which is run in a thread. Both
+    may be asked several questions at once. A late coroutine is cancelled, and should end then; of a late thread nobody
+    waits for the end. So long as eight of either kind go on behind their answers, the provider is not asked again.
+    """
+
+    @property
+    def info(self) -> ProviderInfo:
+        """What it is; always the same."""
+        ...
+
+    def search(self, asked: ProviderQuery, principal: Principal) -> object:
+        """Return an `Answered`, or an awaitable of one."""
+        ...
+
+
+@runtime_checkable
+class Expanding(Protocol):
+    """What a provider may have, too: the whole of what its hits are from."""
+
+    def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> object:
+        """Return a list of `Expanded`, or an awaitable of one: of ids of its hits, those that there still are.
+
+        An id that the principal may not read is left out, as one that never was, and one that the agent of `asked` may
+        not. It is called as `search` is. Anybody can make ids up: they are text from outside, of 256 characters at
+        most.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderEntry:
+    """A row of the table of providers."""
+
+    provider: Provider
+    info: ProviderInfo
+    is_installed: bool
+    trust: int  # of its hits, 1 to 5
+    waits: bool = False  # for others, most of its time: it keeps no turn of expensive work
+
+
+class Providers:
+    """The table of providers, by id."""
+
+    def __init__(self, entries: Iterable[ProviderEntry]) -> None:
+        """Take the providers.
+
+        Raises:
+            ProviderInvalid: two have one id, or there are too many.
+        """
+        self._entries: dict[str, ProviderEntry] = {}
+        for entry in sorted(entries, key=lambda one: one.info.id):
+            if entry.info.id in self._entries:
+                raise ProviderInvalid(f"there are two context providers {entry.info.id!r}")
+            self._entries[entry.info.id] = entry
+        if len(self._entries) > PROVIDERS_MAX:
+            raise ProviderInvalid(
+                f"there are {len(self._entries)} context providers; the limit is {PROVIDERS_MAX}",
+                limit_max=PROVIDERS_MAX,
+                value=len(self._entries),
+            )
+
+    @property
+    def all(self) -> Sequence[ProviderEntry]:
+        """All of them, by id."""
+        return list(self._entries.values())
+
+    @property
+    def families(self) -> frozenset[str]:
+        """Those that a provider is of."""
+        return frozenset(entry.info.family for entry in self._entries.values())
+
+    def get(self, provider_id: str) -> ProviderEntry | None:
+        """Return one; None: there is none of this id."""
+        return self._entries.get(provider_id)
+
+    def beside(self, own: Sequence[ProviderEntry]) -> Providers:
+        """Return these and a tenant's own. One that has the id of another one here is not there."""
+        if not own:
+            return self
+        both = Providers(())
+        both._entries = dict(sorted((self._of(own) | self._entries).items()))
+        return both
+
+    @staticmethod
+    def _of(own: Sequence[ProviderEntry]) -> dict[str, ProviderEntry]:
+        return {entry.info.id: entry for entry in own}
+
+
+class OwnProviders(Protocol):
+    """Providers that are not the service's but a tenant's, of one family."""
+
+    family: str
+
+    @property
+    def changes(self) -> int:
+        """Counts what this process changed of them."""
+        ...
+
+    async def of(self, principal: Principal) -> Sequence[ProviderEntry]:
+        """Return those of the tenant of a principal."""
+        ...
