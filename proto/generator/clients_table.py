@@ -6,7 +6,7 @@ the protos, and fields as in their messages. Lists of names are texts, with a sp
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeVar
@@ -137,7 +137,7 @@ ARGS: Mapping[str, str] = {
 }
 
 # RPCs that need no node, though they take one.
-NODE_OPTIONAL = frozenset({"ListCompiledPages", "SearchSimilar", "TestDefinition", "TestMapping"})
+NODE_OPTIONAL = frozenset({"ExecuteTool", "ListCompiledPages", "SearchSimilar", "TestDefinition", "TestMapping"})
 
 # RPCs whose `app_id` is the client's if none is given.
 OF_CLIENT = frozenset(
@@ -223,7 +223,7 @@ def values_of(
     rows: Mapping[str, _V],
     row: _V,
     names: Mapping[str, str],
-    by_hand: Container[str],
+    by_hand: Collection[str],
 ) -> dict[str, _V]:
     """Return the values that answers have and those that are in them, by the full names of messages.
 
@@ -237,7 +237,12 @@ def values_of(
     """
     named = {*NAMES, *names, *rows}
     todo = [message for message in model.messages.values() if message.name in named]
-    todo += [one for rpc in methods if rpc.response.name not in named for one in _messages(model, rpc.response.fields)]
+    todo += [
+        one
+        for rpc in methods
+        if rpc.response.name not in {*named, *by_hand}
+        for one in _messages(model, rpc.response.fields)
+    ]
     values: dict[str, _V] = {}
     while todo:
         message = todo.pop()

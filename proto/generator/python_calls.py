@@ -6,6 +6,7 @@ One module and one class a noun of `option (contextkeep.client)`. The rules, fro
 - Fields that are required, also those of a message that has no value in Python, are positional arguments, in the order
   of the proto; the others are keyword arguments with the proto's default, or None where a field can be absent.
 - Ids are texts or UUIDs; `x_json` is `x`, an object; times are aware datetimes; an enum is its name in lower case.
+- The fields beside an `update_mask` are arguments too; None leaves a field as it is, and the mask names the others.
 - A node that the request can name by `external_id`, or that the client looks up, is named by `**named`.
 - A list with a `next_page_token` is a generator that follows the pages; so is a stream. An answer with one field is
   the value of this field; an empty one is None.
@@ -25,9 +26,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clients_table import ANSWERS, ARGS, NODE_OPTIONAL, NOT_GIVEN, OF_CLIENT, TEXTS, is_by_hand, is_flat
+from clients_table import ANSWERS, ANY_JSON, ARGS, NODE_OPTIONAL, NOT_GIVEN, OF_CLIENT, TEXTS, is_by_hand, is_flat
 from model import Enum, Field, Message, Model, Rpc
-from python_table import BY_HAND, CALLS, CALLS_BY_HAND, COMMENTS, INPUTS, NOUNS, Call, Entry, Input
+from python_table import (
+    APART,
+    BY_HAND,
+    CALLS,
+    CALLS_BY_HAND,
+    COMMENTS,
+    INPUTS,
+    NOUNS,
+    TOGETHER,
+    Call,
+    Entry,
+    Input,
+    Several,
+)
 from python_values import TIME, WIDTH, import_lines, values_of
 
 from contextkeep import errors
@@ -44,6 +58,7 @@ _SCALARS = {
 _LAST = ("subject_user_id", "page_size", "request_id")  # of the keyword arguments
 _NODES = ("node_id", "entity_node_id", "root_node_id")
 _ID = ("Id | None", "None")
+_MASK = "google.protobuf.FieldMask"
 
 _ERRORS: Mapping[str, type[errors.ContextKeepError]] = {
     error.reason: error
@@ -89,9 +104,11 @@ def formatted(modules: Mapping[Path, str]) -> Iterator[tuple[Path, str]]:
             yield path, Path(folder, path.name).read_text("utf-8")
 
 
-def _call_of(rpc: Rpc) -> Call:
+def _call_of(rpc: Rpc, model: Model) -> Call:
     """Return what both tables say of a method."""
     call = CALLS.get(rpc.name, Call())
+    changed = [field for field in rpc.request.fields if field.type_name == _MASK]
+    inner = [model.messages[field.type_name] for field in rpc.request.fields if changed and is_flat(model, field)]
     return replace(
         call,
         required=f"{call.required} {ARGS.get(rpc.name, '')}",
@@ -100,6 +117,7 @@ def _call_of(rpc: Rpc) -> Call:
         is_of_client=rpc.name in OF_CLIENT,
         needs_node=rpc.name not in NODE_OPTIONAL,
         answer=ANSWERS.get(rpc.name),
+        masked={field.name for message in inner for field in message.fields},
     )
 
 
@@ -115,6 +133,7 @@ class _Noun:
         self._names |= {reason: f"`{error.__name__}`" for reason, error in _ERRORS.items()}
         self._imports: dict[str, set[str]] = {}
         self._is_entity = rpcs[0].service.startswith("contextkeep.entity.")
+        self._late: set[str] = set()  # arguments of a method that must be given, though they have a default
         self._list = "builtins.list" if any(rpc.verb == "list" for rpc in rpcs) else "list"
 
     def text(self) -> str:
@@ -144,7 +163,7 @@ class _Noun:
         )
 
     def _method(self, rpc: Rpc) -> Iterator[str]:
-        call = _call_of(rpc)
+        call = _call_of(rpc, self._model)
         is_page = any(field.name == "next_page_token" for field in rpc.response.fields)
         arguments = list(self._arguments(rpc.request, call))
         positional = self._positional(rpc.request, arguments, call)
@@ -158,10 +177,10 @@ class _Noun:
         texts = ["self", *map(str, positional), "*", *map(str, keyword), "timeout_s: float | None = None"]
         texts += [named] if named else []
         kind, convert = self._answer(rpc, call)
-        is_many = is_page or rpc.server_streaming
+        is_many = (is_page and not call.at_once) or rpc.server_streaming
         if is_many:
             self._import("collections.abc", "AsyncGenerator")
-        returned = f"AsyncGenerator[{kind}, None]" if is_many else kind
+        returned = f"AsyncGenerator[{kind}, None]" if is_many else f"{self._list}[{kind}]" if call.at_once else kind
         yield f"    async def {rpc.verb}({', '.join(texts)}) -> {returned}:"
         yield from self._docstring(rpc, [*positional, *keyword], is_named=bool(named), is_page=is_page)
         yield from (f"        {line}" for line in self._request(rpc.request, rpc, call))
@@ -169,12 +188,15 @@ class _Noun:
         place = f'self._call("{rpc.name}", request, timeout_s=timeout_s{repeat})'
         if is_page:
             (field,) = self._fields_of_answer(rpc, call)
+            item = f"{convert.format('item')}"
+            if call.at_once:
+                yield f"        items: {returned} = []"
             yield "        while True:"
             yield f"            page: {self._stub(rpc.response)} = await {place}"
-            yield f"            for one in page.{field.name}:"
-            yield f"                yield {convert.format('one')}"
+            yield f"            for item in page.{field.name}:"
+            yield f"                items.append({item})" if call.at_once else f"                yield {item}"
             yield "            if not page.next_page_token:"
-            yield "                return"
+            yield "                return items" if call.at_once else "                return"
             yield "            request.page_token = page.next_page_token"
         elif rpc.server_streaming:
             self._import("contextlib", "aclosing")
@@ -192,33 +214,64 @@ class _Noun:
     def _inputs(self, message: Message, call: Call, *, is_request: bool = True) -> Iterator[Field]:
         """Yield the fields of a request that are arguments."""
         looked_up = {"external_id", "graph_name"} if is_request and self._named(message) else set()
+        together = TOGETHER[call.together][0].split() if call.together else ()
         for field in message.fields:
-            if field.name in {"page_token", *looked_up, *call.without.split()}:
+            if field.name in {"page_token", *looked_up, *together, *call.without.split()} or field.type_name == _MASK:
                 continue
-            if is_flat(self._model, field):
+            if self._is_flat(field, call):
                 yield from self._inputs(self._model.messages[field.type_name], call, is_request=False)
             else:
                 yield field
 
+    def _is_flat(self, field: Field, call: Call) -> bool:
+        if field.name in call.whole.split() or self._apart(field):
+            return False
+        return field.name in call.flat.split() or is_flat(self._model, field)
+
+    @staticmethod
+    def _apart(field: Field) -> Several | None:
+        """Return how a field is given whose message is several arguments."""
+        return APART.get(field.type_name.rpartition(".")[2])
+
     def _arguments(self, message: Message, call: Call) -> Iterator[_Argument]:
+        if call.together:
+            yield from self._several(TOGETHER[call.together][1], ())
         for field in self._inputs(message, call):
+            if apart := self._apart(field):
+                yield from self._several(apart, self._model.messages[field.type_name].fields)
+                continue
             name = self._name(field, call)
             kind, default = self._type(field, call)
-            comment = field.comment or COMMENTS.get(name, "")
+            given = self._given(field)
+            comment = (given.comment if given else "") or field.comment or COMMENTS.get(name, "")
             yield _Argument(name=name, type=kind, default=default, comment=comment)
+
+    def _several(self, several: Several, fields: Sequence[Field]) -> Iterator[_Argument]:
+        for module, name in several.imports.items():
+            self._import(module, name)
+        for place, (name, text) in enumerate(several.arguments.items()):
+            kind, _, comment = text.partition(": ")
+            default = "None" if kind.endswith("None") else '""' if kind == "str" else ""
+            yield _Argument(name=name, type=kind, default=default, comment=comment or fields[place].comment)
 
     def _positional(self, message: Message, arguments: Sequence[_Argument], call: Call) -> list[_Argument]:
         if not call.args:
             named = self._named(message)
             is_first = call.needs_node or named in call.required.split()
             return [one for one in arguments if not one.default or (is_first and one.name == named)]
-        by_name = {one.name: one for one in arguments}
+        by_name = {argument.name: argument for argument in arguments}
         positional: list[_Argument] = []
+        self._late = set()
         for name in call.args.split():
-            one = by_name[name]
-            if positional and positional[-1].default and not one.default:  # nothing is required after a node
-                one = replace(one, default={"str": '""', "int": "0"}[one.type])
-            positional.append(one)
+            argument = by_name[name]
+            if positional and positional[-1].default and not argument.default:  # nothing is required after a node
+                kind, _, _ = argument.type.partition("[")
+                default = {"str": '""', "int": "0", "Iterable": "()", "Mapping": "None"}[kind]
+                argument = replace(argument, default=default)
+                if default == "None":
+                    argument = replace(argument, type=f"{argument.type} | None")
+                    self._late.add(name)
+            positional.append(argument)
         return positional
 
     def _name(self, field: Field, call: Call) -> str:
@@ -230,13 +283,18 @@ class _Noun:
         """Return the type of an argument, and its default."""
         is_required = field.rule.required or (field.name in call.required.split() and field.name not in _NODES)
         kind, default = self._kind(field, call)
+        if field.name in call.masked:
+            return f"{kind} | None", "None"
         if field.is_repeated:
             self._import("collections.abc", "Iterable")
             return f"Iterable[{kind}]", "" if is_required else "()"
+        if default == "NOT_GIVEN":
+            return kind, default
+        if field.name in call.defaults:
+            default = call.defaults[field.name]
+            return (f"{kind} | None" if default == "None" else kind), default
         if is_required and not (field.name in _NODES and self._is_entity):
             return kind, ""
-        if field.name in call.defaults:
-            return kind, call.defaults[field.name]
         if field.is_optional or default == "None":
             return f"{kind} | None", "None"
         return kind, default
@@ -246,14 +304,20 @@ class _Noun:
         if field.type_name == TIME:
             self._import("datetime", "datetime")
             return "datetime", "None"
+        if given := self._given(field):
+            for module, name in given.imports.items():
+                self._import(module, name)
+            for name in re.findall(r"\b[A-Z]\w+Input\b", given.type):
+                self._import("contextkeep.inputs", name)
+            return given.type, given.default
         if field.is_enum:
             name = self._model.enums[field.type_name].name
             self._import("contextkeep.values", name)
             return name, "None"
-        if given := self._given(field):
-            for module, name in given.imports.items():
-                self._import(module, name)
-            return given.type, given.default
+        if field.name in ANY_JSON and not self._is_text(field, call):
+            self._import("typing", "Any")
+            self._import("contextkeep.client._messages", "NOT_GIVEN", "NotGiven")
+            return "Any | NotGiven", "NOT_GIVEN"
         if field.rule.id or field.name in _NODES or field.name == "request_id":
             self._import("contextkeep.client._messages", "Id")
             return "Id", "None"
@@ -274,7 +338,7 @@ class _Noun:
         name = field.type_name.rpartition(".")[2] or field.name
         if name in INPUTS:
             return INPUTS[name]
-        if not field.type_name:
+        if not field.type_name or field.is_enum or field.type_name in (TIME, _MASK):
             return None
         name = self._values[name].name
         return Input(type=name, convert="{}.to_proto()", imports={"contextkeep.values": name})
@@ -296,12 +360,17 @@ class _Noun:
         """Return the expression of a message."""
         named = self._named(message) if not path else ""
         looked_up = {"external_id", "graph_name"} if named else set()
-        parts = []
+        together, several = TOGETHER[call.together] if call.together and not path else ("", None)
+        parts = [several.convert] if several else []
         for field in message.fields:
             place = f"{path}{field.name}"
-            if field.name in looked_up or field.name in {"page_token", *call.without.split()}:
+            if field.name in looked_up or field.name in {"page_token", *together.split(), *call.without.split()}:
                 continue
-            if is_flat(self._model, field):
+            if field.type_name == _MASK:
+                value = self._mask(message, call)
+            elif apart := self._apart(field):
+                value = apart.convert
+            elif self._is_flat(field, call):
                 value = self._built(self._model.messages[field.type_name], rpc, call, f"{place}.")
             elif field.name == named and self._is_entity:
                 value = f"await self._node_id({field.name}, **named)"
@@ -316,12 +385,26 @@ class _Noun:
             parts.append("**named")
         return f"{self._stub(message)}({', '.join(parts)})"
 
+    def _mask(self, message: Message, call: Call) -> str:
+        """Return the expression of the mask of the fields that change."""
+        self._import("contextkeep.client", "_messages as messages")
+        (changed,) = (field for field in message.fields if self._is_flat(field, call))
+        arguments = []
+        for field in self._model.messages[changed.type_name].fields:
+            if field.name not in call.without.split():
+                apart = self._apart(field)
+                arguments.append(f"{field.name}={next(iter(apart.arguments)) if apart else self._name(field, call)}")
+        return f"messages.mask({', '.join(arguments)})"
+
     def _converted(self, field: Field, place: str, call: Call) -> str:
         """Return the expression that makes the field of its argument."""
         name = self._name(field, call)
+        if name in self._late:
+            self._import("contextkeep.client", "_messages as messages")
+            name = f'messages.given("{place}", {name})'
         if call.is_of_client and field.name == "app_id":
             return f"self._options.app({name})"
-        if not field.is_enum and field.type_name != TIME and (given := self._given(field)):
+        if given := self._given(field):
             is_required = not self._type(field, call)[1]
             return self._message(given, field, place, name, is_required=is_required)
         function = self._function(field, call)
@@ -331,6 +414,8 @@ class _Noun:
         if field.name == "request_id":
             return f"messages.new_request_id({name})"
         is_many = field.is_repeated
+        if function == "to_json":
+            return f'None if {name} is NOT_GIVEN else messages.to_json("{place}", {name})'
         if field.is_enum:
             stub = self._stub(self._model.enums[field.type_name])
             return f'messages.{"choices_of" if is_many else "choice_of"}("{place}", {name}, {stub})'
@@ -348,6 +433,8 @@ class _Noun:
             return "to_id"
         if kind == "datetime":
             return "to_timestamp"
+        if kind == "Any | NotGiven":
+            return "to_json"
         if kind == "Mapping[str, Any]":
             return "to_object"
         if field.is_repeated:
@@ -356,13 +443,14 @@ class _Noun:
 
     @staticmethod
     def _message(given: Input, field: Field, place: str, name: str, *, is_required: bool) -> str:
-        if field.is_repeated:
+        if field.is_repeated and not given.takes_list:
             if "{place}" in given.convert:
-                inner = given.convert.format("one", place=f"{place}[{{index}}]").replace('"', 'f"', 1)
-                return f"[{inner} for index, one in enumerate({name})]"
-            return f"[{given.convert.format('one')} for one in {name}]"
+                inner = given.convert.format("item", place=f"{place}[{{index}}]").replace('"', 'f"', 1)
+                return f"[{inner} for index, item in enumerate({name})]"
+            return f"[{given.convert.format('item')} for item in {name}]"
         value = given.convert.format(name, place=place)
-        return value if given.takes_none or is_required else f"None if {name} is None else {value}"
+        is_safe = given.takes_none or given.takes_list or given.default != "None"
+        return value if is_safe or is_required else f"None if {name} is None else {value}"
 
     # The answer
 
@@ -383,6 +471,10 @@ class _Noun:
         (field,) = fields
         if not field.type_name:
             kind = _SCALARS.get(field.scalar, ("int",))[0]
+            if field.name == "result_json":
+                self._import("typing", "Any")
+                self._import("contextkeep.client", "_messages as messages")
+                return "Any", f"messages.parsed({{}}.{field.name})"
             return (
                 (f"{self._list}[{kind}]", f"list({{}}.{field.name})")
                 if field.is_repeated
@@ -396,8 +488,11 @@ class _Noun:
         if is_page:
             return kind, convert
         if field.is_repeated:
-            return f"{self._list}[{kind}]", f"[{convert.format('one')} for one in {{}}.{field.name}]"
-        return kind, convert.format(f"{{}}.{field.name}")
+            return f"{self._list}[{kind}]", f"[{convert.format('item')} for item in {{}}.{field.name}]"
+        value = convert.format(f"{{0}}.{field.name}")
+        if call.maybe:
+            return f"{kind} | None", f'{value} if {{0}}.HasField("{field.name}") else None'
+        return kind, value
 
     def _value(self, message: Message) -> tuple[str, str]:
         if message.name in BY_HAND:

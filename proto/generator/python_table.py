@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from typing import Any
 
 from clients_table import ANY_JSON, Value
 
@@ -38,13 +39,24 @@ class ByHand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """How a message, or a JSON text, of a request is given."""
+    """How a message, an enum, or a JSON text, of a request is given."""
 
     type: str
     convert: str  # the expression of the message: "{}" is the argument, "{place}" its path in the request
     imports: Mapping[str, str] = field(default_factory=dict)  # a name by its module
     takes_none: bool = False  # `convert` does
+    takes_list: bool = False  # `convert` converts a whole list
     default: str = "None"
+    comment: str = ""  # instead of the comment of the proto
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Several:
+    """A message of a request that is given as several arguments, or several fields that are given as one argument."""
+
+    arguments: Mapping[str, str]  # types and comments by names: "str: The id."; without a comment: that of the field
+    convert: str  # the expression of the message, or of the fields
+    imports: Mapping[str, str] = field(default_factory=dict)  # a name by its module
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +69,12 @@ class Call:
     names: Mapping[str, str] = field(default_factory=dict)  # of arguments
     defaults: Mapping[str, str] = field(default_factory=dict)  # expressions
     may_repeat: str = ""  # the condition, if a call that fails is not always sent again
+    flat: str = ""  # messages whose fields are arguments, though other requests have them as a value
+    whole: str = ""  # messages that are one argument, though other requests have their fields as arguments
+    together: str = ""  # an argument of `TOGETHER`
+    maybe: bool = False  # the answer may be without its value
+    at_once: bool = False  # return a list of all pages instead of a generator
+    masked: Set[str] = frozenset()  # fields that only change if they are given: those beside an `update_mask`
     # What `clients_table.py` says:
     texts: str = ""
     is_of_client: bool = False
@@ -92,6 +110,7 @@ JSON_TYPES: Mapping[str, str] = {
 }
 
 BY_HAND: Mapping[str, ByHand] = {
+    "AppendProgressResponse": _by_hand("AppendedEnvelope", "progress"),
     "BatchGetEdgesResponse": _by_hand("EdgeBatch", "edges"),
     "BatchGetNodesResponse": _by_hand("NodeBatch", "nodes"),
     "ChatMessage": _by_hand("ChatMessage", "messages"),
@@ -109,7 +128,19 @@ BY_HAND: Mapping[str, ByHand] = {
     ),
     "GraphCount": _by_hand("GraphCount", "graphs"),
     "ImportedArchive": _by_hand("ImportedArchive", "transfer"),
+    "ListChangesResponse": _by_hand("ChangePage", "graphs"),
     "Part": _by_hand("Part", "messages"),
+    "PutArtifactResponse": ByHand(
+        type="Artifact",
+        function="artifact_of",
+        imports={"contextkeep.values": "Artifact", "contextkeep.values.contexts": "artifact_of"},
+    ),
+    "QueryWMRecordsResponse": _by_hand("QueryAnswer", "records"),
+    "SendMessageResponse": ByHand(
+        type="SentMessage",
+        function="SentMessage.of_answer",
+        imports={"contextkeep.values.contexts": "SentMessage"},
+    ),
     "Tenant": _by_hand("Tenant", "administration"),
     "GivenMessage": _by_hand("GivenMessage", "mappings"),
     "ProviderSetting": _by_hand("ProviderSetting", "query"),
@@ -181,7 +212,30 @@ VALUES: Mapping[str, Entry] = {
     "Edge": Entry(shows="{from_node_id} -{edge_type}-> {to_node_id}"),
 }
 
+
+def _given(type: str, function: str, module: str = "_context_messages as contexts", **others: Any) -> Input:
+    """Return how a value of `contextkeep.inputs` is given."""
+    alias = module.partition(" as ")[2]
+    imports = {"contextkeep.inputs": re.split(r"\W", type)[0], "contextkeep.client": module}
+    return Input(type=type, convert=f"{alias}.{function}", imports={**imports, **others.pop("imports", {})}, **others)
+
+
+def _enum_given(type: str, enum: str, default: str = '""') -> Input:
+    """Return how an enum is given whose names callers may write in upper case."""
+    return Input(
+        type=type,
+        convert=f'messages.choice_of("{{place}}", {{}}, entity_graph_pb.{enum})',
+        imports={"contextkeep.client._messages": type, "contextkeep.client": "_messages as messages"},
+        default=default,
+    )
+
+
 INPUTS: Mapping[str, Input] = {
+    "ArtifactInput": _given(
+        "ArtifactInput | PartInput | str",
+        "artifact_input({})",
+        comment="The artifact; or a part, or a text, which is an artifact of its own.",
+    ),
     "ContextInput": Input(
         type="ContextInput",
         convert="contexts.context_input({}, self._options.app_id)",
@@ -193,28 +247,44 @@ INPUTS: Mapping[str, Input] = {
         convert="messages.definition_rules({})",
         imports={"collections.abc": "Mapping", "typing": "Any", "contextkeep.client": "_messages as messages"},
     ),
-    "ExternalId": Input(
-        type="ExternalId",
-        convert='contexts.external_id({}, field="{place}")',
-        imports={"contextkeep.inputs": "ExternalId", "contextkeep.client": "_context_messages as contexts"},
-        takes_none=True,
+    "DataUpdate": Input(
+        type="bool",
+        convert="messages.data_update({})",
+        imports={"contextkeep.client": "_messages as messages"},
+        default="False",
+        comment="Replace the data. Otherwise `data` is a JSON merge patch (RFC 7396): None removes a key.",
     ),
+    "EnvelopeStatus": _enum_given("GivenEnvelopeStatus", "EnvelopeStatus"),
+    "EnvelopeType": _enum_given("GivenEnvelopeType", "EnvelopeType"),
+    "ExternalId": _given("ExternalId", 'external_id({}, field="{place}")', takes_none=True),
     "MappingRules": Input(
         type="Mapping[str, Any]",
         convert="messages.mapping_rules({})",
         imports={"collections.abc": "Mapping", "typing": "Any", "contextkeep.client": "_messages as messages"},
     ),
-    "RecallFilter": Input(
-        type="RecallFilter",
-        convert='contexts.recall_filter({}, field="{place}")',
-        imports={"contextkeep.inputs": "RecallFilter", "contextkeep.client": "_context_messages as contexts"},
+    "MessageInput": _given(
+        "MessageInput | str", 'message_input({}, field="{place}")', comment="The message, or the text of a user."
+    ),
+    "QueryOrder": Input(
+        type="str",
+        convert='messages.query_orders("{place}", {})',
+        imports={"contextkeep.client": "_messages as messages"},
+        takes_list=True,
+        comment="Columns to sort by; `-column` sorts in descending order. Texts sort by code points; for a path, "
+        "numbers come before texts; missing values come last. Empty: newest first, or groups by their values.",
+    ),
+    "RecallFilter": _given("RecallFilter", 'recall_filter({}, field="{place}")', takes_none=True),
+    "RecallOptions": _given(
+        "RecallOptions | Literal[False]",
+        "recall_for_message({})",
         takes_none=True,
+        imports={"typing": "Literal"},
+        comment="What to recall for the message; False: nothing. None: the defaults for a message of a user in a "
+        "context that existed before, and nothing for others.",
     ),
-    "SampleNode": Input(
-        type="SampleNode",
-        convert='messages.sample_node("{place}", {})',
-        imports={"contextkeep.inputs": "SampleNode", "contextkeep.client": "_messages as messages"},
-    ),
+    "SampleNode": _given("SampleNode", 'sample_node("{place}", {})', "_messages as messages"),
+    "StateEntryInput": _given("StateEntryInput", 'state_entry({}, field="{place}")'),
+    "StateEntryName": _given("StateEntryInput", 'state_entry_name({}, field="{place}")'),
     "WindowConfig": Input(
         type="WindowConfig",
         convert="window_config({})",
@@ -232,6 +302,50 @@ INPUTS: Mapping[str, Input] = {
     ),
 }
 
+# Messages of requests that are several arguments.
+APART: Mapping[str, Several] = {
+    "BedrockKnowledgeBase": Several(
+        arguments={"bedrock_id": "str", "bedrock_region": "str"},
+        convert="messages.bedrock_base(bedrock_id, bedrock_region)",
+        imports={"contextkeep.client": "_messages as messages"},
+    ),
+    "MemoryOptions": Several(
+        arguments={"memory_mode": "MemoryQueryMode | None"},
+        convert="query_messages.memory_options(memory_mode)",
+        imports={"contextkeep.client": "_query_messages as query_messages", "contextkeep.values": "MemoryQueryMode"},
+    ),
+    "TaskStatusInput": Several(
+        arguments={"state": "TaskState | None", "status_message": "MessageInput | str | None"},
+        convert="contexts.task_status(state, status_message)",
+        imports={
+            "contextkeep.client": "_context_messages as contexts",
+            "contextkeep.inputs": "MessageInput",
+            "contextkeep.values": "TaskState",
+        },
+    ),
+    "WorkspaceOptions": Several(
+        arguments={"node_ids": "Iterable[Id] | None"},
+        convert="query_messages.workspace_options(node_ids)",
+        imports={
+            "collections.abc": "Iterable",
+            "contextkeep.client": "_query_messages as query_messages",
+            "contextkeep.client._messages": "Id",
+        },
+    ),
+}
+
+# Arguments that are several fields of requests, which the values name.
+TOGETHER: Mapping[str, tuple[str, Several]] = {
+    "blob": (
+        "working_memory_id blob_key",
+        Several(
+            arguments={"blob": "BlobName: A record, the id of a record, or the key of a blob."},
+            convert="**messages.blob_name(blob)",
+            imports={"contextkeep.client": "_messages as messages", "contextkeep.client._messages": "BlobName"},
+        ),
+    ),
+}
+
 # What arguments mean that have no comment in the protos, as in most requests.
 COMMENTS: Mapping[str, str] = {
     "subject_user_id": "The user for whom a key without a user calls.",
@@ -241,6 +355,11 @@ COMMENTS: Mapping[str, str] = {
 
 CALLS: Mapping[str, Call] = {
     # contexts, context windows
+    "SendMessage": Call(args="message context_id", whole="recall"),
+    "PutArtifact": Call(args="task_id artifact"),
+    "UpdateTask": Call(args="task_id", without="reference_task_ids"),
+    "PatchState": Call(args="window_id entries", names={"set": "entries"}),
+    "GetState": Call(args="window_id sections", defaults={"page_size": "1_000"}, at_once=True),
     "GetMapping": Call(args="mapping_name"),
     "OpenWindow": Call(names={"format": "message_format"}),
     "ListProfiles": Call(args="name"),
@@ -255,7 +374,16 @@ CALLS: Mapping[str, Call] = {
     "RetireDefinition": Call(args="name version"),
     "GetDefinition": Call(args="name version"),
     "ListCompiledPages": Call(args="definition_name"),
+    "PutFacet": Call(args="page_id slug text", flat="facet", defaults={"heading": '""'}, maybe=True),
+    # records
+    "CreateDownloadUrl": Call(args="blob", together="blob", defaults={"lifetime_s": "900"}),
+    "DeleteBlob": Call(args="blob", together="blob"),
+    "DeleteWMRecord": Call(maybe=True),
+    "ExecuteTool": Call(args="tool_name arguments", defaults={"arguments_json": "None"}, may_repeat="read_only"),
+    "QueryWMRecords": Call(args="select", required="select"),
     # knowledge
+    "UpdateMemory": Call(without="app_id agent_bundle_id"),
+    "UpdateProviderSetting": Call(args="provider_id", required="provider_id"),
     "RetainMemory": Call(defaults={"kind": '"fact"'}),
     "RecallMemories": Call(defaults={"limit": "20"}),
     "ReflectMemories": Call(defaults={"limit": "8"}, without="holding_only"),
@@ -267,6 +395,11 @@ CALLS: Mapping[str, Call] = {
     # Archiving a version again fails: the first attempt may have archived it, and made the next version.
     "ArchiveNode": Call(may_repeat="expected_version is None"),
     "UpdateNodeStatus": Call(args="node_id status"),
+    "UpdateNodeData": Call(args="node_id data", names={"update": "replace"}),
+    "UpdateEdgeData": Call(args="edge_id data", names={"update": "replace"}),
+    "UpsertEmbedding": Call(args="node_id vector"),
+    "AppendProgress": Call(args="node_id type", defaults={"type": '"message"'}),
+    "ListChanges": Call(args="place"),
     "DeleteEmbedding": Call(args="node_id name"),
     "GetOwned": Call(args="subject"),
     "ListEdgeTypes": Call(args="graph_name"),
@@ -281,42 +414,20 @@ _CONTENT = "the content is given in one of several ways"
 CALLS_BY_HAND: Mapping[str, str] = {
     "AddDocument": _CONTENT,
     "AppendMessages": "retries, and messages of several kinds",
-    "AppendProgress": "JSON that may be null",
-    "CreateDownloadUrl": "names a blob in one of several ways",
     "CreateNode": "the fast path of nodes",
-    "CreateTask": "the status is given as two arguments",
-    "DeleteBlob": "names a blob in one of several ways",
     "DeleteEdge": "names an edge in one of several ways",
-    "DeleteWMRecord": "the answer may have no record",
-    "ExecuteTool": "JSON in and out",
     "ExportArchive": _STREAM,
     "GetArtifact": "by its ref, too",
     "GetChatHistory": "two methods: messages, and a vendor's format",
-    "GetNodeIO": "JSON that may be null",
     "GetRecentCalls": "both services answer it",
-    "GetState": "all pages at once",
     "InsertWMRecord": _CONTENT,
-    "ListChanges": "pages without a token",
-    "PatchState": "entries of two kinds of message",
-    "PutArtifact": "parts, and a text as one",
-    "PutFacet": "the source is given as two arguments",
-    "PutKnowledgeBase": "the base of Bedrock is given as two arguments",
     "QueryContext": "options of providers",
-    "QueryWMRecords": "the order is given as texts",
     "ReportResponse": "the pack that is repaired",
     "RunSourceTest": "two methods: a question, and a replay",
     "SearchSimilar": "a vector or a node",
     "SearchWMRecords": _CONTENT,
-    "SendMessage": "messages of several kinds",
-    "SetNodeIO": "JSON that may be null",
     "StreamQueryContext": "options of providers",
     "UpdateContext": _MASK,
-    "UpdateEdgeData": "patch or replacement",
-    "UpdateMemory": _MASK,
-    "UpdateNodeData": "patch or replacement",
-    "UpdateProviderSetting": _MASK,
-    "UpdateTask": _MASK,
-    "UpsertEmbedding": "the vector is required, after a node that may be named",
     "WriteGraph": "the fast path of nodes",
 }
 
@@ -324,6 +435,8 @@ CALLS_BY_HAND: Mapping[str, str] = {
 NOUNS: Mapping[str, str] = {
     "agent_templates": "Templates of agents.",
     "agents": "Agents. An agent that the caller may not name is reported like one that does not exist.",
+    "changes": "Changes of graphs.",
+    "compiled_pages": "Pages compiled by definitions.",
     "definitions": "Definitions of compiled pages.",
     "erasures": "Erasures of subjects. All calls need the scope admin, of a key without bounds.",
     "holds": "Holds. All calls need the scope admin, of a key without bounds.",
@@ -333,5 +446,8 @@ NOUNS: Mapping[str, str] = {
     "mcp_servers": "MCP servers. All calls need the scope admin; a bound key cannot write.",
     "pages": "Wiki pages of a user: the key's, or `subject_user_id`, for which a key needs the scope `delegate`.",
     "profiles": "Compression profiles.",
+    "progress": "Timelines of nodes.",
     "specialists": "Specialists. All calls need the scope admin; a bound key cannot write.",
+    "tasks": "Tasks of contexts. Without a `context_id`, a method uses the context of the task.",
+    "tools": "Tools for models.",
 }

@@ -144,7 +144,7 @@ def message_inputs(said: Iterable[MessageInput | str]) -> list[message_pb.Messag
     return [message_input(one, field=f"messages[{place}]") for place, one in enumerate(listed)]
 
 
-def recall_behind(said: RecallOptions | Literal[False] | None) -> contexts_pb.RecallOptions | None:
+def recall_for_message(said: RecallOptions | Literal[False] | None) -> contexts_pb.RecallOptions | None:
     """Return the message of what is recalled for a message that is sent: False is nothing, None as the service does.
 
     Raises:

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any, Literal, TypedDict, TypeVar
 
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -23,6 +24,7 @@ from contextkeep.client._unsendable import check_text
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import compiled_pages_pb2 as compiled_pages_pb
 from contextkeep.context.v1 import definitions_pb2 as definitions_pb
+from contextkeep.context.v1 import knowledge_bases_pb2 as bases_pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import InvalidArgument
@@ -32,6 +34,7 @@ from contextkeep.slips import meant
 from contextkeep.values import BlobEntry, Direction, EnvelopeStatus, EnvelopeType, Node, Record
 
 M = TypeVar("M", bound=Message)
+_T = TypeVar("_T")
 Id = str | uuid.UUID
 Role = Literal["user", "assistant", "system", "tool"]
 
@@ -410,6 +413,51 @@ def names_of(enum: Any) -> Mapping[str, int]:
     unspecified, *values = enum.items()
     prefix = unspecified[0].removesuffix("UNSPECIFIED")
     return {name.removeprefix(prefix).lower(): number for name, number in values}
+
+
+def given(field: str, value: _T | None) -> _T:
+    """Return an argument that must be given.
+
+    Raises:
+        InvalidArgument: It is None.
+    """
+    if value is None:
+        raise InvalidArgument(f"{field} is required", field=field)
+    return value
+
+
+def mask(**changes: Any) -> FieldMask:
+    """Return the mask of the fields that change: those with a value."""
+    return FieldMask(paths=[name for name, value in changes.items() if value is not None])
+
+
+def parsed(text: str) -> Any:
+    """Return the value of a JSON text."""
+    return json.loads(text)
+
+
+def data_update(replace: bool) -> Any:
+    """Return how data changes: replaced, or by a JSON merge patch."""
+    return graph_pb.DATA_UPDATE_REPLACE if replace else graph_pb.DATA_UPDATE_MERGE_PATCH
+
+
+def query_orders(field: str, columns: Iterable[str]) -> list[memory_pb.QueryOrder]:
+    """Return the messages of columns to sort by; "-column" sorts in descending order.
+
+    Raises:
+        InvalidArgument: It is a single text, or not a list.
+    """
+    return [
+        memory_pb.QueryOrder(column=column.removeprefix("-"), descending=column.startswith("-"))
+        for column in texts(field, columns)
+    ]
+
+
+def bedrock_base(bedrock_id: str, region: str) -> bases_pb.BedrockKnowledgeBase | None:
+    """Return the message of a knowledge base of Amazon Bedrock; None if neither its id nor its region is given."""
+    if not bedrock_id and not region:
+        return None
+    return bases_pb.BedrockKnowledgeBase(knowledge_base_id=bedrock_id, region=region)
 
 
 def texts(field: str, values: Iterable[str]) -> list[str]:

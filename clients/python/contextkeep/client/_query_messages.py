@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TypedDict
 
@@ -31,6 +31,18 @@ class QueryOptions(TypedDict, total=False):
     expand_refs: Sequence[str]
     agent_id: str
     subject_user_id: str
+
+
+def workspace_options(node_ids: Iterable[Id] | None) -> query_pb.WorkspaceOptions | None:
+    """Return the message of the nodes whose files are searched; None if none are given."""
+    return None if node_ids is None else query_pb.WorkspaceOptions(node_ids=messages.ids("node_ids", node_ids))
+
+
+def memory_options(mode: MemoryQueryMode | None) -> query_pb.MemoryOptions | None:
+    """Return the message of how memories are searched; None if no mode is given."""
+    if mode is None:
+        return None
+    return query_pb.MemoryOptions(query_mode=messages.choice_of("memory_mode", mode, query_pb.MemoryQueryMode))
 
 
 def question_request(
@@ -66,11 +78,8 @@ def question_request(
         )
     options = None
     if node_ids is not None or memory_mode is not None:
-        options = query_pb.ProviderOptions()
-    if options and node_ids is not None:
-        options.workspace.CopyFrom(query_pb.WorkspaceOptions(node_ids=messages.ids("node_ids", node_ids)))
-    if options and memory_mode is not None:
-        options.memory.query_mode = messages.choice_of("memory_mode", memory_mode, query_pb.MemoryQueryMode)
+        workspace, memory = workspace_options(node_ids), memory_options(memory_mode)
+        options = query_pb.ProviderOptions(workspace=workspace, memory=memory)
     return query_pb.QueryContextRequest(
         query=query,
         mode=messages.choice_of("mode", mode, query_pb.QueryMode),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
+from contextkeep._gen.values_artifacts import Artifact
 from contextkeep._gen.values_contexts import Context, Recalled
+from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.values.base import Value, time_of
 from contextkeep.values.messages import ChatMessage
@@ -38,6 +40,11 @@ class SentMessage(Value):
     recalled: Recalled | None = None  # what of the context's past matters to it; None: nothing was to be recalled
 
     @classmethod
+    def of_answer(cls, answer: contexts_pb.SendMessageResponse) -> SentMessage:
+        """Return the value of the answer to a message."""
+        return cls.from_proto(answer.message, answer)
+
+    @classmethod
     def from_proto(
         cls,
         sent: contexts_pb.SentMessage,
@@ -57,3 +64,8 @@ class SentMessage(Value):
             redacted_parts=tuple(sent.redacted_parts),
             recalled=recalled,
         )
+
+
+def artifact_of(answer: artifacts_pb.PutArtifactResponse) -> Artifact:
+    """Return the artifact of an answer, with the places of its parts that held secrets."""
+    return replace(Artifact.from_proto(answer.artifact), redacted_parts=tuple(answer.redacted_parts))

@@ -108,8 +108,8 @@ class Agents(Noun):
         )
         while True:
             page: agents_pb.ListAgentsResponse = await self._call("ListAgents", request, timeout_s=timeout_s)
-            for one in page.agents:
-                yield Agent.from_proto(one)
+            for item in page.agents:
+                yield Agent.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

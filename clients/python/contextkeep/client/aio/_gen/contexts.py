@@ -5,20 +5,88 @@ from __future__ import annotations
 import builtins
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from contextkeep.client import _context_messages as contexts, _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
-from contextkeep.inputs import ContextInput, ExternalId, RecallFilter
+from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter, RecallOptions
 from contextkeep.values import Context, ContextKey, ContextState, Erasure, Recalled, RecalledItem, SyncedHistory
-from contextkeep.values.contexts import ContextHistory
+from contextkeep.values.contexts import ContextHistory, SentMessage
 from contextkeep.values.messages import ChatMessage
 
 
 class Contexts(Noun):
     """The calls of `client.contexts` that are one RPC each."""
+
+    async def send(
+        self,
+        message: MessageInput | str,
+        context_id: Id | None = None,
+        *,
+        context: ContextInput | None = None,
+        get_or_create: ExternalId | None = None,
+        standalone: bool = False,
+        recall: RecallOptions | Literal[False] | None = None,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> SentMessage:
+        """Writes one message.
+
+        Without a `context_id`, it creates a context.
+
+        When the call returns, the message is stored and indexed: the next call finds it by its words. `seq` has no
+        gaps. A repeat with the same `message_id` and the same message writes nothing and gets the first answer. Secrets
+        are removed before anything is stored, and the answer names the parts that held them.
+
+        If recall fails after the message is stored, the call still succeeds: `recall.error` has the reason, and
+        `contexts.recall` can be called again. For one day, a repeat with the same `request_id` gets the first answer,
+        even if the context has been closed or has expired since. It gets ERASED (`NotFound`) if the context was
+        deleted. This holds for all calls with a `request_id`.
+
+        Args:
+            message: The message, or the text of a user.
+            context_id: Empty means the context of the message's task; without a task, the message creates a new
+                context.
+            context: The fields of a new context. Ignored if `context_id` is set or `get_or_create` finds a context.
+            get_or_create: Instead of `context_id`. Names the one context that the owner has for this id in the app and
+                agent bundle of `context`. The first caller creates it. The id becomes one of its `external_ids`.
+            standalone: Check the message and store nothing. The answer has no context.
+            recall: What to recall for the message; False: nothing. None: the defaults for a message of a user in a
+                context that existed before, and nothing for others.
+            subject_user_id: The user for whom a key without a user calls.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+            ContextClosed: The context is closed or past its lifetime, and takes no more messages.
+            MessageExists: the context has a message with this id and other content.
+            TaskNotFound: the context has no task with an id that the message names.
+            TaskEnded: the task of `task_id` has ended.
+            RecordNotFound: a part names a record that the caller cannot read.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            Erased: The object was deleted, retracted or erased, so a ref or the answer of a repeated request cannot be
+                read.
+        """
+        request = contexts_pb.SendMessageRequest(
+            context_id=messages.to_id(context_id),
+            message=contexts.message_input(message, field="message"),
+            context=contexts.context_input(context, self._options.app_id),
+            get_or_create=contexts.external_id(get_or_create, field="get_or_create"),
+            standalone=standalone,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+            recall=contexts.recall_for_message(recall),
+        )
+        answer: contexts_pb.SendMessageResponse = await self._call("SendMessage", request, timeout_s=timeout_s)
+        return SentMessage.of_answer(answer)
 
     async def recall(
         self,
@@ -122,7 +190,7 @@ class Contexts(Noun):
             subject_user_id=subject_user_id,
         )
         answer: contexts_pb.SearchContextResponse = await self._call("SearchContext", request, timeout_s=timeout_s)
-        return [RecalledItem.from_proto(one) for one in answer.hits]
+        return [RecalledItem.from_proto(item) for item in answer.hits]
 
     async def get(
         self,
@@ -174,8 +242,8 @@ class Contexts(Noun):
             page: contexts_pb.GetContextsByExternalIdResponse = await self._call(
                 "GetContextsByExternalId", request, timeout_s=timeout_s
             )
-            for one in page.contexts:
-                yield Context.from_proto(one)
+            for item in page.contexts:
+                yield Context.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -231,8 +299,8 @@ class Contexts(Noun):
         )
         while True:
             page: contexts_pb.ListContextsResponse = await self._call("ListContexts", request, timeout_s=timeout_s)
-            for one in page.contexts:
-                yield Context.from_proto(one)
+            for item in page.contexts:
+                yield Context.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -298,8 +366,8 @@ class Contexts(Noun):
         )
         while True:
             page: contexts_pb.ListMessagesResponse = await self._call("ListMessages", request, timeout_s=timeout_s)
-            for one in page.messages:
-                yield ChatMessage.from_proto(one)
+            for item in page.messages:
+                yield ChatMessage.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

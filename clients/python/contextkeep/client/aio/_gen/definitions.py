@@ -140,8 +140,8 @@ class Definitions(Noun):
             page: definitions_pb.ListDefinitionsResponse = await self._call(
                 "ListDefinitions", request, timeout_s=timeout_s
             )
-            for one in page.definitions:
-                yield Definition.from_proto(one)
+            for item in page.definitions:
+                yield Definition.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

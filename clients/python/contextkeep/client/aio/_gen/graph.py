@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
-from typing import Unpack
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Unpack
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import ByExternalId, Id
+from contextkeep.client._messages import ByExternalId, Id, NOT_GIVEN, NotGiven
 from contextkeep.client.aio.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as entity_graph_pb
-from contextkeep.values import Direction, Edge, Node, OwnedNodes
+from contextkeep.values import Direction, Edge, Node, NodeIO, OwnedNodes
+from contextkeep.values.base import time_of
 from contextkeep.values.edges import EdgeBatch
 from contextkeep.values.graphs import EdgeTypeCount, GraphCount
 from contextkeep.values.nodes import NamedNode, NodeBatch
@@ -82,6 +84,46 @@ class Graph(NamedNodes):
         request = entity_graph_pb.GetNodeByNameRequest(name=name, graph_name=graph_name)
         answer: entity_graph_pb.GetNodeByNameResponse = await self._call("GetNodeByName", request, timeout_s=timeout_s)
         return NamedNode.from_proto(answer)
+
+    async def update_node_data(
+        self,
+        node_id: Id | None = None,
+        data: Mapping[str, Any] | None = None,
+        *,
+        replace: bool = False,
+        expected_version: int | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> Node:
+        """Changes a node's data: by JSON merge patch (RFC 7396; the default) or by replacement.
+
+        Args:
+            node_id: The node to change.
+            data: The patch, or the new data: a JSON object.
+            replace: Replace the data. Otherwise `data` is a JSON merge patch (RFC 7396): None removes a key.
+            expected_version: Change the node only if it has this version.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline in seconds. None means the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            VersionConflict: stale `expected_version`.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            LimitExceeded: the result is over 1 MiB.
+        """
+        request = entity_graph_pb.UpdateNodeDataRequest(
+            node_id=await self._node_id(node_id, **named),
+            data_json=messages.to_object("data_json", messages.given("data_json", data)),
+            update=messages.data_update(replace),
+            expected_version=expected_version,
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: entity_graph_pb.UpdateNodeDataResponse = await self._call(
+            "UpdateNodeData", request, timeout_s=timeout_s
+        )
+        return Node.from_proto(answer.node)
 
     async def update_node_status(
         self,
@@ -262,6 +304,56 @@ class Graph(NamedNodes):
         answer: entity_graph_pb.GetOwnedResponse = await self._call("GetOwned", request, timeout_s=timeout_s)
         return OwnedNodes.from_proto(answer.owned)
 
+    async def set_node_io(
+        self,
+        node_id: Id | None = None,
+        *,
+        input: Any | NotGiven = NOT_GIVEN,
+        output: Any | NotGiven = NOT_GIVEN,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> datetime:
+        """Sets the input of a node, its output, or both: any JSON, up to 1 MiB each.
+
+        A given side replaces the old value; an absent side stays as it is. The node's data, version and times stay too.
+
+        Args:
+            node_id: The node to change.
+            input: The input as JSON text. "null" is a value; if absent, the input stays.
+            output: The output as JSON text. "null" is a value; if absent, the output stays.
+            timeout_s: Deadline in seconds. None means the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            InvalidArgument: also if neither side is given.
+            LimitExceeded: A value exceeds a limit.
+        """
+        request = entity_graph_pb.SetNodeIORequest(
+            node_id=await self._node_id(node_id, **named),
+            input_json=None if input is NOT_GIVEN else messages.to_json("input_json", input),
+            output_json=None if output is NOT_GIVEN else messages.to_json("output_json", output),
+        )
+        answer: entity_graph_pb.SetNodeIOResponse = await self._call("SetNodeIO", request, timeout_s=timeout_s)
+        return time_of(answer.modified_at)
+
+    async def get_node_io(
+        self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]
+    ) -> NodeIO:
+        """Reads the input and the output of a node.
+
+        Args:
+            node_id: The node to read.
+            timeout_s: Deadline in seconds. None means the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+        """
+        request = entity_graph_pb.GetNodeIORequest(node_id=await self._node_id(node_id, **named))
+        answer: entity_graph_pb.GetNodeIOResponse = await self._call("GetNodeIO", request, timeout_s=timeout_s)
+        return NodeIO.from_proto(answer)
+
     async def list_graphs(
         self, *, page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncGenerator[GraphCount, None]:
@@ -279,8 +371,8 @@ class Graph(NamedNodes):
         request = entity_graph_pb.ListGraphsRequest(page_size=page_size)
         while True:
             page: entity_graph_pb.ListGraphsResponse = await self._call("ListGraphs", request, timeout_s=timeout_s)
-            for one in page.graphs:
-                yield GraphCount.from_proto(one)
+            for item in page.graphs:
+                yield GraphCount.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -305,8 +397,8 @@ class Graph(NamedNodes):
             page: entity_graph_pb.ListEdgeTypesResponse = await self._call(
                 "ListEdgeTypes", request, timeout_s=timeout_s
             )
-            for one in page.edge_types:
-                yield EdgeTypeCount.from_proto(one)
+            for item in page.edge_types:
+                yield EdgeTypeCount.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -338,6 +430,46 @@ class Graph(NamedNodes):
         request = entity_graph_pb.BatchGetEdgesRequest(edge_ids=messages.ids("edge_ids", edge_ids))
         answer: entity_graph_pb.BatchGetEdgesResponse = await self._call("BatchGetEdges", request, timeout_s=timeout_s)
         return EdgeBatch.from_proto(answer)
+
+    async def update_edge_data(
+        self,
+        edge_id: Id,
+        data: Mapping[str, Any],
+        *,
+        replace: bool = False,
+        expected_version: int | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Edge:
+        """Changes an edge's data: by JSON merge patch (RFC 7396; the default) or by replacement.
+
+        Ends and type never change: to change them, delete the edge and write another one.
+
+        Args:
+            edge_id: The edge to change.
+            data: The patch, or the new data: a JSON object.
+            replace: Replace the data. Otherwise `data` is a JSON merge patch (RFC 7396): None removes a key.
+            expected_version: Change the edge only if it has this version.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            EdgeNotFound: No edge that the caller may see has this id, or this type and these ends.
+            VersionConflict: stale `expected_version`.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            LimitExceeded: the result is over 1 MiB.
+        """
+        request = entity_graph_pb.UpdateEdgeDataRequest(
+            edge_id=messages.to_id(edge_id),
+            data_json=messages.to_object("data_json", data),
+            update=messages.data_update(replace),
+            expected_version=expected_version,
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: entity_graph_pb.UpdateEdgeDataResponse = await self._call(
+            "UpdateEdgeData", request, timeout_s=timeout_s
+        )
+        return Edge.from_proto(answer.edge)
 
     async def list_edges(
         self,
@@ -376,8 +508,8 @@ class Graph(NamedNodes):
         )
         while True:
             page: entity_graph_pb.ListEdgesResponse = await self._call("ListEdges", request, timeout_s=timeout_s)
-            for one in page.edges:
-                yield Edge.from_proto(one)
+            for item in page.edges:
+                yield Edge.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

@@ -71,8 +71,8 @@ class History(Noun):
             page: chat_history_pb.AssembleContextResponse = await self._call(
                 "AssembleContext", request, timeout_s=timeout_s
             )
-            for one in page.nodes:
-                yield AssembledNode.from_proto(one)
+            for item in page.nodes:
+                yield AssembledNode.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -113,8 +113,8 @@ class History(Noun):
             page: chat_history_pb.FetchEntityHistoryResponse = await self._call(
                 "FetchEntityHistory", request, timeout_s=timeout_s
             )
-            for one in page.events:
-                yield HistoryEvent.from_proto(one)
+            for item in page.events:
+                yield HistoryEvent.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

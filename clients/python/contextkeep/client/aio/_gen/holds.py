@@ -91,8 +91,8 @@ class Holds(Noun):
         request = erasures_pb.ListHoldsRequest(page_size=page_size)
         while True:
             page: erasures_pb.ListHoldsResponse = await self._call("ListHolds", request, timeout_s=timeout_s)
-            for one in page.holds:
-                yield Hold.from_proto(one)
+            for item in page.holds:
+                yield Hold.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

@@ -73,8 +73,8 @@ class Jobs(Noun):
         request = administration_pb.ListJobsRequest(page_size=page_size)
         while True:
             page: administration_pb.ListJobsResponse = await self._call("ListJobs", request, timeout_s=timeout_s)
-            for one in page.jobs:
-                yield Job.from_proto(one)
+            for item in page.jobs:
+                yield Job.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

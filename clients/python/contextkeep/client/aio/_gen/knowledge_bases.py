@@ -14,6 +14,63 @@ from contextkeep.values import Document, DocumentState, KnowledgeBase
 class KnowledgeBases(Noun):
     """The calls of `client.knowledge_bases` that are one RPC each."""
 
+    async def put(
+        self,
+        name: str,
+        *,
+        description: str = "",
+        is_of_tenant: bool = False,
+        app_id: str = "",
+        agent_bundle_id: str = "",
+        graph_name: str = "",
+        bedrock_id: str = "",
+        bedrock_region: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> KnowledgeBase:
+        """Creates a knowledge base, or replaces its settings; its documents stay.
+
+        Needs the scope `admin`.
+
+        Args:
+            name: The name by which agents refer to it: 1 to 200 characters.
+            description: What the base contains; up to 2,000 characters.
+            is_of_tenant: Search the base for every caller of the tenant. Otherwise only for the agents that name it, or
+                whose template does.
+            app_id: The app of the base. A key that is bound to apps sees only bases of these apps, and none without an
+                app. It never changes.
+            agent_bundle_id: The agent bundle of the base. A key that is bound to a bundle sees only bases of this
+                bundle, and none without one. It never changes.
+            graph_name: The graph of the base. A key that is bound to graphs sees only bases of these graphs, and none
+                without one. It never changes.
+            bedrock_id: Bedrock's id of it: 10 letters and digits.
+            bedrock_region: The AWS region, such as "eu-central-1".
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            InvalidArgument: a field is not valid, or the base exists with another app, agent bundle or graph.
+            LimitExceeded: limit `knowledge_bases`: 200 per tenant.
+            PermissionDenied: the scope is missing; the key is bound.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+        """
+        request = knowledge_bases_pb.PutKnowledgeBaseRequest(
+            knowledge_base=knowledge_bases_pb.KnowledgeBaseInput(
+                name=name,
+                description=description,
+                is_of_tenant=is_of_tenant,
+                app_id=app_id,
+                agent_bundle_id=agent_bundle_id,
+                graph_name=graph_name,
+                bedrock=messages.bedrock_base(bedrock_id, bedrock_region),
+            ),
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: knowledge_bases_pb.PutKnowledgeBaseResponse = await self._call(
+            "PutKnowledgeBase", request, timeout_s=timeout_s
+        )
+        return KnowledgeBase.from_proto(answer.knowledge_base)
+
     async def get(self, name: str, *, timeout_s: float | None = None) -> KnowledgeBase:
         """Reads a knowledge base, with the number of its documents in each state.
 
@@ -45,8 +102,8 @@ class KnowledgeBases(Noun):
             page: knowledge_bases_pb.ListKnowledgeBasesResponse = await self._call(
                 "ListKnowledgeBases", request, timeout_s=timeout_s
             )
-            for one in page.knowledge_bases:
-                yield KnowledgeBase.from_proto(one)
+            for item in page.knowledge_bases:
+                yield KnowledgeBase.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -103,8 +160,8 @@ class KnowledgeBases(Noun):
             page: knowledge_bases_pb.ListDocumentsResponse = await self._call(
                 "ListDocuments", request, timeout_s=timeout_s
             )
-            for one in page.documents:
-                yield Document.from_proto(one)
+            for item in page.documents:
+                yield Document.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

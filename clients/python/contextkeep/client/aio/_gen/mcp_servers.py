@@ -82,8 +82,8 @@ class McpServers(Noun):
             page: mcp_servers_pb.ListMcpServersResponse = await self._call(
                 "ListMcpServers", request, timeout_s=timeout_s
             )
-            for one in page.servers:
-                yield McpServer.from_proto(one)
+            for item in page.servers:
+                yield McpServer.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -132,7 +132,7 @@ class McpServers(Noun):
         answer: mcp_servers_pb.DiscoverMcpToolsResponse = await self._call(
             "DiscoverMcpTools", request, timeout_s=timeout_s
         )
-        return [McpTool.from_proto(one) for one in answer.tools]
+        return [McpTool.from_proto(item) for item in answer.tools]
 
     async def list_tools(
         self, *, server_id: str = "", page_size: int = 0, timeout_s: float | None = None
@@ -150,8 +150,8 @@ class McpServers(Noun):
         request = mcp_servers_pb.ListMcpToolsRequest(server_id=server_id, page_size=page_size)
         while True:
             page: mcp_servers_pb.ListMcpToolsResponse = await self._call("ListMcpTools", request, timeout_s=timeout_s)
-            for one in page.tools:
-                yield McpTool.from_proto(one)
+            for item in page.tools:
+                yield McpTool.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

@@ -135,7 +135,7 @@ class Memories(Noun):
             subject_user_id=subject_user_id,
         )
         answer: memories_pb.RecallMemoriesResponse = await self._call("RecallMemories", request, timeout_s=timeout_s)
-        return [RecalledMemory.from_proto(one) for one in answer.memories]
+        return [RecalledMemory.from_proto(item) for item in answer.memories]
 
     async def reflect(
         self,
@@ -228,11 +228,84 @@ class Memories(Noun):
         )
         while True:
             page: memories_pb.ListMemoriesResponse = await self._call("ListMemories", request, timeout_s=timeout_s)
-            for one in page.memories:
-                yield Memory.from_proto(one)
+            for item in page.memories:
+                yield Memory.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    async def update(
+        self,
+        memory_id: Id,
+        *,
+        text: str | None = None,
+        kind: MemoryKind | None = None,
+        confidence: float | None = None,
+        source: MemorySource | None = None,
+        happened_at: datetime | None = None,
+        key: str | None = None,
+        experience: Experience | None = None,
+        expected_version: int = 0,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Memory:
+        """Corrects a memory; the service keeps nothing of the old values.
+
+        To record a change over time instead, retain a new memory with the same key.
+
+        Args:
+            memory_id: The memory to correct.
+            text: The statement: not blank, up to 8,000 characters.
+            kind: The kind of memory. Default: a fact.
+            confidence: Confidence in the statement, from 0 to 1. None: 1.
+            source: Where the statement comes from.
+            happened_at: When the statement became true. None: now.
+            key: The subject of the statement, up to 200 characters. Newer memories of the same key supersede older
+                ones. Empty: no other memory supersedes this one.
+            experience: Only for the kind EXPERIENCE.
+            expected_version: Change the memory only if it has this version. 0: any version.
+            subject_user_id: The user for whom a key without a user calls.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            MemoryNotFound: No memory that the caller may see has this id, or it was forgotten.
+            VersionConflict: The stored version is not `expected_version`. Nothing was written.
+            InvalidArgument: the text is blank; the kind, confidence or quality is not valid; `experience` is set but
+                the kind is another one.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
+            LimitExceeded: A value exceeds a limit.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+        """
+        request = memories_pb.UpdateMemoryRequest(
+            memory_id=messages.to_id(memory_id),
+            memory=memories_pb.MemoryInput(
+                text=text,
+                kind=messages.choice_of("memory.kind", kind, memories_pb.MemoryKind),
+                confidence=confidence,
+                source=None if source is None else source.to_proto(),
+                happened_at=messages.to_timestamp("memory.happened_at", happened_at),
+                key=key,
+                experience=None if experience is None else experience.to_proto(),
+            ),
+            update_mask=messages.mask(
+                text=text,
+                kind=kind,
+                confidence=confidence,
+                source=source,
+                happened_at=happened_at,
+                key=key,
+                experience=experience,
+            ),
+            expected_version=expected_version,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: memories_pb.UpdateMemoryResponse = await self._call("UpdateMemory", request, timeout_s=timeout_s)
+        return Memory.from_proto(answer.memory)
 
     async def forget(
         self, memory_id: Id, *, subject_user_id: str = "", request_id: Id | None = None, timeout_s: float | None = None

@@ -3,24 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
-from typing import Unpack
+from typing import Any, Unpack
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import ByExternalId, Id
+from contextkeep.client._messages import ByExternalId, GivenEnvelopeStatus, GivenEnvelopeType, Id, NOT_GIVEN, NotGiven
 from contextkeep.client.aio.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as entity_graph_pb
-from contextkeep.values import Envelope, EnvelopeType
+from contextkeep.values import Envelope
+from contextkeep.values.progress import AppendedEnvelope
 
 
 class Progress(NamedNodes):
-    """The calls of `client.progress` that are one RPC each."""
+    """Timelines of nodes."""
+
+    async def append(
+        self,
+        node_id: Id | None = None,
+        type: GivenEnvelopeType = "message",
+        *,
+        status: GivenEnvelopeStatus = "",
+        sub_type: str = "",
+        message: str = "",
+        value: Any | NotGiven = NOT_GIVEN,
+        error: Any | NotGiven = NOT_GIVEN,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> AppendedEnvelope:
+        """Appends an envelope to the timeline of a node.
+
+        It changes nothing else. To change the node's status, use `graph.update_node_status`, which also appends the
+        STATUS envelope.
+
+        Args:
+            node_id: The node to append to.
+            type: The type of the envelope. Required.
+            status: The state of the work. None: the envelope does not report one.
+            sub_type: A type of the app's own; "return" marks the result. Up to 128 characters.
+            message: A line of text. Up to 64 KiB.
+            value: A value: any JSON, up to 1 MiB. Empty: none.
+            error: An error: any JSON, up to 1 MiB. Empty: none.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline in seconds. None means the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            LimitExceeded: the message is over 64 KiB, or a document over 1 MiB.
+        """
+        request = entity_graph_pb.AppendProgressRequest(
+            node_id=await self._node_id(node_id, **named),
+            type=messages.choice_of("type", type, entity_graph_pb.EnvelopeType),
+            status=messages.choice_of("status", status, entity_graph_pb.EnvelopeStatus),
+            sub_type=sub_type,
+            message=message,
+            value_json=None if value is NOT_GIVEN else messages.to_json("value_json", value),
+            error_json=None if error is NOT_GIVEN else messages.to_json("error_json", error),
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: entity_graph_pb.AppendProgressResponse = await self._call(
+            "AppendProgress", request, timeout_s=timeout_s
+        )
+        return AppendedEnvelope.from_proto(answer)
 
     async def list(
         self,
         node_id: Id | None = None,
         *,
         own_only: bool = False,
-        types: Iterable[EnvelopeType] = (),
+        types: Iterable[GivenEnvelopeType] = (),
         descending: bool = False,
         page_size: int = 0,
         timeout_s: float | None = None,
@@ -51,14 +103,17 @@ class Progress(NamedNodes):
         request = entity_graph_pb.ListProgressRequest(
             node_id=await self._node_id(node_id, **named),
             own_only=own_only,
-            types=messages.choices_of("types", types, entity_graph_pb.EnvelopeType),
+            types=[
+                messages.choice_of(f"types[{index}]", item, entity_graph_pb.EnvelopeType)
+                for index, item in enumerate(types)
+            ],
             descending=descending,
             page_size=page_size,
         )
         while True:
             page: entity_graph_pb.ListProgressResponse = await self._call("ListProgress", request, timeout_s=timeout_s)
-            for one in page.envelopes:
-                yield Envelope.from_proto(one)
+            for item in page.envelopes:
+                yield Envelope.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

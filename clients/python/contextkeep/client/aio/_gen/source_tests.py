@@ -30,8 +30,8 @@ class SourceTests(Noun):
             page: source_tests_pb.ListSourceTestsResponse = await self._call(
                 "ListSourceTests", request, timeout_s=timeout_s
             )
-            for one in page.tests:
-                yield SourceTest.from_proto(one)
+            for item in page.tests:
+                yield SourceTest.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

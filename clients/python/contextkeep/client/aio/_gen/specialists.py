@@ -84,8 +84,8 @@ class Specialists(Noun):
             page: specialists_pb.ListSpecialistsResponse = await self._call(
                 "ListSpecialists", request, timeout_s=timeout_s
             )
-            for one in page.specialists:
-                yield Specialist.from_proto(one)
+            for item in page.specialists:
+                yield Specialist.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from typing import Any
 
 from contextkeep.client import _context_messages as contexts, _messages as messages
@@ -11,7 +11,7 @@ from contextkeep.client._messages import Id
 from contextkeep.client._window_messages import tools_json, window_config
 from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import chat_history_pb2 as chat_history_pb, context_windows_pb2 as context_windows_pb
-from contextkeep.inputs import RecallFilter
+from contextkeep.inputs import RecallFilter, StateEntryInput
 from contextkeep.values import Calibrated
 from contextkeep.values import Checkpoint
 from contextkeep.values import CostEstimate
@@ -23,6 +23,7 @@ from contextkeep.values import MessageFormat
 from contextkeep.values import Original
 from contextkeep.values import Outcome
 from contextkeep.values import RolledBack
+from contextkeep.values import StateEntry
 from contextkeep.values import Window
 from contextkeep.values import WindowConfig
 from contextkeep.values import WindowHit
@@ -135,8 +136,8 @@ class Windows(Noun):
         )
         while True:
             page: context_windows_pb.ListWindowsResponse = await self._call("ListWindows", request, timeout_s=timeout_s)
-            for one in page.windows:
-                yield Window.from_proto(one)
+            for item in page.windows:
+                yield Window.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -298,6 +299,51 @@ class Windows(Noun):
             request_id=messages.new_request_id(request_id),
         )
         await self._call("Unpin", request, timeout_s=timeout_s)
+
+    async def patch_state(
+        self,
+        window_id: Id,
+        entries: Iterable[StateEntryInput] = (),
+        *,
+        remove: Iterable[StateEntryInput] = (),
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> int:
+        """Adds, replaces and removes entries of the state of the work, all or none.
+
+        The state also has entries that rules read from the log. An entry of the request replaces the earlier entry with
+        the same key, whatever its source, and a later entry from the log replaces it in turn.
+
+        The next pack that does not wait for results tells the model about the changes, after its last step and without
+        breaking the prefix. The next fold writes the whole state again. Setting the same entries again changes nothing.
+        The entries stay when messages are retracted.
+
+        Args:
+            remove: Entries to remove, before `set` is applied. An entry that does not exist is ignored.
+            subject_user_id: The user for whom a key without a user calls.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            WindowClosed: The window is closed and makes no more packs.
+            BudgetTooSmall: the required part of a pack does not fit; metadata `least`.
+            InvalidArgument: an unknown section; control characters; no key.
+            LimitExceeded: 100 changes of a call, 500 entries of callers in a window, texts of up to 2,000 characters,
+                keys of 200.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            Aborted: Another call changed the same object first, several times in a row.
+        """
+        request = context_windows_pb.PatchStateRequest(
+            window_id=messages.to_id(window_id),
+            set=[contexts.state_entry(item, field=f"set[{index}]") for index, item in enumerate(entries)],
+            remove=[contexts.state_entry_name(item, field=f"remove[{index}]") for index, item in enumerate(remove)],
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: context_windows_pb.PatchStateResponse = await self._call("PatchState", request, timeout_s=timeout_s)
+        return answer.changed_count
 
     async def fold(
         self, window_id: Id, *, dry_run: bool = False, subject_user_id: str = "", timeout_s: float | None = None
@@ -468,8 +514,8 @@ class Windows(Noun):
             page: context_windows_pb.ListCheckpointsResponse = await self._call(
                 "ListCheckpoints", request, timeout_s=timeout_s
             )
-            for one in page.checkpoints:
-                yield Checkpoint.from_proto(one)
+            for item in page.checkpoints:
+                yield Checkpoint.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -702,7 +748,7 @@ class Windows(Noun):
             subject_user_id=subject_user_id,
         )
         answer: context_windows_pb.SearchWindowResponse = await self._call("SearchWindow", request, timeout_s=timeout_s)
-        return [WindowHit.from_proto(one) for one in answer.hits]
+        return [WindowHit.from_proto(item) for item in answer.hits]
 
     async def explain_pack(
         self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None
@@ -741,8 +787,8 @@ class Windows(Noun):
         )
         while True:
             page: context_windows_pb.GetLineageResponse = await self._call("GetLineage", request, timeout_s=timeout_s)
-            for one in page.receipts:
-                yield FoldReceipt.from_proto(one)
+            for item in page.receipts:
+                yield FoldReceipt.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -906,3 +952,44 @@ class Windows(Noun):
         )
         answer: context_windows_pb.WindowStatsResponse = await self._call("WindowStats", request, timeout_s=timeout_s)
         return WindowStats.from_proto(answer)
+
+    async def get_state(
+        self,
+        window_id: Id,
+        sections: Iterable[str] = (),
+        *,
+        subject_user_id: str = "",
+        page_size: int = 1_000,
+        timeout_s: float | None = None,
+    ) -> builtins.list[StateEntry]:
+        """Lists the state of the work, oldest entry first.
+
+        Rules read the entries from the log, or callers set them. The last page also has the counts of tools and
+        entities over all steps that the window has read. If a message was retracted, the counts are missing until the
+        next pack.
+
+        Args:
+            sections: Empty means all sections.
+            subject_user_id: The user for whom a key without a user calls.
+            page_size: Maximum number of entries on a page. The counted entries come in addition, with the last page.
+            timeout_s: Deadline of one page in seconds. None means the client's.
+
+        Raises:
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+        """
+        request = context_windows_pb.GetStateRequest(
+            window_id=messages.to_id(window_id),
+            subject_user_id=subject_user_id,
+            sections=messages.texts("sections", sections),
+            page_size=page_size,
+        )
+        items: builtins.list[StateEntry] = []
+        while True:
+            page: context_windows_pb.GetStateResponse = await self._call("GetState", request, timeout_s=timeout_s)
+            for item in page.entries:
+                items.append(StateEntry.from_proto(item))
+            if not page.next_page_token:
+                return items
+            request.page_token = page.next_page_token

@@ -6,6 +6,7 @@ from contextkeep.client import _aio_io as io
 from contextkeep.client import _base as base
 from contextkeep.client.aio._gen.agent_templates import AgentTemplates
 from contextkeep.client.aio._gen.agents import Agents
+from contextkeep.client.aio._gen.compiled_pages import CompiledPages
 from contextkeep.client.aio._gen.definitions import Definitions
 from contextkeep.client.aio._gen.erasures import Erasures
 from contextkeep.client.aio._gen.holds import Holds
@@ -16,11 +17,12 @@ from contextkeep.client.aio._gen.mcp_servers import McpServers
 from contextkeep.client.aio._gen.pages import Pages
 from contextkeep.client.aio._gen.profiles import Profiles
 from contextkeep.client.aio._gen.specialists import Specialists
+from contextkeep.client.aio._gen.tasks import Tasks
+from contextkeep.client.aio._gen.tools import Tools
 from contextkeep.client.aio.client import AsyncClient, NounOf
 from contextkeep.client.aio.context.archives import Archives
 from contextkeep.client.aio.context.artifacts import Artifacts
 from contextkeep.client.aio.context.blobs import Blobs
-from contextkeep.client.aio.context.compiled_pages import CompiledPages
 from contextkeep.client.aio.context.contexts import Contexts
 from contextkeep.client.aio.context.history import History
 from contextkeep.client.aio.context.knowledge_bases import KnowledgeBases
@@ -29,8 +31,6 @@ from contextkeep.client.aio.context.operations import Operations
 from contextkeep.client.aio.context.query import Query
 from contextkeep.client.aio.context.records import Records
 from contextkeep.client.aio.context.source_tests import SourceTests
-from contextkeep.client.aio.context.tasks import Tasks
-from contextkeep.client.aio.context.tools import Tools
 from contextkeep.client.aio.context.uploads import Uploads
 from contextkeep.client.aio.context.windows import Windows
 from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub

@@ -17,7 +17,7 @@ from contextkeep.client.aio.chunks import chunks_of
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.errors import Internal, InvalidArgument
 from contextkeep.memory_types import MemoryType
-from contextkeep.values import DownloadUrl, Record
+from contextkeep.values import Record
 
 
 class Blobs(gen.Blobs):
@@ -176,46 +176,6 @@ class Blobs(gen.Blobs):
         request = memory_pb.GetContentRequest(**messages.blob_name(blob), include_archived=include_archived)
         response: memory_pb.GetContentResponse = await self._call("GetContent", request, timeout_s=timeout_s)
         return response.content
-
-    async def create_download_url(
-        self,
-        blob: BlobName,
-        *,
-        lifetime_s: int = 900,
-        include_archived: bool = False,
-        timeout_s: float | None = None,
-    ) -> DownloadUrl:
-        """Make a URL that gives a blob to anyone who has it, from the provider; it cannot be revoked.
-
-        Args:
-            blob: Which.
-            lifetime_s: Seconds until it expires; up to seven days.
-            include_archived: Of an archived record too.
-            timeout_s: Deadline in seconds. None means the client's.
-
-        Raises:
-            NoDownloadUrl: the provider of the blob, or its credentials, sign none: use `get`.
-            ContextKeepError: those of `get`.
-        """
-        request = memory_pb.CreateDownloadUrlRequest(
-            **messages.blob_name(blob), lifetime_s=lifetime_s, include_archived=include_archived
-        )
-        response: memory_pb.CreateDownloadUrlResponse = await self._call(
-            "CreateDownloadUrl", request, timeout_s=timeout_s
-        )
-        return DownloadUrl.from_proto(response)
-
-    async def delete(self, blob: BlobName, *, timeout_s: float | None = None) -> str:
-        """Archive the record that a blob belongs to and return its id. Again is harmless.
-
-        Raises:
-            RecordNotFound: there is none.
-            BlobNotFound: there is none of that key.
-            RecordHasNoBlob: its content is inline.
-        """
-        request = memory_pb.DeleteBlobRequest(**messages.blob_name(blob))
-        response: memory_pb.DeleteBlobResponse = await self._call("DeleteBlob", request, timeout_s=timeout_s)
-        return response.working_memory_id
 
 
 class AsyncBlobReader:

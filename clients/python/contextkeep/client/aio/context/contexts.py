@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
-from typing import Literal, Unpack
+from typing import Unpack
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
@@ -18,7 +18,7 @@ from contextkeep.client._messages import Id
 from contextkeep.client.aio._gen import contexts as gen
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.errors import Unavailable
-from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallOptions
+from contextkeep.inputs import ContextInput, ExternalId, MessageInput
 from contextkeep.values import (
     Context,
     ContextEvent,
@@ -40,60 +40,6 @@ class Contexts(gen.Contexts):
     def handle(self, context_id: Id) -> ContextHandle:
         """Return the methods that are about one context, without a call."""
         return ContextHandle(self, context_id)
-
-    async def send(
-        self,
-        message: MessageInput | str,
-        context_id: Id | None = None,
-        *,
-        context: ContextInput | None = None,
-        get_or_create: ExternalId | None = None,
-        standalone: bool = False,
-        recall: RecallOptions | Literal[False] | None = None,
-        subject_user_id: str = "",
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> SentMessage:
-        """Write a message, and return what became of it; without a `context_id` it begins a new context.
-
-        When this returns, the message is stored and indexed, and what of the context's past matters to it is in
-        `recalled`. The same `message_id` again is the same message, and answers as the first time.
-
-        Args:
-            message: A `MessageInput`, or the text of a user.
-            context_id: Where it goes.
-            context: What to say of a new context; of one that is there, it is left aside.
-            get_or_create: Instead of a `context_id`: the one context that tenant and owner have for this id, made by
-                whoever is first.
-            standalone: Store nothing; the message is only checked.
-            recall: How much is recalled for it. None: with the defaults for a user's message in a context that was
-                there, and nothing for others. False: nothing.
-            subject_user_id: For which user a key without one calls.
-            request_id: A UUID. The same one again answers as the first time and writes nothing. None: a new one.
-            timeout_s: Deadline in seconds. None means the client's.
-
-        Raises:
-            ContextNotFound: there is no such context; nothing was made.
-            ContextClosed: it takes no more messages.
-            MessageExists: the `message_id` is that of another message of the context.
-            TaskNotFound: a task that it names is not of the context.
-            TaskEnded: the task that it belongs to has ended.
-            RecordNotFound: a part names a record that the caller cannot read.
-            LimitExceeded: a text, a document or the whole is too large: `limit` and `value` in the metadata.
-            PermissionDenied: the key may not write, or not for this user.
-        """
-        request = contexts_pb.SendMessageRequest(
-            context_id=messages.to_id(context_id),
-            message=contexts.message_input(message, field="message"),
-            context=contexts.context_input(context, self._options.app_id),
-            get_or_create=contexts.external_id(get_or_create, field="get_or_create"),
-            standalone=standalone,
-            subject_user_id=subject_user_id,
-            request_id=messages.new_request_id(request_id),
-            recall=contexts.recall_behind(recall),
-        )
-        response: contexts_pb.SendMessageResponse = await self._call("SendMessage", request, timeout_s=timeout_s)
-        return SentMessage.from_proto(response.message, response)
 
     async def append(
         self,

@@ -11,7 +11,7 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id, RecordChanges, RecordFields
 from contextkeep.client.aio._gen import records as gen
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
-from contextkeep.values import QueryAnswer, Record, SearchHit, SearchMode
+from contextkeep.values import Record, SearchHit, SearchMode
 
 
 class Records(gen.Records):
@@ -93,25 +93,6 @@ class Records(gen.Records):
         response: memory_pb.UpdateWMRecordResponse = await self._call("UpdateWMRecord", request, timeout_s=timeout_s)
         return Record.from_proto(response.record)
 
-    async def delete(
-        self, working_memory_id: Id, *, purge: bool = False, timeout_s: float | None = None
-    ) -> Record | None:
-        """Archive a record and return it, or remove it for good. Again is harmless.
-
-        An archived record is hidden until `restore` brings it back or its retention ends.
-
-        Args:
-            working_memory_id: Which.
-            purge: Remove it at once, with its bytes unless other records share them. Then there is nothing to return.
-            timeout_s: Deadline in seconds. None means the client's.
-
-        Raises:
-            RecordNotFound: there never was one, or it is gone and `purge` is not set.
-        """
-        request = memory_pb.DeleteWMRecordRequest(working_memory_id=messages.to_id(working_memory_id), purge=purge)
-        response: memory_pb.DeleteWMRecordResponse = await self._call("DeleteWMRecord", request, timeout_s=timeout_s)
-        return Record.from_proto(response.record) if response.HasField("record") else None
-
     async def search(
         self,
         text: str = "",
@@ -170,45 +151,3 @@ class Records(gen.Records):
         )
         response: memory_pb.SearchWMRecordsResponse = await self._call("SearchWMRecords", request, timeout_s=timeout_s)
         return [SearchHit.from_proto(hit) for hit in response.hits]
-
-    async def query(
-        self,
-        select: Iterable[str],
-        *,
-        where: Mapping[str, Any] | None = None,
-        group_by: Iterable[str] = (),
-        order_by: Iterable[str] = (),
-        limit: int = 0,
-        include_archived: bool = False,
-        timeout_s: float | None = None,
-    ) -> QueryAnswer:
-        """Answer a question about the records of all entities.
-
-        Args:
-            select: Columns: fields of `Record`, `metadata` and paths into it ("metadata.a.b"), `count(*)`, and `count`,
-                `sum`, `avg`, `min` and `max` of one of those: "max(created_at)".
-            where: A condition tree, such as `{"memory_type": "file", "metadata.score": {"$gte": 0.5}}`. Operators: `$eq
-                $ne $gt $gte $lt $lte $in $nin $like $ilike $exists $and $or $not`.
-            group_by: Fields and paths; every other column is an aggregate or one of them.
-            order_by: Columns; one that begins with "-" has the largest first. Empty: newest first.
-            limit: Rows; 0: 100, at most 1,000.
-            include_archived: Archived and expired records too.
-            timeout_s: Deadline in seconds. None means the client's.
-
-        Raises:
-            InvalidArgument: there is no such column or operator; the field violation names the place.
-            AnswerTooLarge: the rows are over 3 MiB.
-        """
-        request = memory_pb.QueryWMRecordsRequest(
-            select=messages.texts("select", select),
-            where_json=messages.to_object("where_json", where),
-            group_by=messages.texts("group_by", group_by),
-            order_by=[
-                memory_pb.QueryOrder(column=key.removeprefix("-"), descending=key.startswith("-"))
-                for key in messages.texts("order_by", order_by)
-            ],
-            limit=limit,
-            include_archived=include_archived,
-        )
-        response: memory_pb.QueryWMRecordsResponse = await self._call("QueryWMRecords", request, timeout_s=timeout_s)
-        return QueryAnswer.from_proto(response)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextkeep.client import _aio_io as io
 from contextkeep.client import _base as base
+from contextkeep.client.aio._gen.changes import Changes
+from contextkeep.client.aio._gen.progress import Progress
 from contextkeep.client.aio.client import AsyncClient, NounOf
-from contextkeep.client.aio.entity.changes import Changes
 from contextkeep.client.aio.entity.embeddings import Embeddings
 from contextkeep.client.aio.entity.graph import Graph
-from contextkeep.client.aio.entity.progress import Progress
 from contextkeep.client.aio.observing import Observed
 from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub

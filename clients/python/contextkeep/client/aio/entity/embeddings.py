@@ -4,57 +4,17 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Mapping
-from typing import Any, Unpack
+from typing import Any
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import ByExternalId, Id
+from contextkeep.client._messages import Id
 from contextkeep.client.aio._gen import embeddings as gen
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
-from contextkeep.values import Embedding, SimilarNode
+from contextkeep.values import SimilarNode
 
 
 class Embeddings(gen.Embeddings):
     """Vectors of nodes; `search` compares them."""
-
-    async def upsert(
-        self,
-        node_id: Id | None = None,
-        vector: Iterable[float] = (),
-        *,
-        name: str = "",
-        model: str = "",
-        text_sha256: str = "",
-        metadata: Mapping[str, Any] | None = None,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> Embedding:
-        """Write a vector of a node under a name, in the place of the one before, and return what is known of it.
-
-        Args:
-            node_id: Which; or name it by `external_id`.
-            vector: Required. 1 to 4,000 numbers; as many as the other vectors of the name in the node's graph have. A
-                list, or anything that yields numbers, such as an array of numpy.
-            name: Empty: "default".
-            model: The model that made it.
-            text_sha256: Of the text that it was made of, to see later whether it is out of date.
-            metadata: A JSON object to filter by, up to 64 KiB.
-            timeout_s: Deadline in seconds. None means the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeNotFound: there is none.
-            InvalidArgument: the vector has another dimension, or cannot be stored in half precision.
-        """
-        request = graph_pb.UpsertEmbeddingRequest(
-            node_id=await self._node_id(node_id, **named),
-            name=name,
-            vector=messages.vector("vector", vector),
-            model=model,
-            text_sha256=text_sha256,
-            metadata_json=messages.to_object("metadata_json", metadata),
-        )
-        response: graph_pb.UpsertEmbeddingResponse = await self._call("UpsertEmbedding", request, timeout_s=timeout_s)
-        return Embedding.from_proto(response.embedding)
 
     async def search(
         self,

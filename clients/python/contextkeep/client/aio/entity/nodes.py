@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Any, Unpack
+from datetime import datetime
+from typing import Any
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import NOT_GIVEN, ByExternalId, Id, NotGiven
+from contextkeep.client._messages import Id
 from contextkeep.client.aio.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
-from contextkeep.errors import InvalidArgument
 from contextkeep.inputs import NodeInput
-from contextkeep.values import Node, NodeIO
+from contextkeep.values import Node
 
 
 class Nodes(NamedNodes):
@@ -73,85 +72,3 @@ class Nodes(NamedNodes):
         messages.fill_node(request.node, node)
         response: graph_pb.CreateNodeResponse = await self._call("CreateNode", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
-
-    async def update_node_data(
-        self,
-        node_id: Id | None = None,
-        data: Mapping[str, Any] | None = None,
-        *,
-        replace: bool = False,
-        expected_version: int | None = None,
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> Node:
-        """Change a node's data and return the node.
-
-        Args:
-            node_id: Which; or name it by `external_id`.
-            data: Required. A JSON merge patch (RFC 7396): its keys are set, those that are None are removed, others
-                stay.
-            replace: `data` is the new data as it is.
-            expected_version: Change only this version.
-            request_id: As in `create_node`.
-            timeout_s: Deadline in seconds. None means the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeNotFound: there is none.
-            VersionConflict: it has another version: `version` in the metadata.
-        """
-        if data is None:
-            raise InvalidArgument("data is not given", field="data_json")
-        request = graph_pb.UpdateNodeDataRequest(
-            node_id=await self._node_id(node_id, **named),
-            data_json=messages.to_object("data_json", data),
-            update=graph_pb.DATA_UPDATE_REPLACE if replace else graph_pb.DATA_UPDATE_MERGE_PATCH,
-            expected_version=expected_version,
-            request_id=messages.new_request_id(request_id),
-        )
-        response: graph_pb.UpdateNodeDataResponse = await self._call("UpdateNodeData", request, timeout_s=timeout_s)
-        return Node.from_proto(response.node)
-
-    async def set_node_io(
-        self,
-        node_id: Id | None = None,
-        *,
-        input: Any | NotGiven = NOT_GIVEN,
-        output: Any | NotGiven = NOT_GIVEN,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> datetime:
-        """Set what went into a node, what came out of it, or both, and return the time of the change.
-
-        Args:
-            node_id: Which; or name it by `external_id`.
-            input: Any JSON value, up to 1 MiB; it replaces the one before, and None is null. Not given: it stays.
-            output: The same.
-            timeout_s: Deadline in seconds. None means the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeNotFound: there is none.
-            InvalidArgument: neither side is given, or a value cannot be JSON.
-            LimitExceeded: a side is too large.
-        """
-        request = graph_pb.SetNodeIORequest(
-            node_id=await self._node_id(node_id, **named),
-            input_json=None if input is NOT_GIVEN else messages.to_json("input_json", input),
-            output_json=None if output is NOT_GIVEN else messages.to_json("output_json", output),
-        )
-        response: graph_pb.SetNodeIOResponse = await self._call("SetNodeIO", request, timeout_s=timeout_s)
-        return response.modified_at.ToDatetime(tzinfo=UTC)
-
-    async def get_node_io(
-        self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]
-    ) -> NodeIO:
-        """Return what went into a node and what came out of it; of a node without any, both sides are empty.
-
-        Raises:
-            NodeNotFound: there is none, or it is another tenant's.
-        """
-        request = graph_pb.GetNodeIORequest(node_id=await self._node_id(node_id, **named))
-        response: graph_pb.GetNodeIOResponse = await self._call("GetNodeIO", request, timeout_s=timeout_s)
-        return NodeIO.from_proto(response)

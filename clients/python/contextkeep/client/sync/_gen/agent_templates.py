@@ -99,8 +99,8 @@ class AgentTemplates(Noun):
             page: agent_templates_pb.ListAgentTemplatesResponse = self._call(
                 "ListAgentTemplates", request, timeout_s=timeout_s
             )
-            for one in page.templates:
-                yield AgentTemplate.from_proto(one)
+            for item in page.templates:
+                yield AgentTemplate.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

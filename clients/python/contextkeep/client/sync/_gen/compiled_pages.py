@@ -5,17 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from contextlib import closing
+from datetime import datetime
 from typing import Unpack
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import compiled_pages_pb2 as compiled_pages_pb
-from contextkeep.values import CompiledPage, CompileProgress
+from contextkeep.values import CompiledPage, CompileProgress, Facet, FacetKind
 
 
 class CompiledPages(Noun):
-    """The calls of `client.compiled_pages` that are one RPC each."""
+    """Pages compiled by definitions."""
 
     def compile(
         self, *, definition_name: str = "", node_ids: Iterable[Id] = (), timeout_s: float | None = None
@@ -109,8 +110,71 @@ class CompiledPages(Noun):
             page: compiled_pages_pb.ListCompiledPagesResponse = self._call(
                 "ListCompiledPages", request, timeout_s=timeout_s
             )
-            for one in page.pages:
-                yield CompiledPage.from_proto(one)
+            for item in page.pages:
+                yield CompiledPage.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    def put_facet(
+        self,
+        page_id: Id,
+        slug: str,
+        text: str = "",
+        *,
+        heading: str = "",
+        kind: FacetKind | None = None,
+        confidence: float | None = None,
+        as_of: datetime | None = None,
+        fresh_until: datetime | None = None,
+        source_label: str = "",
+        source_uri: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Facet | None:
+        """Adds a facet by hand to a compiled page, or replaces the added facet with the same slug.
+
+        The facet has the access rules of the page, stays when the page is compiled again, and is deleted with the page.
+
+        Args:
+            page_id: The page to add the facet to.
+            slug: The id of the facet, as in FacetRules. Facets of the definition may have the same slug.
+            text: The text, up to 64 KiB. Empty: delete the facet.
+            heading: Heading of the facet. Required, up to 200 characters.
+            kind: The kind, which determines how far the facet is trusted.
+            confidence: Confidence in the text, from 0 to 1. Absent: 1.
+            as_of: When the text was true. Absent: now.
+            fresh_until: When the facet becomes out of date. Absent: when it is put again.
+            source_label: A label of the source, up to 500 characters. Required, unless `source_uri` is set or `text` is
+                empty.
+            source_uri: The address of the source, up to 2,000 characters. Required, unless `source_label` is set or
+                `text` is empty.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            CompiledPageNotFound: No compiled page that the caller may see has this id, or its definition is no longer
+                approved.
+            LimitExceeded: also the limit `facets`: 32 added facets per page.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+        """
+        request = compiled_pages_pb.PutFacetRequest(
+            page_id=messages.to_id(page_id),
+            facet=compiled_pages_pb.FacetInput(
+                slug=slug,
+                heading=heading,
+                kind=messages.choice_of("facet.kind", kind, compiled_pages_pb.FacetKind),
+                text=text,
+                confidence=confidence,
+                as_of=messages.to_timestamp("facet.as_of", as_of),
+                fresh_until=messages.to_timestamp("facet.fresh_until", fresh_until),
+                source_label=source_label,
+                source_uri=source_uri,
+            ),
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: compiled_pages_pb.PutFacetResponse = self._call("PutFacet", request, timeout_s=timeout_s)
+        return Facet.from_proto(answer.facet) if answer.HasField("facet") else None

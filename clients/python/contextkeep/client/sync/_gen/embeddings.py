@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Unpack
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any, Unpack
 
+from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.sync.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as entity_graph_pb
@@ -14,6 +15,50 @@ from contextkeep.values.embeddings import Embedding
 
 class Embeddings(NamedNodes):
     """The calls of `client.embeddings` that are one RPC each."""
+
+    def upsert(
+        self,
+        node_id: Id | None = None,
+        vector: Iterable[float] = (),
+        *,
+        name: str = "",
+        model: str = "",
+        text_sha256: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> Embedding:
+        """Writes a vector of a node under a name, and replaces the vector that the node has under this name.
+
+        Vectors are stored in half precision. All vectors with the same name in a graph have the same dimension: that of
+        the first one.
+
+        Args:
+            node_id: The node of the vector.
+            vector: 1 to 4,000 finite values that fit half precision, not all zero.
+            name: Name of the vector, up to 128 characters. Empty: "default".
+            model: The model that made the vector.
+            text_sha256: SHA-256 of the text that the vector was made from: 64 hexadecimal digits. Empty: unknown.
+            metadata: A JSON object, up to 64 KiB. Empty: {}.
+            timeout_s: Deadline in seconds. None means the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: No node that the caller may see has this id, external id or name.
+            InvalidArgument: the dimension is another one, zero, or over 4,000; a value is NaN, infinite or does not fit
+                half precision; or all values are zero.
+            LimitExceeded: A value exceeds a limit.
+        """
+        request = entity_graph_pb.UpsertEmbeddingRequest(
+            node_id=self._node_id(node_id, **named),
+            name=name,
+            vector=messages.vector("vector", vector),
+            model=model,
+            text_sha256=text_sha256,
+            metadata_json=messages.to_object("metadata_json", metadata),
+        )
+        answer: entity_graph_pb.UpsertEmbeddingResponse = self._call("UpsertEmbedding", request, timeout_s=timeout_s)
+        return Embedding.from_proto(answer.embedding)
 
     def delete(
         self,
@@ -65,8 +110,8 @@ class Embeddings(NamedNodes):
         )
         while True:
             page: entity_graph_pb.ListEmbeddingsResponse = self._call("ListEmbeddings", request, timeout_s=timeout_s)
-            for one in page.embeddings:
-                yield Embedding.from_proto(one)
+            for item in page.embeddings:
+                yield Embedding.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

@@ -47,8 +47,8 @@ class Keys(Noun):
         request = administration_pb.ListKeysRequest(context_id=messages.to_id(context_id), page_size=page_size)
         while True:
             page: administration_pb.ListKeysResponse = self._call("ListKeys", request, timeout_s=timeout_s)
-            for one in page.keys:
-                yield ApiKey.from_proto(one)
+            for item in page.keys:
+                yield ApiKey.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

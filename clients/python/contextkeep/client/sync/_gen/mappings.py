@@ -94,8 +94,8 @@ class Mappings(Noun):
         request = chat_history_pb.ListMappingsRequest(app_id=app_id, page_size=page_size)
         while True:
             page: chat_history_pb.ListMappingsResponse = self._call("ListMappings", request, timeout_s=timeout_s)
-            for one in page.mappings:
-                yield ChatMapping.from_proto(one)
+            for item in page.mappings:
+                yield ChatMapping.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -144,15 +144,15 @@ class Mappings(Noun):
         request = chat_history_pb.TestMappingRequest(
             rules=messages.mapping_rules(rules),
             node_id=messages.to_id(node_id),
-            nodes=[messages.sample_node(f"nodes[{index}]", one) for index, one in enumerate(nodes)],
+            nodes=[messages.sample_node(f"nodes[{index}]", item) for index, item in enumerate(nodes)],
             root=None if root is None else messages.sample_node("root", root),
             page_size=page_size,
             **named,
         )
         while True:
             page: chat_history_pb.TestMappingResponse = self._call("TestMapping", request, timeout_s=timeout_s)
-            for one in page.nodes:
-                yield NodeTrial.from_proto(one)
+            for item in page.nodes:
+                yield NodeTrial.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

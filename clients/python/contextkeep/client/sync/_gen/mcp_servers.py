@@ -81,8 +81,8 @@ class McpServers(Noun):
         request = mcp_servers_pb.ListMcpServersRequest(page_size=page_size)
         while True:
             page: mcp_servers_pb.ListMcpServersResponse = self._call("ListMcpServers", request, timeout_s=timeout_s)
-            for one in page.servers:
-                yield McpServer.from_proto(one)
+            for item in page.servers:
+                yield McpServer.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -129,7 +129,7 @@ class McpServers(Noun):
         """
         request = mcp_servers_pb.DiscoverMcpToolsRequest(server_id=server_id)
         answer: mcp_servers_pb.DiscoverMcpToolsResponse = self._call("DiscoverMcpTools", request, timeout_s=timeout_s)
-        return [McpTool.from_proto(one) for one in answer.tools]
+        return [McpTool.from_proto(item) for item in answer.tools]
 
     def list_tools(
         self, *, server_id: str = "", page_size: int = 0, timeout_s: float | None = None
@@ -147,8 +147,8 @@ class McpServers(Noun):
         request = mcp_servers_pb.ListMcpToolsRequest(server_id=server_id, page_size=page_size)
         while True:
             page: mcp_servers_pb.ListMcpToolsResponse = self._call("ListMcpTools", request, timeout_s=timeout_s)
-            for one in page.tools:
-                yield McpTool.from_proto(one)
+            for item in page.tools:
+                yield McpTool.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

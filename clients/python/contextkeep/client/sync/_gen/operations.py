@@ -37,8 +37,8 @@ class Operations(Noun):
             page: administration_pb.ListAdministrativeCallsResponse = self._call(
                 "ListAdministrativeCalls", request, timeout_s=timeout_s
             )
-            for one in page.calls:
-                yield AdministrativeCall.from_proto(one)
+            for item in page.calls:
+                yield AdministrativeCall.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -73,8 +73,8 @@ class Operations(Noun):
         request = administration_pb.ListTenantsRequest(page_size=page_size)
         while True:
             page: administration_pb.ListTenantsResponse = self._call("ListTenants", request, timeout_s=timeout_s)
-            for one in page.tenants:
-                yield Tenant.from_proto(one)
+            for item in page.tenants:
+                yield Tenant.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

@@ -80,7 +80,7 @@ class Pages(Noun):
                 title=title,
                 markdown=markdown,
                 aliases=messages.texts("page.aliases", aliases),
-                sources=[one.to_proto() for one in sources],
+                sources=[item.to_proto() for item in sources],
                 memory_ids=messages.ids("page.memory_ids", memory_ids),
                 fresh_until=messages.to_timestamp("page.fresh_until", fresh_until),
                 app_id=app_id,
@@ -170,8 +170,8 @@ class Pages(Noun):
         )
         while True:
             page: pages_pb.ListPagesResponse = self._call("ListPages", request, timeout_s=timeout_s)
-            for one in page.pages:
-                yield WikiPage.from_proto(one)
+            for item in page.pages:
+                yield WikiPage.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -216,8 +216,8 @@ class Pages(Noun):
         )
         while True:
             page: pages_pb.ListPageVersionsResponse = self._call("ListPageVersions", request, timeout_s=timeout_s)
-            for one in page.versions:
-                yield PageVersion.from_proto(one)
+            for item in page.versions:
+                yield PageVersion.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

@@ -75,8 +75,8 @@ class Profiles(Noun):
         )
         while True:
             page: context_windows_pb.ListProfilesResponse = self._call("ListProfiles", request, timeout_s=timeout_s)
-            for one in page.profiles:
-                yield CompressionProfile.from_proto(one)
+            for item in page.profiles:
+                yield CompressionProfile.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

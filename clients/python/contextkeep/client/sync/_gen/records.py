@@ -11,6 +11,7 @@ from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import working_memory_pb2 as working_memory_pb
 from contextkeep.values import ManifestEntity, Record, RecordAction
+from contextkeep.values.records import QueryAnswer
 
 
 class Records(Noun):
@@ -92,8 +93,8 @@ class Records(Noun):
             page: working_memory_pb.FetchWMRecordsByEntityResponse = self._call(
                 "FetchWMRecordsByEntity", request, timeout_s=timeout_s
             )
-            for one in page.records:
-                yield Record.from_proto(one)
+            for item in page.records:
+                yield Record.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -179,11 +180,92 @@ class Records(Noun):
             page: working_memory_pb.FetchWMManifestResponse = self._call(
                 "FetchWMManifest", request, timeout_s=timeout_s
             )
-            for one in page.entities:
-                yield ManifestEntity.from_proto(one)
+            for item in page.entities:
+                yield ManifestEntity.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    def query(
+        self,
+        select: Iterable[str],
+        *,
+        where: Mapping[str, Any] | None = None,
+        group_by: Iterable[str] = (),
+        order_by: Iterable[str] = (),
+        limit: int = 0,
+        include_archived: bool = False,
+        timeout_s: float | None = None,
+    ) -> QueryAnswer:
+        """Answers a structured query over the tenant's records, of all entities.
+
+        A query has columns, a condition, groups, an order and a limit; it is not SQL. The service runs it as one read-
+        only statement, within the deadline of the call.
+
+        A column is one of these. A field of WMRecord by its name in this proto, except `content_json` and
+        `content_text`; `status` is "active" or "archived", `index_state` "none", "pending", "indexed" or "failed".
+        `metadata`, or a path into it (`metadata.a.b`; a number selects an element of a list). `count(*)`, or `count`,
+        `sum`, `avg`, `min` or `max` of one of those: `max(created_at)`. `sum` and `avg` take numbers; `min` and `max`
+        also take texts and times. For a path, they use the values of the type that fits (numbers before texts). `count`
+        of a column counts the rows that have a value; an empty text or list is none.
+
+        `where_json` is a condition tree: {"memory_type": "file", "metadata.score": {"$gte": 0.5}, "$or": [{...},
+        {...}]}. Operators: $eq (also a bare value), $ne, $gt, $gte, $lt, $lte, $in, $nin, $like, $ilike (% and _,
+        backslash escapes), $exists, $not; $and and $or join conditions; several fields in one object must all match. A
+        missing value equals nothing, so $ne, $nin and $not are true for it. null means "missing" for a field, and
+        JSON's null in the metadata. A value whose type differs from that of a field is an error; in the metadata it is
+        unequal, and neither less nor greater. Times are RFC 3339 texts. `tags` matches if one of the tags does. A
+        condition has at most 64 KiB, 200 comparisons and 16 levels.
+
+        Args:
+            select: The columns to return, at most 50. Required.
+            where: Only records that match this condition tree. Empty: all records.
+            group_by: Fields and paths to group by, at most 50. With groups or an aggregate, every other column of
+                `select` and `order_by` must be one of these.
+            order_by: Columns to sort by; `-column` sorts in descending order. Texts sort by code points; for a path,
+                numbers come before texts; missing values come last. Empty: newest first, or groups by their values.
+            limit: Rows to return. 0: 100. Values above 1,000 count as 1,000.
+            include_archived: Include archived and expired records.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            InvalidArgument: the violation names the path, such as `where_json.$and[1].name.$in`.
+            LimitExceeded: A value exceeds a limit.
+            AnswerTooLarge: over 3 MiB: select fewer columns, or set a lower limit.
+        """
+        request = working_memory_pb.QueryWMRecordsRequest(
+            select=messages.texts("select", select),
+            where_json=messages.to_object("where_json", where),
+            group_by=messages.texts("group_by", group_by),
+            order_by=messages.query_orders("order_by", order_by),
+            limit=limit,
+            include_archived=include_archived,
+        )
+        answer: working_memory_pb.QueryWMRecordsResponse = self._call("QueryWMRecords", request, timeout_s=timeout_s)
+        return QueryAnswer.from_proto(answer)
+
+    def delete(self, working_memory_id: Id, *, purge: bool = False, timeout_s: float | None = None) -> Record | None:
+        """Archives a record: lists leave it out, and reads without `include_archived` fail with `RecordArchived`.
+
+        `records.restore` restores it until its retention ends (a setting; default: 30 days after it was archived or
+        expired). Then, or at once with `purge`, the service deletes it for good. It deletes the bytes after its grace
+        period (7 days), if no other record shares them. The log of the record stays.
+
+        A repeat is harmless: an archived record stays as it is, and the purge of a purged record is no error.
+
+        Args:
+            working_memory_id: The record to archive or purge.
+            purge: Delete it for good, archived or not.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            RecordNotFound: No working memory record that the caller may see has this id.
+        """
+        request = working_memory_pb.DeleteWMRecordRequest(
+            working_memory_id=messages.to_id(working_memory_id), purge=purge
+        )
+        answer: working_memory_pb.DeleteWMRecordResponse = self._call("DeleteWMRecord", request, timeout_s=timeout_s)
+        return Record.from_proto(answer.record) if answer.HasField("record") else None
 
     def restore(self, working_memory_id: Id, *, timeout_s: float | None = None) -> Record:
         """Restores an archived record, or one past its `expires_at`, which the call removes.
@@ -225,8 +307,8 @@ class Records(Noun):
             page: working_memory_pb.ListWMRecordActionsResponse = self._call(
                 "ListWMRecordActions", request, timeout_s=timeout_s
             )
-            for one in page.actions:
-                yield RecordAction.from_proto(one)
+            for item in page.actions:
+                yield RecordAction.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

@@ -29,8 +29,8 @@ class SourceTests(Noun):
         request = source_tests_pb.ListSourceTestsRequest(page_size=page_size)
         while True:
             page: source_tests_pb.ListSourceTestsResponse = self._call("ListSourceTests", request, timeout_s=timeout_s)
-            for one in page.tests:
-                yield SourceTest.from_proto(one)
+            for item in page.tests:
+                yield SourceTest.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

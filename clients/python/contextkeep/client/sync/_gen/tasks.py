@@ -3,18 +3,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any
 
+from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import tasks_pb2 as tasks_pb
+from contextkeep.inputs import MessageInput
 from contextkeep.values import Task, TaskState
 from contextkeep.values.tasks import TaskHistory
 
 
 class Tasks(Noun):
-    """The calls of `client.tasks` that are one RPC each."""
+    """Tasks of contexts. Without a `context_id`, a method uses the context of the task."""
+
+    def create(
+        self,
+        context_id: Id,
+        *,
+        state: TaskState | None = None,
+        status_message: MessageInput | str | None = None,
+        reference_task_ids: Iterable[Id] = (),
+        metadata: Mapping[str, Any] | None = None,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Task:
+        """Creates a task in a context: work with a state, and messages that name it.
+
+        To continue an ended task, create a new one in the same context and name the old task in `reference_task_ids`.
+
+        Args:
+            state: None means TASK_STATE_SUBMITTED, for a new task.
+            status_message: The service keeps its content, parts, name, agent_id, message_id and metadata_json. Secrets
+                are removed, as in messages. None means no message.
+            reference_task_ids: Up to 100 tasks of its context. Only for a new task.
+            metadata: A JSON object up to 64 KiB. Empty means {}.
+            subject_user_id: The user for whom a key without a user calls.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+            ContextClosed: The context is closed or past its lifetime, and takes no more messages.
+            TaskNotFound: of `reference_task_ids`.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            RecordNotFound: a part of the status names a record that the caller cannot read.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            LimitExceeded: A value exceeds a limit.
+        """
+        request = tasks_pb.CreateTaskRequest(
+            context_id=messages.to_id(context_id),
+            task=tasks_pb.TaskInput(
+                status=contexts.task_status(state, status_message),
+                reference_task_ids=messages.ids("task.reference_task_ids", reference_task_ids),
+                metadata_json=messages.to_object("task.metadata_json", metadata),
+            ),
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: tasks_pb.CreateTaskResponse = self._call("CreateTask", request, timeout_s=timeout_s)
+        return Task.from_proto(answer.task)
+
+    def update(
+        self,
+        task_id: Id,
+        *,
+        context_id: Id | None = None,
+        state: TaskState | None = None,
+        status_message: MessageInput | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expected_version: int = 0,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Task:
+        """Replaces the fields of a task that `update_mask` names: status, metadata_json.
+
+        An ended task does not change. No task returns to TASK_STATE_SUBMITTED; every other change of state is allowed.
+
+        Args:
+            context_id: Empty means the context of the task.
+            state: None means TASK_STATE_SUBMITTED, for a new task.
+            status_message: The service keeps its content, parts, name, agent_id, message_id and metadata_json. Secrets
+                are removed, as in messages. None means no message.
+            metadata: A JSON object up to 64 KiB. Empty means {}.
+            expected_version: The version that the task must have. 0 means any version.
+            subject_user_id: The user for whom a key without a user calls.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            TaskNotFound: The context has no task with this id.
+            TaskEnded: The task has ended and cannot change.
+            ContextClosed: The context is closed or past its lifetime, and takes no more messages.
+            VersionConflict: The stored version is not `expected_version`. Nothing was written.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            RecordNotFound: a part of the status names a record that the caller cannot read.
+            RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
+            LimitExceeded: A value exceeds a limit.
+        """
+        request = tasks_pb.UpdateTaskRequest(
+            context_id=messages.to_id(context_id),
+            task_id=messages.to_id(task_id),
+            task=tasks_pb.TaskInput(
+                status=contexts.task_status(state, status_message),
+                metadata_json=messages.to_object("task.metadata_json", metadata),
+            ),
+            update_mask=messages.mask(status=state, metadata_json=metadata),
+            expected_version=expected_version,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: tasks_pb.UpdateTaskResponse = self._call("UpdateTask", request, timeout_s=timeout_s)
+        return Task.from_proto(answer.task)
 
     def get(
         self,
@@ -76,8 +181,8 @@ class Tasks(Noun):
         )
         while True:
             page: tasks_pb.ListTasksResponse = self._call("ListTasks", request, timeout_s=timeout_s)
-            for one in page.tasks:
-                yield Task.from_proto(one)
+            for item in page.tasks:
+                yield Task.from_proto(item)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

@@ -7,6 +7,7 @@ from contextkeep.client import _base as base
 from contextkeep.client import _sync_io as io
 from contextkeep.client.sync._gen.agent_templates import AgentTemplates
 from contextkeep.client.sync._gen.agents import Agents
+from contextkeep.client.sync._gen.compiled_pages import CompiledPages
 from contextkeep.client.sync._gen.definitions import Definitions
 from contextkeep.client.sync._gen.erasures import Erasures
 from contextkeep.client.sync._gen.holds import Holds
@@ -17,11 +18,12 @@ from contextkeep.client.sync._gen.mcp_servers import McpServers
 from contextkeep.client.sync._gen.pages import Pages
 from contextkeep.client.sync._gen.profiles import Profiles
 from contextkeep.client.sync._gen.specialists import Specialists
+from contextkeep.client.sync._gen.tasks import Tasks
+from contextkeep.client.sync._gen.tools import Tools
 from contextkeep.client.sync.client import Client, NounOf
 from contextkeep.client.sync.context.archives import Archives
 from contextkeep.client.sync.context.artifacts import Artifacts
 from contextkeep.client.sync.context.blobs import Blobs
-from contextkeep.client.sync.context.compiled_pages import CompiledPages
 from contextkeep.client.sync.context.contexts import Contexts
 from contextkeep.client.sync.context.history import History
 from contextkeep.client.sync.context.knowledge_bases import KnowledgeBases
@@ -30,8 +32,6 @@ from contextkeep.client.sync.context.operations import Operations
 from contextkeep.client.sync.context.query import Query
 from contextkeep.client.sync.context.records import Records
 from contextkeep.client.sync.context.source_tests import SourceTests
-from contextkeep.client.sync.context.tasks import Tasks
-from contextkeep.client.sync.context.tools import Tools
 from contextkeep.client.sync.context.uploads import Uploads
 from contextkeep.client.sync.context.windows import Windows
 from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub

@@ -3,69 +3,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.sync.client import Noun
+from contextkeep.client.sync._gen import artifacts as gen
 from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
-from contextkeep.inputs import ArtifactInput, PartInput
 from contextkeep.values import Artifact
 
 
-class Artifacts(Noun):
+class Artifacts(gen.Artifacts):
     """Artifacts of tasks.
 
     A task that is of another context, or not there at all, is `TaskNotFound`. Where a `context_id` may be left out, it
     is that of the task.
     """
-
-    def put(
-        self,
-        task_id: Id,
-        artifact: ArtifactInput | PartInput | str,
-        *,
-        append: bool = False,
-        last_chunk: bool = False,
-        context_id: Id | None = None,
-        subject_user_id: str = "",
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> Artifact:
-        """Write the next version of an artifact, or a chunk of the newest one, and return it without its parts.
-
-        When this returns, its texts are found by the next call, and those of the version before no more.
-
-        Args:
-            task_id: What makes it.
-            artifact: An `ArtifactInput`; or a part, or a text, which is an artifact of its own.
-            append: Add the parts after those of the newest version.
-            last_chunk: Nothing more comes to this version.
-            context_id: None: that of the task.
-            subject_user_id: For which user a key without one calls.
-            request_id: A UUID. The same one again writes nothing. None: a new one.
-            timeout_s: Deadline in seconds. None means the client's.
-
-        Raises:
-            TaskNotFound: the context has none.
-            TaskEnded: it makes nothing any more.
-            ArtifactNotFound: a chunk is of none.
-            ArtifactComplete: a chunk follows the last one.
-            RecordNotFound: a part names a record that the caller cannot read.
-            LimitExceeded: it, or what there is of it together, is too large.
-        """
-        request = artifacts_pb.PutArtifactRequest(
-            context_id=messages.to_id(context_id),
-            task_id=messages.to_id(task_id),
-            artifact=contexts.artifact_input(artifact),
-            append=append,
-            last_chunk=last_chunk,
-            subject_user_id=subject_user_id,
-            request_id=messages.new_request_id(request_id),
-        )
-        response: artifacts_pb.PutArtifactResponse = self._call("PutArtifact", request, timeout_s=timeout_s)
-        return replace(Artifact.from_proto(response.artifact), redacted_parts=tuple(response.redacted_parts))
 
     def get(
         self,

@@ -8,14 +8,11 @@ from contextlib import closing
 from datetime import datetime
 from typing import Unpack
 
-from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client._query_messages import QueryOptions, question_request
 from contextkeep.client.sync._gen import query as gen
-from contextkeep.context.v1 import context_query_pb2 as query_pb
 from contextkeep.values import (
     MemoryQueryMode,
-    ProviderSetting,
     QueriedContext,
     QueryDepth,
     QueryEvent,
@@ -125,57 +122,3 @@ class Query(gen.Query):
         with closing(answers):
             for answer in answers:
                 yield QueryEvent.from_proto(answer)
-
-    def update_provider(
-        self,
-        provider_id: str,
-        *,
-        enabled: bool | None = None,
-        is_default: bool | None = None,
-        deadline_ms: int | None = None,
-        node_ids: Sequence[Id] | None = None,
-        memory_mode: MemoryQueryMode | None = None,
-        reset: Sequence[str] = (),
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> ProviderSetting:
-        """Say something of a provider for the whole tenant, and return all that is said of it then.
-
-        Args:
-            provider_id: Which.
-            enabled: Whether it may be asked. None, here and below: as it was.
-            is_default: Whether it is asked where a question selects none.
-            deadline_ms: How long it has: 1 to 60,000.
-            node_ids: Of the workspace: below which nodes is searched if a question names none. Empty: all.
-            memory_mode: Of memories: "recall" or "reflect" where a question does not say it.
-            reset: What is as the provider has it again: "enabled", "is_default", "deadline_ms", "workspace", "memory".
-            request_id: A UUID. The same one again changes nothing. None: a new one.
-            timeout_s: Deadline in seconds. None means the client's.
-
-        Raises:
-            InvalidArgument: there is no such provider, or this cannot be said of it.
-            PermissionDenied: the key lacks the scope admin, or is bound.
-        """
-        workspace = None
-        if node_ids is not None:
-            workspace = query_pb.WorkspaceOptions(node_ids=messages.ids("node_ids", node_ids))
-        memory = None
-        if memory_mode is not None:
-            mode = messages.choice_of("memory_mode", memory_mode, query_pb.MemoryQueryMode)
-            memory = query_pb.MemoryOptions(query_mode=mode)
-        request = query_pb.UpdateProviderSettingRequest(
-            setting=query_pb.ProviderSetting(
-                provider_id=provider_id,
-                enabled=enabled,
-                is_default=is_default,
-                deadline_ms=deadline_ms,
-                workspace=workspace,
-                memory=memory,
-            ),
-            reset=messages.texts("reset", reset),
-            request_id=messages.new_request_id(request_id),
-        )
-        response: query_pb.UpdateProviderSettingResponse = self._call(
-            "UpdateProviderSetting", request, timeout_s=timeout_s
-        )
-        return ProviderSetting.from_proto(response.setting)

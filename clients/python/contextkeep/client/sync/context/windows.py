@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import builtins
 import functools
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import fields
 from typing import Concatenate, ParamSpec, Self
 
-from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._handles import Bound, Handle
 from contextkeep.client._messages import Id
@@ -18,11 +16,9 @@ from contextkeep.client._window_messages import pack_id_of, prefix_of
 from contextkeep.client.sync._gen import windows as gen
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import Unavailable
-from contextkeep.inputs import StateEntryInput
 from contextkeep.values import (
     Pack,
     Recovered,
-    StateEntry,
     Window,
     WindowEvent,
 )
@@ -54,46 +50,6 @@ class Windows(gen.Windows):
         return WindowHandle(self, window_id)
 
     open = _opening(gen.Windows.open)
-
-    def patch_state(
-        self,
-        window_id: Id,
-        entries: Sequence[StateEntryInput] = (),
-        *,
-        remove: Sequence[StateEntryInput] = (),
-        subject_user_id: str = "",
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> int:
-        """Say what holds in the state of the work, and what no longer does; return how many entries changed.
-
-        The next pack that does not wait for results tells the model after the last step; the prefix stays. Each entry
-        takes the place of what was said of the same before, by whomever, and gives way to what the log says later.
-
-        Args:
-            window_id: Which.
-            entries: Up to 100, with those that are removed.
-            remove: First; what is not there is passed over.
-            subject_user_id: For which user a key without one calls.
-            request_id: A UUID. The same one again changes nothing. None: a new one.
-            timeout_s: Deadline in seconds. None means the client's.
-
-        Raises:
-            WindowNotFound: there is none.
-            WindowClosed: it is closed.
-            BudgetTooSmall: what must be in each pack does not fit: `least` in the metadata.
-            InvalidArgument: an entry cannot be: the violation names its field.
-            LimitExceeded: the window would hold more than 500 entries of callers, or one is too long.
-        """
-        request = windows_pb.PatchStateRequest(
-            window_id=messages.to_id(window_id),
-            set=[contexts.state_entry(one, field="entries") for one in entries],
-            remove=[contexts.state_entry_name(one, field="remove") for one in remove],
-            subject_user_id=subject_user_id,
-            request_id=messages.new_request_id(request_id),
-        )
-        response: windows_pb.PatchStateResponse = self._call("PatchState", request, timeout_s=timeout_s)
-        return response.changed_count
 
     def pack(
         self,
@@ -174,40 +130,6 @@ class Windows(gen.Windows):
         )
         response: windows_pb.ReportResponseResponse = self._call("ReportResponse", request, timeout_s=timeout_s)
         return Recovered.from_proto(response) if response.HasField("pack") else None
-
-    def get_state(
-        self,
-        window_id: Id,
-        sections: Sequence[str] = (),
-        *,
-        subject_user_id: str = "",
-        timeout_s: float | None = None,
-    ) -> builtins.list[StateEntry]:
-        """Return the state of the work, as rules read it from the log and callers said it, in the order of that.
-
-        Args:
-            window_id: Which.
-            sections: Such as "constraint", "value" or "pin". Empty: all.
-            subject_user_id: For which user a key without one calls.
-            timeout_s: Deadline in seconds. None means the client's.
-
-        Raises:
-            WindowNotFound: there is none.
-            InvalidArgument: there is no such section.
-        """
-        request = windows_pb.GetStateRequest(
-            window_id=messages.to_id(window_id),
-            sections=sections,
-            subject_user_id=subject_user_id,
-            page_size=_ENTRIES_AT_ONCE,
-        )
-        entries: list[StateEntry] = []
-        while True:
-            page: windows_pb.GetStateResponse = self._call("GetState", request, timeout_s=timeout_s)
-            entries += map(StateEntry.from_proto, page.entries)
-            if not page.next_page_token:
-                return entries
-            request.page_token = page.next_page_token
 
     def watch(
         self,

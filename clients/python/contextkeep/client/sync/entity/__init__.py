@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from contextkeep.client import _base as base
 from contextkeep.client import _sync_io as io
+from contextkeep.client.sync._gen.changes import Changes
+from contextkeep.client.sync._gen.progress import Progress
 from contextkeep.client.sync.client import Client, NounOf
-from contextkeep.client.sync.entity.changes import Changes
 from contextkeep.client.sync.entity.embeddings import Embeddings
 from contextkeep.client.sync.entity.graph import Graph
-from contextkeep.client.sync.entity.progress import Progress
 from contextkeep.client.sync.observing import Observed
 from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub

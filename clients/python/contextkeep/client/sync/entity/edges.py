@@ -66,32 +66,6 @@ class Edges(NamedNodes):
         response: graph_pb.CreateEdgeResponse = self._call("CreateEdge", request, timeout_s=timeout_s)
         return Edge.from_proto(response.edge)
 
-    def update_edge_data(
-        self,
-        edge_id: Id,
-        data: Mapping[str, Any],
-        *,
-        replace: bool = False,
-        expected_version: int | None = None,
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> Edge:
-        """Change an edge's data and return the edge; the arguments are those of `update_node_data`.
-
-        Raises:
-            EdgeNotFound: there is none.
-            VersionConflict: it has another version: `version` in the metadata.
-        """
-        request = graph_pb.UpdateEdgeDataRequest(
-            edge_id=messages.to_id(edge_id),
-            data_json=messages.to_object("data_json", data),
-            update=graph_pb.DATA_UPDATE_REPLACE if replace else graph_pb.DATA_UPDATE_MERGE_PATCH,
-            expected_version=expected_version,
-            request_id=messages.new_request_id(request_id),
-        )
-        response: graph_pb.UpdateEdgeDataResponse = self._call("UpdateEdgeData", request, timeout_s=timeout_s)
-        return Edge.from_proto(response.edge)
-
     def delete_edge(
         self,
         edge_id: Id | None = None,
