@@ -45,6 +45,7 @@ NAMES: Mapping[str, str] = {
     "GetUsageResponse": "Usage",
     "IssueContextKeyResponse": "ContextKey",
     "MemoryExperience": "Experience",
+    "ListBackgroundWorkResponse": "PendingWork",
     "MergeWindowResponse": "Merged",
     "Owned": "OwnedNodes",
     "PackResponse": "Pack",
@@ -53,6 +54,7 @@ NAMES: Mapping[str, str] = {
     "QueryContextResponse": "QueriedContext",
     "RecordUsageResponse": "Calibrated",
     "ReflectMemoriesResponse": "Reflection",
+    "RetryBackgroundWorkResponse": "RetriedWork",
     "RollbackResponse": "RolledBack",
     "SetLearningResponse": "Learning",
     "StreamQueryContextResponse": "QueryEvent",
@@ -73,13 +75,18 @@ ALWAYS = (
 
 # Those that it always sets in some messages.
 ALWAYS_IN: Mapping[str, str] = {
-    "created_at": "Artifact AssembledNode BlobEntry Checkpoint Context Edge Envelope Erasure Hold Node SourceTest "
-    "StateEntry SubjectErasure Task WMRecord WMRecordAction Window WindowFork",
+    "as_of": "Facet Page",
+    "created_at": "Agent AgentTemplate ApiKey Artifact AssembledNode BlobEntry Checkpoint Context Definition Document "
+    "Edge Envelope Erasure Hold KnowledgeBase McpServer Memory Node Page PageVersion SourceTest Specialist StateEntry "
+    "SubjectErasure Task WMRecord WMRecordAction Window WindowFork",
+    "discovered_at": "McpTool",
     "expires_at": "CreateDownloadUrlResponse IssueContextKeyResponse",
+    "happened_at": "Memory",
     "message": "GivenMessage",
     "modified_at": "AssembledNode Node",
     "record": "CreateDownloadUrlResponse SearchHit",
-    "updated_at": "Artifact Context Job Task WMRecord Window",
+    "updated_at": "Agent AgentTemplate Artifact Context Document Job KnowledgeBase McpServer Memory Page Specialist "
+    "Task WMRecord Window",
 }
 
 # Fields that values lack.

@@ -153,11 +153,9 @@ BY_HAND: Mapping[str, ByHand] = {
 # Names that only Python's values have.
 NAMES: Mapping[str, str] = {
     "GetNodeIOResponse": "NodeIO",
-    "ListBackgroundWorkResponse": "OwedWork",
     "Mapping": "ChatMapping",
     "PromotedLesson": "Lesson",
     "RecordOutcomeResponse": "Outcome",
-    "RetryBackgroundWorkResponse": "RetriedWork",
     "WMRecord": "Record",
 }
 

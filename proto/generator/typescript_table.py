@@ -271,7 +271,6 @@ CALLS: Mapping[str, Call | tuple[Call, ...]] = {
             "record": Hand(type="NewRecord", module="records", function="recordInput", imports_type=True, has_app=True)
         },
     ),
-    "ListBackgroundWork": Call(answer="work"),
     "ListContexts": Call(options="ContextFilter"),
     "ListMemories": Call(options="MemoryFilter"),
     "OpenWindow": Call(options="WindowOptions", hands={**_FORMAT, **_TOOLS}),
@@ -298,7 +297,6 @@ CALLS: Mapping[str, Call | tuple[Call, ...]] = {
         result=Hand(type="Recovered | undefined", module="windows", function="recoveredOf", imports_type=True),
     ),
     "RetainMemory": Call(options="RetainOptions"),
-    "RetryBackgroundWork": Call(answer="retried"),
     "Rollback": Call(exact="expected_last_seq"),
     "RunSourceTest": (
         Call(args="query", sparse=_ASKED, names=_ASKED_NAMES, without="replay_of"),

@@ -185,7 +185,7 @@ def test_what_is_said_of_a_context_is_refused_likewise(given: Any, field: str):
 )
 def test_what_is_to_be_recalled_is_refused_likewise(given: Any, field: str):
     with pytest.raises(InvalidArgument) as refused:
-        contexts.recall_behind(given)
+        contexts.recall_for_message(given)
     assert [violation.field for violation in refused.value.violations] == [field]
 
 

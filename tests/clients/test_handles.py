@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 
 import pytest
 
+from contextkeep.errors import ContextNotFound, WindowNotFound
 from tests.clients.worlds import ASYNC, SYNC, World
 
 
@@ -40,5 +42,24 @@ async def test_a_window_that_was_opened_has_its_methods(world: World, context):
     stored = await world.run(context.windows.get, window.window_id)
     assert (window == stored, hash(window) == hash(stored)) == (False, False)  # it is closed
     again = await world.run(context.windows.open, talk.context_id, "gpt-5")
+    copy = replace(again, model="mine")
+    assert (copy.model, await world.run(copy.get)) == ("mine", again)
     assert again == await world.run(again.get)
     assert hash(again) == hash(await world.run(again.get))
+
+
+async def test_a_handle_calls_for_its_user(world: World, context):
+    """A call may name another user; a window remembers the user that it was opened for."""
+    sent = await world.run(context.contexts.send, "Where is my file?", subject_user_id="ada")
+    talk = context.contexts.handle(sent.context_id, subject_user_id="ada")
+    assert (await world.run(talk.send, "It is plan.md.")).context_id == talk.context_id
+    assert len(await world.run(talk.list_messages)) == 2
+    with pytest.raises(ContextNotFound):
+        await world.run(talk.get, subject_user_id="bob")
+
+    window = await world.run(context.windows.open, talk.context_id, "gpt-5", subject_user_id="ada")
+    assert await world.run(window.pack) == await world.run(
+        context.windows.handle(window.window_id, subject_user_id="ada").pack
+    )
+    with pytest.raises(WindowNotFound):
+        await world.run(context.windows.handle(window.window_id).pack)

@@ -63,6 +63,7 @@ export abstract class Client {
   /** @internal */
   readonly options: Required<Pick<ClientOptions, "headers" | "timeoutMs" | "idleTimeoutMs" | "retries">>;
   private apiKey = "";
+  private readonly subjectUserId: string = "";
 
   constructor(options: ClientOptions, service: Service) {
     let address =
@@ -91,6 +92,11 @@ export abstract class Client {
     this.apiKey = key;
   }
 
+  /** @internal Return a view of this client whose calls are for a user, unless they name another one. */
+  forUser(subjectUserId: string): this {
+    return Object.create(this, { subjectUserId: { value: subjectUserId } });
+  }
+
   /** Close the channel. Calls under way end with `Cancelled`. */
   close(): void {
     this.connection.close();
@@ -108,7 +114,7 @@ export abstract class Client {
     options: CallOptions = {},
     mayRepeat = true,
   ): Promise<MessageShape<O>> {
-    const message = create(method.input, request);
+    const message = this.message(method.input, request);
     checkTexts(method.input, message);
     const attempts = this.attempts(options, options.timeoutMs ?? this.options.timeoutMs, mayRepeat);
     return attempts.run(() => this.connection.unary(method, message, this.settings(options, attempts)));
@@ -126,7 +132,7 @@ export abstract class Client {
     options: CallOptions = {},
     mayRepeat = true,
   ): AsyncGenerator<MessageShape<O>> {
-    const message = create(method.input, request);
+    const message = this.message(method.input, request);
     checkTexts(method.input, message);
     const attempts = this.attempts(options, options.timeoutMs, mayRepeat);
     for (;;) {
@@ -167,6 +173,13 @@ export abstract class Client {
       idleTimeoutMs: this.options.idleTimeoutMs,
       signal: options.signal,
     };
+  }
+
+  private message<I extends DescMessage>(type: I, request: MessageInitShape<I>): MessageShape<I> {
+    const message = create(type, request);
+    const fields = message as { subjectUserId?: string };
+    if (this.subjectUserId && fields.subjectUserId === "") fields.subjectUserId = this.subjectUserId;
+    return message;
   }
 
   private metadata(headers: Headers): Metadata {

@@ -8,7 +8,7 @@ from contextkeep._gen.values_administration import CreatedKey
 from contextkeep._gen.values_administration import Job
 from contextkeep._gen.values_administration import JobKind
 from contextkeep._gen.values_administration import JobState
-from contextkeep._gen.values_administration import OwedWork
+from contextkeep._gen.values_administration import PendingWork
 from contextkeep._gen.values_administration import RetriedWork
 from contextkeep._gen.values_administration import TenantLimits
 from contextkeep._gen.values_administration import Usage
@@ -245,7 +245,6 @@ __all__ = [
     "OnExisting",
     "Original",
     "Outcome",
-    "OwedWork",
     "OwnedNodes",
     "Pack",
     "PackCost",
@@ -253,6 +252,7 @@ __all__ = [
     "PageSource",
     "PageState",
     "PageVersion",
+    "PendingWork",
     "ProviderNames",
     "ProviderPolicy",
     "ProviderState",

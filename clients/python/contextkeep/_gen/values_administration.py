@@ -100,7 +100,7 @@ class ApiKey(Value):
     context_id: str = ""
     # The first 12 characters of the key that created it. Empty: no key did, such as for a command of an operator.
     made_by: str = ""
-    created_at: datetime | None = None
+    created_at: datetime
     # Unset: it does not expire.
     expires_at: datetime | None = None
     # Unset: it is not revoked.
@@ -123,7 +123,7 @@ class ApiKey(Value):
             graph_names=tuple(message.graph_names),
             context_id=message.context_id,
             made_by=message.made_by,
-            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
+            created_at=time_of(message.created_at),
             expires_at=time_of(message.expires_at) if message.HasField("expires_at") else None,
             revoked_at=time_of(message.revoked_at) if message.HasField("revoked_at") else None,
             last_used_at=time_of(message.last_used_at) if message.HasField("last_used_at") else None,
@@ -278,7 +278,7 @@ class BackgroundWork(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class OwedWork(Value):
+class PendingWork(Value):
     """Background work that waits, by kind and database."""
 
     # Kinds without waiting work are left out.
@@ -287,7 +287,7 @@ class OwedWork(Value):
     databases_away: tuple[str, ...] = ()
 
     @classmethod
-    def from_proto(cls, message: pb.ListBackgroundWorkResponse) -> OwedWork:
+    def from_proto(cls, message: pb.ListBackgroundWorkResponse) -> PendingWork:
         """Return the value of a message."""
         return cls(
             work=tuple(map(BackgroundWork.from_proto, message.work)),

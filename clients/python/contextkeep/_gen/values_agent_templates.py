@@ -27,8 +27,8 @@ class AgentTemplate(Value):
     defaults: ProviderNames | None = None
     # Counts the puts of the template, from 1.
     version: int = 0
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
+    created_at: datetime
+    updated_at: datetime
     # The subject of the credential that put it last.
     updated_by: str = ""
     # Where an import took it from. Unset: no import wrote it, or it was put since.
@@ -45,8 +45,8 @@ class AgentTemplate(Value):
             allowed=ProviderNames.from_proto(message.policy.allowed) if message.policy.HasField("allowed") else None,
             defaults=ProviderNames.from_proto(message.policy.defaults) if message.policy.HasField("defaults") else None,
             version=message.version,
-            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
-            updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
+            created_at=time_of(message.created_at),
+            updated_at=time_of(message.updated_at),
             updated_by=message.updated_by,
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )

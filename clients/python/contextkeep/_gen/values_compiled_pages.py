@@ -69,7 +69,7 @@ class Facet(Value):
     # The text is longer than 64 KiB; the rest is left out.
     is_cut: bool = False
     confidence: float = 0.0
-    as_of: datetime | None = None
+    as_of: datetime
     # When the facet becomes out of date. Absent: when its nodes change.
     fresh_until: datetime | None = None
     # Why the facet is out of date. Empty: the service knows of no reason.
@@ -100,7 +100,7 @@ class Facet(Value):
             text=message.text,
             is_cut=message.is_cut,
             confidence=message.confidence,
-            as_of=time_of(message.as_of) if message.HasField("as_of") else None,
+            as_of=time_of(message.as_of),
             fresh_until=time_of(message.fresh_until) if message.HasField("fresh_until") else None,
             stale=tuple(message.stale),
             sources=tuple(map(FacetSource.from_proto, message.sources)),

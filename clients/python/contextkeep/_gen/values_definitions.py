@@ -34,7 +34,7 @@ class Definition(Value):
     state: DefinitionState | Literal[""] = ""
     rules_json: str = "{}"
     created_by: str = ""
-    created_at: datetime | None = None
+    created_at: datetime
     # The subject of the credential that last approved it. Empty: it was never approved.
     approved_by: str = ""
     approved_at: datetime | None = None
@@ -58,7 +58,7 @@ class Definition(Value):
             state=DEFINITION_STATES.get(message.state, ""),
             rules_json=definition_rules_json(message.rules),
             created_by=message.created_by,
-            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
+            created_at=time_of(message.created_at),
             approved_by=message.approved_by,
             approved_at=time_of(message.approved_at) if message.HasField("approved_at") else None,
             retired_at=time_of(message.retired_at) if message.HasField("retired_at") else None,

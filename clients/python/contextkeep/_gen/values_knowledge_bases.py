@@ -46,8 +46,8 @@ class KnowledgeBase(Value):
     documents: dict[DocumentState | Literal[""], int] = field(default_factory=dict, hash=False)
     # Counts the puts of the base, from 1.
     version: int = 0
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
+    created_at: datetime
+    updated_at: datetime
     # The subject of the credential that put it last.
     updated_by: str = ""
     # Bedrock's id of it: 10 letters and digits.
@@ -72,8 +72,8 @@ class KnowledgeBase(Value):
             size_bytes=message.size_bytes,
             documents={DOCUMENT_STATES.get(one.state, ""): one.count for one in message.documents},
             version=message.version,
-            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
-            updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
+            created_at=time_of(message.created_at),
+            updated_at=time_of(message.updated_at),
             updated_by=message.updated_by,
             bedrock_id=message.bedrock.knowledge_base_id,
             bedrock_region=message.bedrock.region,
@@ -104,9 +104,9 @@ class Document(Value):
     # The document is longer than 2,000,000 characters; only these are read.
     is_cut: bool = False
     created_by: str = ""
-    created_at: datetime | None = None
+    created_at: datetime
     # When it entered its state.
-    updated_at: datetime | None = None
+    updated_at: datetime
     # Where an import took it from. Unset: no import wrote it.
     imported: Imported | None = None
 
@@ -126,7 +126,7 @@ class Document(Value):
             passage_count=message.passage_count,
             is_cut=message.is_cut,
             created_by=message.created_by,
-            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
-            updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
+            created_at=time_of(message.created_at),
+            updated_at=time_of(message.updated_at),
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )

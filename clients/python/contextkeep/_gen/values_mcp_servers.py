@@ -37,8 +37,8 @@ class McpServer(Value):
     has_secret: bool = False
     # Counts the puts of the server, from 1.
     version: int = 0
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
+    created_at: datetime
+    updated_at: datetime
     # The subject of the credential that put it last.
     updated_by: str = ""
     # When its tools were last discovered. Unset: never.
@@ -56,8 +56,8 @@ class McpServer(Value):
             disabled=message.disabled,
             has_secret=message.has_secret,
             version=message.version,
-            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
-            updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
+            created_at=time_of(message.created_at),
+            updated_at=time_of(message.updated_at),
             updated_by=message.updated_by,
             discovered_at=time_of(message.discovered_at) if message.HasField("discovered_at") else None,
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
@@ -97,7 +97,7 @@ class McpTool(Value):
     approved_by: str = ""
     # Unset: the tool is not approved.
     approved_at: datetime | None = None
-    discovered_at: datetime | None = None
+    discovered_at: datetime
     # Where an import took it from. Unset: no import wrote it.
     imported: Imported | None = None
     _input_schema: Any = kept()
@@ -133,6 +133,6 @@ class McpTool(Value):
             definition_sha256=message.definition_sha256,
             approved_by=message.approved_by,
             approved_at=time_of(message.approved_at) if message.HasField("approved_at") else None,
-            discovered_at=time_of(message.discovered_at) if message.HasField("discovered_at") else None,
+            discovered_at=time_of(message.discovered_at),
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )

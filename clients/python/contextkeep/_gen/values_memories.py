@@ -109,7 +109,7 @@ class Memory(Value):
     confidence: float = 0.0
     # Sources of the statement, newest first, up to 100. A merged memory has those of all its parts.
     sources: tuple[MemorySource, ...] = ()
-    happened_at: datetime | None = None
+    happened_at: datetime
     # The subject of the statement.
     key: str = ""
     experience: Experience | None = None
@@ -125,8 +125,8 @@ class Memory(Value):
     agent_bundle_id: str = ""
     # The subject of the credential that wrote the memory.
     created_by: str = ""
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
+    created_at: datetime
+    updated_at: datetime
     # Where an import took the memory from. Unset: no import wrote it.
     imported: Imported | None = None
 
@@ -142,7 +142,7 @@ class Memory(Value):
             kind=MEMORY_KINDS.get(message.kind, ""),
             confidence=message.confidence,
             sources=tuple(map(MemorySource.from_proto, message.sources)),
-            happened_at=time_of(message.happened_at) if message.HasField("happened_at") else None,
+            happened_at=time_of(message.happened_at),
             key=message.key,
             experience=Experience.from_proto(message.experience) if message.HasField("experience") else None,
             state=MEMORY_STATES.get(message.state, ""),
@@ -153,8 +153,8 @@ class Memory(Value):
             app_id=message.app_id,
             agent_bundle_id=message.agent_bundle_id,
             created_by=message.created_by,
-            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
-            updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
+            created_at=time_of(message.created_at),
+            updated_at=time_of(message.updated_at),
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )
 

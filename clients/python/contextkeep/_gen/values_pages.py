@@ -76,7 +76,7 @@ class WikiPage(WikiPageBase):
     # superseded or forgotten; or there is a newer version.
     stale: tuple[str, ...] = ()
     # When the page was last put, even if unchanged. For an older version: when that version was written.
-    as_of: datetime | None = None
+    as_of: datetime
     fresh_until: datetime | None = None
     owner_user_id: str = ""
     app_id: str = ""
@@ -86,9 +86,9 @@ class WikiPage(WikiPageBase):
     # The subject of the credential that wrote this version.
     written_by: str = ""
     # When the first version was written.
-    created_at: datetime | None = None
+    created_at: datetime
     # When this version was written.
-    updated_at: datetime | None = None
+    updated_at: datetime
     # Where an import took the page from. Unset: no import wrote the page or this version.
     imported: Imported | None = None
 
@@ -109,15 +109,15 @@ class WikiPage(WikiPageBase):
             size_bytes=message.size_bytes,
             state=PAGE_STATES.get(message.state, ""),
             stale=tuple(message.stale),
-            as_of=time_of(message.as_of) if message.HasField("as_of") else None,
+            as_of=time_of(message.as_of),
             fresh_until=time_of(message.fresh_until) if message.HasField("fresh_until") else None,
             owner_user_id=message.owner_user_id,
             app_id=message.app_id,
             agent_bundle_id=message.agent_bundle_id,
             created_by=message.created_by,
             written_by=message.written_by,
-            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
-            updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
+            created_at=time_of(message.created_at),
+            updated_at=time_of(message.updated_at),
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )
 
@@ -129,7 +129,7 @@ class PageVersion(Value):
     version: int = 0
     title: str = ""
     written_by: str = ""
-    created_at: datetime | None = None
+    created_at: datetime
     size_bytes: int = 0
     # Where an import took the version from. Unset: no import wrote it.
     imported: Imported | None = None
@@ -141,7 +141,7 @@ class PageVersion(Value):
             version=message.version,
             title=message.title,
             written_by=message.written_by,
-            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
+            created_at=time_of(message.created_at),
             size_bytes=message.size_bytes,
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )

@@ -27,8 +27,8 @@ class Specialist(Value):
     provider_id: str = ""
     # Counts the puts of the specialist, from 1.
     version: int = 0
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
+    created_at: datetime
+    updated_at: datetime
     # The subject of the credential that put it last.
     updated_by: str = ""
     # Where an import took it from. Unset: no import wrote it, or it was put since.
@@ -46,8 +46,8 @@ class Specialist(Value):
             is_default=message.is_default,
             provider_id=message.provider_id,
             version=message.version,
-            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
-            updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
+            created_at=time_of(message.created_at),
+            updated_at=time_of(message.updated_at),
             updated_by=message.updated_by,
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )

@@ -80,7 +80,7 @@ def _import_id(client: ContextClient, path: Path) -> uuid.UUID:
         begin = opened.read(_BEGIN_BYTES)
     import_id = uuid.uuid5(uuid.NAMESPACE_OID, f"{hashlib.sha256(begin).hexdigest()} {path.stat().st_size}")
     try:
-        is_under_way = client.archives.get_import(import_id).state == "RUNNING"
+        is_under_way = client.archives.get_import(import_id).state == "running"
     except ImportNotFound:
         is_under_way = True
     return import_id if is_under_way else uuid.uuid4()

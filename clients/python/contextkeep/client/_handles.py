@@ -1,4 +1,4 @@
-"""Handles: the methods of a noun that are about one thing, with its id bound."""
+"""Handles: the methods of a noun that are about one thing, with its id bound, and with the user to call for."""
 
 from __future__ import annotations
 
@@ -14,11 +14,18 @@ _R = TypeVar("_R")
 
 
 class Handle:
-    """Something that is known by its id. Its methods are those of a noun, without the argument for the id."""
+    """A thing with an id. Its methods are those of a noun, without the argument for the id.
+
+    They call for the user of the handle, unless a call names another `subject_user_id`.
+    """
 
     __slots__ = ()
     _noun: Any
+    _user_id: str
     _id_field: ClassVar[str]
+
+    def _defaults(self) -> dict[str, Any]:
+        return {"subject_user_id": self._user_id} if self._user_id else {}
 
 
 class Bound(Generic[_P, _R]):
@@ -37,7 +44,7 @@ class Bound(Generic[_P, _R]):
     def __get__(self, handle: Handle | None, owner: type[Handle]) -> Callable[_P, _R] | Self:
         if handle is None:
             return self
-        return functools.partial(self._method, handle._noun, getattr(handle, handle._id_field))
+        return functools.partial(self._method, handle._noun, getattr(handle, handle._id_field), **handle._defaults())
 
 
 class BoundSecond(Generic[_A, _P, _R]):
@@ -56,10 +63,10 @@ class BoundSecond(Generic[_A, _P, _R]):
     def __get__(self, handle: Handle | None, owner: type[Handle]) -> Callable[Concatenate[_A, _P], _R] | Self:
         if handle is None:
             return self
-        noun, known_by = handle._noun, getattr(handle, handle._id_field)
+        noun, thing_id, defaults = handle._noun, getattr(handle, handle._id_field), handle._defaults()
 
         def bound(first: _A, /, *args: _P.args, **named: _P.kwargs) -> _R:
-            return self._method(noun, first, known_by, *args, **named)
+            return self._method(noun, first, thing_id, *args, **{**defaults, **named})
 
         bound.__doc__ = self.__doc__
         return bound

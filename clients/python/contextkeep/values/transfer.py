@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple
 from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.values.base import Value, time_of
 
-ImportState = Literal["RUNNING", "DONE", "GIVEN_UP", ""]
+ImportState = Literal["running", "done", "given_up", ""]
 _STATES: dict[int, ImportState] = {
-    pb.IMPORT_STATE_RUNNING: "RUNNING",
-    pb.IMPORT_STATE_DONE: "DONE",
-    pb.IMPORT_STATE_GIVEN_UP: "GIVEN_UP",
+    pb.IMPORT_STATE_RUNNING: "running",
+    pb.IMPORT_STATE_DONE: "done",
+    pb.IMPORT_STATE_GIVEN_UP: "given_up",
 }
 
 

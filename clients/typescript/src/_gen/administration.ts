@@ -251,6 +251,36 @@ export function backgroundWorkOf(message: pb.BackgroundWork): BackgroundWork {
   };
 }
 
+/** Background work that waits, by kind and database. */
+export interface PendingWork {
+  /** Kinds without waiting work are left out. */
+  work: BackgroundWork[];
+  /** Databases that do not answer; their work is unknown. */
+  databasesAway: string[];
+}
+
+export function pendingWorkOf(message: pb.ListBackgroundWorkResponse): PendingWork {
+  return {
+    work: message.work.map(backgroundWorkOf),
+    databasesAway: message.databasesAway,
+  };
+}
+
+/** The result of a retry. */
+export interface RetriedWork {
+  /** Number of items that are retried now. */
+  retried: number;
+  /** Databases that do not answer; nothing is retried there. */
+  databasesAway: string[];
+}
+
+export function retriedWorkOf(message: pb.RetryBackgroundWorkResponse): RetriedWork {
+  return {
+    retried: Number(message.retried),
+    databasesAway: message.databasesAway,
+  };
+}
+
 /** Work that an operator started, and its progress. */
 export interface Job {
   jobId: string;

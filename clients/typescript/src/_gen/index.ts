@@ -1,7 +1,7 @@
 // All values; made from the protos by `make proto`.
 
 export type * from "./options.js";
-export type { AdministrativeCall, ApiKey, BackgroundWork, Caller, CreatedKey, Job, Tenant, TenantLimits, Usage } from "./administration.js";
+export type { AdministrativeCall, ApiKey, BackgroundWork, Caller, CreatedKey, Job, PendingWork, RetriedWork, Tenant, TenantLimits, Usage } from "./administration.js";
 export type { Agent, AgentCallers, ProviderNames } from "./agents.js";
 export type { AgentTemplate } from "./agent-templates.js";
 export type { AnsweredProvider, ContextProvider, ExpandedRef, ExplainedHit, HitSource, LastTest, ProviderHits, ProviderPolicy, ProviderStatus, QueriedContext, QueryAnswer, QueryEvent, QueryHit, QueryPolicy, WorkspaceTarget } from "./context-query.js";

@@ -15,9 +15,12 @@ const method = pb.Contexts.method;
  * all is `ContextNotFound`.
  */
 export class Contexts extends GeneratedContexts {
-  /** Return a handle of a context: its methods need no `contextId`. Makes no call. */
-  handle(contextId: string): ContextHandle {
-    return new ContextHandle(this, contextId);
+  /**
+   * Return a handle of a context: its methods need no `contextId`, and call for the user of `subjectUserId` if one is given. Makes no
+   * call.
+   */
+  handle(contextId: string, { subjectUserId }: { subjectUserId?: string } = {}): ContextHandle {
+    return new ContextHandle(subjectUserId ? new Contexts(this.client.forUser(subjectUserId)) : this, contextId);
   }
 
   /**

@@ -18,12 +18,14 @@ export type OpenWindow = Window & WindowHandle;
 export class Windows extends GeneratedWindows {
   override async open(...args: Parameters<GeneratedWindows["open"]>): Promise<OpenWindow> {
     const window = await super.open(...args);
-    return Object.assign(this.handle(window.windowId), window);
+    return Object.assign(this.handle(window.windowId, args[2]), window);
   }
 
-  /** Return a handle of a window: its methods need no `windowId`. Makes no call. */
-  handle(windowId: string): WindowHandle {
-    return new WindowHandle(this, windowId);
+  /**
+   * Return a handle of a window: its methods need no `windowId`, and call for the user of `subjectUserId` if one is given. Makes no call.
+   */
+  handle(windowId: string, { subjectUserId }: { subjectUserId?: string } = {}): WindowHandle {
+    return new WindowHandle(subjectUserId ? new Windows(this.client.forUser(subjectUserId)) : this, windowId);
   }
 
   /**

@@ -8,11 +8,13 @@ import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
 import {
   type AdministrativeCall,
-  type BackgroundWork,
+  type PendingWork,
+  type RetriedWork,
   type Tenant,
   type Usage,
   administrativeCallOf,
-  backgroundWorkOf,
+  pendingWorkOf,
+  retriedWorkOf,
   tenantOf,
   usageOf,
 } from "../administration.js";
@@ -76,10 +78,10 @@ export class GeneratedOperations extends Noun<AppClient> {
    * embeddings, parses files, and deletes bytes and contexts. Work that failed for good is shown at its object, such as
    * in `textError` of a record.
    */
-  async listBackgroundWork(options: CallOptions = {}): Promise<BackgroundWork[]> {
+  async listBackgroundWork(options: CallOptions = {}): Promise<PendingWork> {
     const request = {};
     const answer = await this.client.call(administrationPb.Administration.method.listBackgroundWork, request, options);
-    return answer.work.map(backgroundWorkOf);
+    return pendingWorkOf(answer);
   }
 
   /**
@@ -90,12 +92,12 @@ export class GeneratedOperations extends Noun<AppClient> {
    *
    * @param kind The kind of work to retry, as operations.listBackgroundWork names it.
    */
-  async retryBackgroundWork(kind: string, options: CallOptions = {}): Promise<number> {
+  async retryBackgroundWork(kind: string, options: CallOptions = {}): Promise<RetriedWork> {
     const request = {
       kind,
     };
     const answer = await this.client.call(administrationPb.Administration.method.retryBackgroundWork, request, options);
-    return Number(answer.retried);
+    return retriedWorkOf(answer);
   }
 
   /**

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
-from dataclasses import fields
-from typing import Any, Concatenate, ParamSpec, Self
+from dataclasses import dataclass, fields
+from typing import Any, Concatenate, ParamSpec
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._handles import Bound, Handle
@@ -32,21 +32,23 @@ _P = ParamSpec("_P")
 def _opening(
     method: Callable[Concatenate[Windows, _P], Awaitable[Window]],
 ) -> Callable[Concatenate[Windows, _P], Coroutine[Any, Any, OpenWindow]]:
-    """Return a method that gives the window which it opens the methods of a handle."""
+    """Return a method that adds the methods of a handle to the window that it opens."""
 
     @functools.wraps(method)
-    async def opened(windows: Windows, /, *args: _P.args, **named: _P.kwargs) -> OpenWindow:
-        return OpenWindow.of(windows, await method(windows, *args, **named))
+    async def open_window(windows: Windows, /, *args: _P.args, **named: _P.kwargs) -> OpenWindow:
+        window = await method(windows, *args, **named)
+        values = {field.name: getattr(window, field.name) for field in fields(window) if field.init}
+        return OpenWindow(**values, _noun=windows, _user_id=str(named.get("subject_user_id", "")))
 
-    return opened
+    return open_window
 
 
 class Windows(gen.Windows):
     """Windows on contexts. One that is of another's context, or not there at all, is `WindowNotFound`."""
 
-    def handle(self, window_id: Id) -> WindowHandle:
-        """Return the methods that are about one window, without a call."""
-        return WindowHandle(self, window_id)
+    def handle(self, window_id: Id, *, subject_user_id: str = "") -> WindowHandle:
+        """Return the methods that are about one window, for a user if one is given. Makes no call."""
+        return WindowHandle(self, window_id, subject_user_id)
 
     open = _opening(gen.Windows.open)
 
@@ -216,28 +218,24 @@ class WindowMethods(Handle):
 class WindowHandle(WindowMethods):
     """A window by its id."""
 
-    __slots__ = ("_noun", "window_id")
+    __slots__ = ("_noun", "_user_id", "window_id")
 
-    def __init__(self, windows: Windows, window_id: Id) -> None:
+    def __init__(self, windows: Windows, window_id: Id, subject_user_id: str = "") -> None:
         self._noun = windows
+        self._user_id = subject_user_id
         self.window_id = messages.to_id(window_id)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OpenWindow(Window, WindowMethods):
     """A window as it was opened, with the methods that are about it: `window.pack()`. It equals the `Window`."""
 
-    __slots__ = ("_noun",)
-
-    @classmethod
-    def of(cls, windows: Windows, window: Window) -> Self:
-        """Return a window with methods."""
-        made = cls(**{each.name: getattr(window, each.name) for each in fields(window) if each.init})
-        object.__setattr__(made, "_noun", windows)  # the value is frozen
-        return made
+    _noun: Windows
+    _user_id: str = ""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Window):
             return NotImplemented
-        return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(Window) if each.compare)
+        return all(getattr(self, field.name) == getattr(other, field.name) for field in fields(Window) if field.compare)
 
     __hash__ = Window.__hash__

@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import administration_pb2 as administration_pb
-from contextkeep.values import AdministrativeCall, OwedWork, RetriedWork, Usage
+from contextkeep.values import AdministrativeCall, PendingWork, RetriedWork, Usage
 from contextkeep.values.administration import Tenant
 
 
@@ -79,7 +79,7 @@ class Operations(Noun):
                 return
             request.page_token = page.next_page_token
 
-    def list_background_work(self, *, timeout_s: float | None = None) -> OwedWork:
+    def list_background_work(self, *, timeout_s: float | None = None) -> PendingWork:
         """Lists the background work that waits, by kind and database, for all tenants together.
 
         Background work makes embeddings, parses files, and deletes bytes and contexts. Work that failed for good is
@@ -92,7 +92,7 @@ class Operations(Noun):
         answer: administration_pb.ListBackgroundWorkResponse = self._call(
             "ListBackgroundWork", request, timeout_s=timeout_s
         )
-        return OwedWork.from_proto(answer)
+        return PendingWork.from_proto(answer)
 
     def retry_background_work(self, kind: str, *, timeout_s: float | None = None) -> RetriedWork:
         """Retries the failed work of a kind now, up to 10,000 items per database.

@@ -38,9 +38,9 @@ class Contexts(gen.Contexts):
     the scope `delegate`; without one it sees what has no owner.
     """
 
-    def handle(self, context_id: Id) -> ContextHandle:
-        """Return the methods that are about one context, without a call."""
-        return ContextHandle(self, context_id)
+    def handle(self, context_id: Id, *, subject_user_id: str = "") -> ContextHandle:
+        """Return the methods that are about one context, for a user if one is given. Makes no call."""
+        return ContextHandle(self, context_id, subject_user_id)
 
     def append(
         self,
@@ -210,7 +210,7 @@ class Contexts(gen.Contexts):
 class ContextHandle(Handle):
     """A context by its id: the methods of `contexts` that are about one context."""
 
-    __slots__ = ("_noun", "context_id")
+    __slots__ = ("_noun", "_user_id", "context_id")
     _id_field = "context_id"
 
     send = BoundSecond(Contexts.send)
@@ -228,6 +228,7 @@ class ContextHandle(Handle):
     issue_key = Bound(Contexts.issue_key)
     watch = Bound(Contexts.watch)
 
-    def __init__(self, contexts: Contexts, context_id: Id) -> None:
+    def __init__(self, contexts: Contexts, context_id: Id, subject_user_id: str = "") -> None:
         self._noun = contexts
+        self._user_id = subject_user_id
         self.context_id = messages.to_id(context_id)
