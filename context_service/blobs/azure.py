@@ -1,7 +1,7 @@
 """Blobs in a container of Azure Blob Storage.
 
-A write stages parts and commits their list with the condition that there is no such blob, so a blob is there whole or
-not at all. Parts that are never committed are invisible, and Azure drops them after a week.
+A write stages parts and commits their list on condition that the blob does not exist, so a blob is either complete or
+absent. Parts that are never committed are invisible, and Azure drops them after a week.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from service_runtime.extras import install
 PART_BYTES = 4 * 1024 * 1024
 PARTS_AT_ONCE = 2  # of one transfer
 CONNECT_TIMEOUT_S = 10.0
-ANSWER_TIMEOUT_S = 60.0  # of one request, without a byte
-_WRITER = "writer"  # metadata of a blob: who made it, for a commit whose answer was lost
+ANSWER_TIMEOUT_S = 60.0  # of one request that receives no byte
+_WRITER = "writer"  # metadata of a blob: the write that made it, for a commit whose response was lost
 _DELEGATION_KEPT = timedelta(hours=12)
 _PAST_THE_END = 416
 
@@ -49,7 +49,7 @@ async def opened(settings: Settings) -> AsyncIterator[AzureBackend]:
 
     Raises:
         ProviderNotConfigured: a setting is missing or contradicts another.
-        Unavailable: the container is to be made and the account does not answer.
+        Unavailable: the container must be created, and the account does not answer.
     """
     # It logs a line, with headers, for every request.
     logging.getLogger("azure").setLevel(logging.WARNING)
@@ -173,7 +173,7 @@ class AzureBackend:
                 yield chunk
 
     async def delete(self, key: str) -> None:
-        """Remove the blob. Parts that were staged and not committed go by themselves."""
+        """Remove the blob. Azure drops parts that were staged and not committed."""
         check_key(key)
         with suppress(BlobNotFound), _our_errors():
             await self._container.get_blob_client(key).delete_blob(delete_snapshots="include")
@@ -183,8 +183,8 @@ class AzureBackend:
     ) -> AsyncGenerator[Sequence[BlobStat], None]:
         """Yield the blobs whose keys start with `prefix`."""
         # Metadata, because an account with folders lists these, too.
-        found = self._container.list_blobs(prefix or None, include=["metadata"], results_per_page=page_size)
-        pages = found.by_page()
+        listing = self._container.list_blobs(prefix or None, include=["metadata"], results_per_page=page_size)
+        pages = listing.by_page()
 
         async def next_page() -> list[BlobStat] | None:
             with _our_errors():
@@ -192,9 +192,9 @@ class AzureBackend:
                 if page is None:
                     return None
                 return [
-                    BlobStat(key=one.name, size_bytes=one.size)
-                    async for one in page
-                    if (one.metadata or {}).get("hdi_isfolder") != "true"
+                    BlobStat(key=entry.name, size_bytes=entry.size)
+                    async for entry in page
+                    if (entry.metadata or {}).get("hdi_isfolder") != "true"
                 ]
 
         while (stats := await self.retries.call(next_page)) is not None:
@@ -205,12 +205,12 @@ class AzureBackend:
         """Return a URL with a SAS for reading this blob."""
         check_key(key)
         if self._signer is None:
-            raise NoDownloadUrl("a SAS signs no URL; use GetBlob", provider="azure", use="GetBlob")
+            raise NoDownloadUrl("a SAS cannot sign URLs; use GetBlob", provider="azure", use="GetBlob")
         with _our_errors():
             return await self._signer.url(self._container.get_blob_client(key), download)
 
     async def check(self) -> None:
-        """Ask for a blob that is not there: any credential may, and it tells of a missing container."""
+        """Ask for a blob that does not exist: any credential may do this, and it detects a missing container."""
         with suppress(BlobNotFound), _our_errors():
             await self._container.get_blob_client("health").get_blob_properties()
 
@@ -222,13 +222,14 @@ class AzureBackend:
         await self.retries.call(stage)
 
     async def _publish(self, blob: BlobClient, writer: str, request: Callable[[], Awaitable[None]]) -> None:
-        """Make the blob appear; if that fails or is cancelled, see to it that it did not."""
+        """Publish the blob; if that fails or is cancelled, remove it again."""
 
         async def publish() -> None:
             try:
                 await request()
             except BlobExists:
-                # Made by an attempt of ours whose answer was lost? aiohttp, too, asks again on a connection that broke.
+                # An earlier attempt may have made it, and its response was lost; aiohttp, too, retries after a broken
+                # connection.
                 if not await _is_by(blob, writer):
                     raise
 
@@ -275,7 +276,7 @@ class _Signer:
 
 
 async def _fetch(blob: BlobClient, start_bytes: int, length_bytes: int) -> bytes:
-    """Return a part of a blob, less at its end, and nothing behind it."""
+    """Return a part of a blob: shorter at the end of the blob, and empty after it."""
     answers: list[Any] = []
     with _our_errors():
         try:
@@ -285,10 +286,10 @@ async def _fetch(blob: BlobClient, start_bytes: int, length_bytes: int) -> bytes
             if error.status_code == _PAST_THE_END:
                 return b""
             raise
-        except ValueError as error:  # how the SDK says that the answer is no range of a blob
+        except ValueError as error:  # the SDK's error for a response that is not a range of a blob
             raise Unavailable("Azure Blob Storage does not answer", dependency="azure") from error
         finally:
-            # The SDK hangs up where an answer ends or breaks off, not where it falls silent or we stop reading.
+            # The SDK closes the connection when a response ends or breaks, but not when it stalls or we stop reading.
             for answer in answers:
                 await answer.http_response.close()
 
@@ -300,13 +301,13 @@ async def _is_by(blob: BlobClient, writer: str) -> bool:
 
 
 async def _body(part: list[bytes]) -> AsyncIterator[bytes]:
-    """Yield a part block by block: nothing is copied together, and the event loop is never held for all of it."""
+    """Yield a part block by block: it is never copied whole, and never blocks the event loop for long."""
     for block in part:
         yield block
 
 
 def _block_id(writer: str, number: int) -> str:
-    # All ids of a blob have one length, and two writers of one key never share one.
+    # All block ids of a blob must have the same length; two writers of a key never use the same id.
     return base64.b64encode(f"{writer}-{number:05}".encode()).decode()
 
 
@@ -316,7 +317,7 @@ def _misconfigured(message: str) -> ProviderNotConfigured:
 
 @contextmanager
 def _our_errors() -> Iterator[None]:
-    """Turn an error of the SDK into ours; what Azure said stays in the cause, which is logged and never sent."""
+    """Turn an error of the SDK into ours; Azure's text stays in the cause, which is logged and never sent."""
     try:
         yield
     except HttpResponseError as error:
@@ -329,15 +330,15 @@ def _ours(error: HttpResponseError) -> Exception:
     code, status = str(getattr(error, "error_code", "") or ""), error.status_code
     if code == "ContainerNotFound":
         return _misconfigured("the container of Azure does not exist: WORKING_MEMORY_STORAGE_CONTAINER")
-    # Only Azure's own code says that the blob is missing: a bare 404 may come from a proxy or gateway in front of it.
+    # Only Azure's own code means that the blob is missing: a bare 404 may come from a proxy or gateway.
     if status == 404 and code in ("BlobNotFound", "ResourceNotFound"):
-        return BlobNotFound("there is no blob of this key")
+        return BlobNotFound("no blob has this key")
     if code in ("BlobAlreadyExists", "ContainerAlreadyExists", "InvalidBlockList", "ConditionNotMet"):
-        # Another writer of the key was faster: its commit drops our parts.
+        # Another writer of the key was faster; its commit drops our parts.
         return BlobExists("the blob key is taken")
     if status in (401, 403) or isinstance(error, ClientAuthenticationError):
-        return _misconfigured(f"Azure refuses our credentials, or they do not allow this ({code or 'no token'})")
-    # Another status, such as a redirect or a 400, is hardly Azure's own: something between us answered in its place.
+        return _misconfigured(f"Azure refuses our credentials, or they lack permission ({code or 'no token'})")
+    # Other statuses, such as a redirect or a 400, come from something between us and Azure.
     headers = getattr(error.response, "headers", None) or {}
     return Unavailable(
         f"Azure Blob Storage does not answer ({code or status})",

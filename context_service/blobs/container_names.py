@@ -1,4 +1,4 @@
-"""The names that providers allow for a container or bucket, so that a wrong one is an error of a setting."""
+"""The names that providers allow for a container or bucket, so that a wrong name is refused at the start."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextkeep.errors import ProviderNotConfigured
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameRule:
-    """What a provider calls a valid name."""
+    """The rule of a provider for names."""
 
     provider: str
     what: str  # "the container of Azure"
@@ -25,7 +25,7 @@ class NameRule:
         """
         if not self.pattern.fullmatch(name):
             raise ProviderNotConfigured(
-                f"{variable}={name} is no name for {self.what}: {self.rule}", provider=self.provider
+                f"{variable}={name} is not a valid name of {self.what}: {self.rule}", provider=self.provider
             )
 
 

@@ -1,7 +1,7 @@
 """Blobs in a bucket of Google Cloud Storage.
 
-A small blob is one request; a large one a resumable upload, which is nothing until its last part has come. Both carry
-the condition that there is no such blob. Google's library blocks, so its calls run in threads, a bounded number.
+A small blob is one request; a large one is a resumable upload, which becomes visible with its last part. Both have the
+condition that the blob does not exist. Google's library blocks, so its calls run in threads, a bounded number.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ PART_BYTES = 8 * 1024 * 1024  # of an upload
 FETCH_BYTES = 4 * 1024 * 1024  # of a read
 FETCHES_AT_ONCE = 2  # of one read
 THREADS_MAX = 32
-TIMEOUT_S = (10.0, 60.0)  # to connect; of one request, without a byte
+TIMEOUT_S = (10.0, 60.0)  # to connect; of one request that receives no byte
 _SCOPES = ("https://www.googleapis.com/auth/devstorage.read_write",)
-_WRITER = "writer"  # metadata of a blob: who made it, for an upload whose last answer was lost
+_WRITER = "writer"  # metadata of a blob: the write that made it, for an upload whose last response was lost
 _RESUME_INCOMPLETE = 308
 
 
@@ -65,7 +65,7 @@ async def opened(settings: Settings) -> AsyncIterator[GcsBackend]:
 
     Raises:
         ProviderNotConfigured: a setting is missing or malformed, or there are no credentials.
-        Unavailable: the bucket is to be made and GCS does not answer.
+        Unavailable: the bucket must be created, and GCS does not answer.
     """
     name = settings.working_memory_gcs_bucket or settings.working_memory_storage_container
     if not name:
@@ -91,12 +91,12 @@ async def opened(settings: Settings) -> AsyncIterator[GcsBackend]:
                     await backend.retries.call(backend.create_bucket)
                 yield backend
         finally:
-            # A thread whose request nobody answers ends with its timeout; nobody waits for it.
+            # A thread whose request gets no response ends with its timeout; the shutdown does not wait for it.
             threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _credentials(settings: Settings) -> Any:
-    """Return the key of a service account where the settings have one, else what the environment gives."""
+    """Return the key of a service account if the settings have one, else the credentials of the environment."""
     key = settings.google_application_credentials_json.get_secret_value()
     variable = "GOOGLE_APPLICATION_CREDENTIALS" + ("_JSON" if key else "")
     try:
@@ -107,12 +107,12 @@ def _credentials(settings: Settings) -> Any:
             return ServiceAccount.from_service_account_info(account, scopes=_SCOPES)
         if not key and settings.storage_emulator_host:
             return AnonymousCredentials()
-        # Other kinds of files, such as those of workload identity federation, are the library's to find.
+        # The library finds other kinds of files, such as those of workload identity federation.
         return google.auth.default(scopes=_SCOPES)[0]
     except DefaultCredentialsError as error:
         raise _misconfigured(f"{variable} is not set, and there are no application default credentials") from error
     except (GoogleAuthError, ValueError, AttributeError, OSError) as error:
-        raise _misconfigured(f"{variable} holds no credentials of Google: {type(error).__name__}") from error
+        raise _misconfigured(f"{variable} has no valid Google credentials: {type(error).__name__}") from error
 
 
 class GcsBackend:
@@ -138,9 +138,9 @@ class GcsBackend:
         check_key(key)
         writer = secrets.token_hex(16)
         async with aclosing(in_parts(blocks, part_bytes=PART_BYTES)) as parts:
-            held = await anext(parts)
-            if size_bytes(held) < PART_BYTES:
-                await self._publish(key, writer, partial(self._put, key, writer, b"".join(held)))
+            part_before = await anext(parts)
+            if size_bytes(part_before) < PART_BYTES:
+                await self._publish(key, writer, partial(self._put, key, writer, b"".join(part_before)))
                 return
             url = await self.retries.call(partial(self._run, self._start, key, writer))
             upload = _Upload(self._uploads, url)
@@ -151,15 +151,15 @@ class GcsBackend:
                         await sending.popleft()
                     if not part:
                         break
-                    sending.append(asyncio.create_task(self._send(upload, b"".join(held), last=False)))
-                    held = part
+                    sending.append(asyncio.create_task(self._send(upload, b"".join(part_before), last=False)))
+                    part_before = part
                 while sending:
                     await sending.popleft()
             except BaseException:
                 await ended(sending)
                 self._threads.submit(upload.abandon)
                 raise
-        await self._publish(key, writer, partial(self._finish, key, writer, upload, b"".join(held)))
+        await self._publish(key, writer, partial(self._finish, key, writer, upload, b"".join(part_before)))
 
     async def read(self, key: str, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
         """Yield a range of the blob, one part ahead."""
@@ -177,7 +177,7 @@ class GcsBackend:
                 yield chunk
 
     async def delete(self, key: str) -> None:
-        """Remove the blob. What a killed upload left is invisible, and GCS drops it after a week."""
+        """Remove the blob. Parts of a killed upload are invisible, and GCS drops them after a week."""
         check_key(key)
         with suppress(BlobNotFound):
             await self._run(self._bucket.blob(key).delete, timeout=TIMEOUT_S, retry=None)
@@ -186,18 +186,18 @@ class GcsBackend:
         self, prefix: str, *, page_size: int = 1000, unfinished: bool = False
     ) -> AsyncGenerator[Sequence[BlobStat], None]:
         """Yield the blobs whose keys start with `prefix`."""
-        found = self._bucket.list_blobs(
+        listing = self._bucket.list_blobs(
             prefix=prefix or None,
             page_size=page_size,
             fields="items(name,size),nextPageToken",
             timeout=TIMEOUT_S,
             retry=None,
         )
-        pages = found.pages
+        pages = listing.pages
 
         def next_page() -> list[BlobStat] | None:
             page = next(pages, None)
-            return None if page is None else [BlobStat(key=one.name, size_bytes=one.size) for one in page]
+            return None if page is None else [BlobStat(key=blob.name, size_bytes=blob.size) for blob in page]
 
         while (stats := await self.retries.call(partial(self._run, next_page))) is not None:
             if stats:
@@ -209,8 +209,9 @@ class GcsBackend:
         return await self._run(self._sign, key, download)
 
     async def check(self) -> None:
-        """Ask for a blob that is not there: it tells of a missing bucket."""
-        # Not behind the uploads; and a network that hangs takes one thread, not one a second.
+        """Ask for a blob that does not exist: this detects a missing bucket."""
+        # In a thread of its own, so that it does not wait for uploads; one at a time, so that a network that hangs
+        # takes one thread, not one a second.
         if self._checking is not None and not self._checking.done():
             raise _silent()
         self._checking = asyncio.ensure_future(asyncio.to_thread(self._check))
@@ -218,7 +219,7 @@ class GcsBackend:
         await asyncio.shield(self._checking)
 
     def _run(self, call: Callable[..., _T], *arguments: Any, **options: Any) -> asyncio.Future[_T]:
-        """Start a blocking call in a thread; its errors come out as ours."""
+        """Start a blocking call in a thread; its errors are raised as ours."""
 
         def translated() -> _T:
             with _our_errors():
@@ -227,13 +228,13 @@ class GcsBackend:
         return asyncio.get_running_loop().run_in_executor(self._threads, translated)
 
     async def _publish(self, key: str, writer: str, request: Callable[[], Any]) -> None:
-        """Make the blob appear; if that fails or is cancelled, see to it that it did not."""
+        """Publish the blob; if that fails or is cancelled, remove it again."""
 
         async def publish() -> None:
             try:
                 await request()
             except BlobExists:
-                # Made by an attempt of ours whose answer was lost?
+                # An earlier attempt may have made it, and its response was lost.
                 if not await self._run(self._is_by, key, writer):
                     raise
 
@@ -265,7 +266,7 @@ class GcsBackend:
         try:
             await self._run(upload.send, part, last=True)
         except _UploadOver:
-            # With a blob, if the last answer was lost.
+            # If the last response was lost, the blob exists.
             with suppress(BlobNotFound):
                 if await self._run(self._is_by, key, writer):
                     return
@@ -307,9 +308,9 @@ class GcsBackend:
         credentials = self._bucket.client._credentials
         options: dict[str, Any] = {}
         if not isinstance(credentials, Signing):
-            # A role of the machine has no key: Google signs for it, if it may (iam.serviceAccounts.signBlob).
+            # A role of the machine has no key: Google signs for it, given iam.serviceAccounts.signBlob.
             if not getattr(credentials, "service_account_email", None):
-                raise NoDownloadUrl("these credentials sign no URL; use GetBlob", provider="gcs", use="GetBlob")
+                raise NoDownloadUrl("these credentials cannot sign URLs; use GetBlob", provider="gcs", use="GetBlob")
             credentials.refresh(Request())
             options = {"service_account_email": credentials.service_account_email, "access_token": credentials.token}
         url: str = self._bucket.blob(key).generate_signed_url(
@@ -327,26 +328,26 @@ class GcsBackend:
 
 
 def _overlook(checking: asyncio.Future[None]) -> None:
-    """Take a future's error, so that asyncio does not report it as never seen."""
+    """Retrieve a future's error, so that asyncio does not report it as unhandled."""
     if not checking.cancelled():
         checking.exception()
 
 
 class _UploadOver(Unavailable):
-    """GCS does not know the upload any more."""
+    """GCS no longer knows the upload."""
 
 
 class _Upload:
-    """A resumable upload; its methods block. The URL is its key: it needs no credentials."""
+    """A resumable upload; its methods block. Its secret URL replaces credentials."""
 
     def __init__(self, session: requests.Session, url: str) -> None:
         self._session = session
         self._url = url
-        self._unsure = False  # an answer was lost: how much arrived is to be asked
+        self._unsure = False  # a response was lost: ask how many bytes arrived
         self.position = 0  # of the part that is sent next
 
     def send(self, part: bytes, *, last: bool) -> None:
-        """Send a part at `position`, or what did not arrive of it before."""
+        """Send a part at `position`, or the rest of it that has not arrived."""
         end = self.position + len(part)
         total = str(end) if last else "*"
         start = self.position
@@ -362,12 +363,12 @@ class _Upload:
         self._unsure = False
 
     def abandon(self) -> None:
-        """Tell GCS that nothing more comes; if it does not hear that, the upload ends after a week."""
+        """Cancel the upload; if GCS does not receive that, it drops the upload after a week."""
         with suppress(requests.RequestException):
             self._session.delete(self._url, timeout=TIMEOUT_S)
 
     def _arrived(self, total: str) -> int | None:
-        """Ask how many bytes have arrived; None: all, and there is a blob."""
+        """Ask how many bytes have arrived; None if all have, and the blob exists."""
         answer = self._put(f"bytes */{total}", b"")
         return _arrived(answer) if answer.status_code == _RESUME_INCOMPLETE else None
 
@@ -397,20 +398,20 @@ def _silent() -> Unavailable:
 
 @contextmanager
 def _our_errors() -> Iterator[None]:
-    """Turn an error of the library into ours; what GCS said stays in the cause, which is logged and never sent."""
+    """Turn an error of the library into ours; Google's text stays in the cause, which is logged and never sent."""
     try:
         yield
     except GoogleAPICallError as error:
         retry_after = getattr(error.response, "headers", {}).get("Retry-After")
-        reasons = {one.get("reason") for one in error.errors if isinstance(one, Mapping)}
+        reasons = {detail.get("reason") for detail in error.errors if isinstance(detail, Mapping)}
         raise _of_status(error.code or 0, error.message, retry_after, reasons) from error
     except (RefreshError, DefaultCredentialsError) as error:
         if getattr(error, "retryable", False):
             raise _silent() from error
-        raise _misconfigured("Google refuses our credentials: there is no token for them") from error
+        raise _misconfigured("Google gives no token for the configured credentials") from error
     except (requests.RequestException, urllib3.exceptions.HTTPError, GoogleAuthError, OSError) as error:
         raise _silent() from error
-    except (AttributeError, TypeError) as error:  # the library takes the JSON of a gateway's error for one of GCS
+    except (AttributeError, TypeError) as error:  # the library reads a gateway's JSON error as one of GCS
         raise _silent() from error
 
 
@@ -428,13 +429,13 @@ def _of_status(
     message = message or ""
     if status == 404 and "bucket does not exist" in message:
         return _misconfigured("the bucket of GCS does not exist: WORKING_MEMORY_STORAGE_CONTAINER")
-    # Only GCS's own words say that the blob is missing: JSON with a reason, or for a download a line of text. A bare
-    # 404 may come from a proxy or gateway in front of it.
+    # Only GCS's own text means that the blob is missing: JSON with a reason, or a line of text for a download. A bare
+    # 404 may come from a proxy or gateway.
     if status == 404 and ("notFound" in reasons or "No such object" in message):
-        return BlobNotFound("there is no blob of this key")
+        return BlobNotFound("no blob has this key")
     if status in (409, 412):
         return BlobExists("the blob key is taken")
     if status in (401, 403):
-        return _misconfigured("Google refuses our credentials, or they do not allow this")
-    # Another status, such as a redirect or a 400, is hardly GCS's own: something between us answered in its place.
+        return _misconfigured("Google refuses our credentials, or they lack permission")
+    # Other statuses, such as a redirect or a 400, come from something between us and GCS.
     return Unavailable(f"GCS does not answer ({status})", dependency="gcs", retry_after_s=asked_delay_s(retry_after))

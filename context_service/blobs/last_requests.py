@@ -1,6 +1,6 @@
-"""Writes whose last request is under way when nobody waits for it any more.
+"""Cleans up after writes that were cancelled during their last request.
 
-Such a request may still arrive, and make a blob that no row knows. So it is waited for, and what it made is removed.
+Such a request may still arrive and make a blob that has no row. So this waits for it, and removes its blob.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 
 from contextkeep.errors import ContextKeepError, Unavailable
 
-SETTLE_S = 1.0  # how long a cancelled write waits itself; then it goes on in the background
+SETTLE_S = 1.0  # how long a cancelled write waits for the cleanup; then it continues in the background
 
 
 class LastRequests:
@@ -21,11 +21,11 @@ class LastRequests:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def finish(self, publishing: asyncio.Task[None], withdraw: Callable[[], Awaitable[None]]) -> None:
-        """Wait for what makes a blob appear; if that fails or is cancelled, see to it that there is none.
+        """Wait for the request that publishes a blob; if that fails or is cancelled, remove the blob.
 
         Args:
-            publishing: Makes it appear, or fails.
-            withdraw: Removes what this write made. What it cannot remove is left to the sweeper.
+            publishing: Publishes the blob, or fails.
+            withdraw: Removes the blob of this write. If it cannot, the sweeper does.
         """
         try:
             await asyncio.shield(publishing)
@@ -38,7 +38,7 @@ class LastRequests:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[LastRequests]:
-        """Settle for the block, and what is left at its end for a moment longer."""
+        """Run cleanups during the block, and for up to `SETTLE_S` after it."""
         try:
             yield self
         finally:
@@ -54,7 +54,7 @@ async def _settle(publishing: asyncio.Task[None], withdraw: Callable[[], Awaitab
     try:
         await asyncio.wait([publishing])
     finally:
-        publishing.cancel()  # harmless behind its end
+        publishing.cancel()  # no effect if it has ended
     if publishing.cancelled() or publishing.exception() is None or isinstance(publishing.exception(), Unavailable):
         with suppress(ContextKeepError):
             await withdraw()

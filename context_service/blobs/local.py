@@ -1,11 +1,11 @@
 """Blobs as files below one folder.
 
-A blob is written under a temporary name beside its own (`<name>.part`), synced, renamed, and the folder is synced:
-so a name without `.part` is a whole blob, also after a power cut. Whoever creates the temporary file owns the key;
-if the file is taken away meanwhile, the rename fails and there is no blob.
+A blob is written under a temporary name in the same folder (`<name>.part`), synced, renamed, and the folder is synced:
+so a name without `.part` is a complete blob, even after a power cut. The write that creates the temporary file owns the
+key; if the file is removed meanwhile, the rename fails and there is no blob.
 
-File calls block, so they run in threads, one block a call. While a block is written the next one is received, and
-while one is sent the next one is read.
+File calls block, so they run in threads, one block per call. While a block is written the next one is received, and
+while a block is sent the next one is read.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from service_runtime.settings import state_folder
 _T = TypeVar("_T")
 
 THREADS_MAX = 16  # most of them wait for the disk
-WRITE_OUT_BYTES = 32 * 1024 * 1024  # written so far when the kernel is asked to begin with them
-_PART = ".part"  # a key has no dot, so no blob is called like that
+WRITE_OUT_BYTES = 32 * 1024 * 1024  # after each of these, ask the kernel to begin writing them to disk
+_PART = ".part"  # a key has no dot, so no blob has such a name
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _SYNC_FILE_RANGE_WRITE = 2  # from Linux's fs.h
 _sync_file_range = getattr(ctypes.CDLL(None), "sync_file_range", None) if sys.platform == "linux" else None
@@ -70,8 +70,8 @@ class LocalBackend:
     def __init__(self, root: Path, threads: ThreadPoolExecutor) -> None:
         self._root = root
         self._threads = threads
-        self.retries = Retries(0)  # a disk that failed once is not asked again
-        self._synced_folders: set[Path] = set()  # whose own names are on disk
+        self.retries = Retries(0)  # no retries after an error of the disk
+        self._synced_folders: set[Path] = set()  # whose names are on disk
         self._checking: asyncio.Future[None] | None = None
 
     async def write(self, key: str, blocks: AsyncIterable[bytes]) -> None:
@@ -89,10 +89,10 @@ class LocalBackend:
             await self._run(part.publish)
             await self._run(self._sync_folder, part.path.parent)
         except BaseException:
-            # Behind a write that is under way, if one is; and done also if nobody waits for it any more.
+            # After a write that is under way, and also if the caller is cancelled again.
             await asyncio.shield(self._run(part.abort))
             if pending is not None:
-                pending.add_done_callback(_overlook)  # at any time: another thread may still be at it
+                pending.add_done_callback(_overlook)  # another thread may still be writing
             raise
 
     async def read(self, key: str, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
@@ -116,27 +116,28 @@ class LocalBackend:
         finally:
             if ahead is not None:
                 ahead.cancel()
-            self._threads.submit(file.close)  # behind a read that is under way
+            self._threads.submit(file.close)  # after a read that is under way
 
     async def delete(self, key: str) -> None:
-        """Remove the file, and the temporary one of a killed write."""
+        """Remove the file, and the temporary file of a killed write."""
         await self._run(self._delete, self._path(key))
 
     async def list_pages(
         self, prefix: str, *, page_size: int = 1000, unfinished: bool = False
     ) -> AsyncGenerator[Sequence[BlobStat], None]:
-        """Yield the blobs below `prefix`; of an unfinished write its temporary file, under the key of the blob."""
-        found = self._walk(self._root, "", prefix, unfinished)
-        while page := await self._run(_next_page, found, page_size):
+        """Yield the blobs below `prefix`, and temporary files of unfinished writes under the keys of their blobs."""
+        entries = self._walk(self._root, "", prefix, unfinished)
+        while page := await self._run(_next_page, entries, page_size):
             yield page
 
     async def download_url(self, key: str, download: Download) -> str:
-        """Refuse: a file has no URL."""
+        """Raise: a file has no URL."""
         raise NoDownloadUrl("a file has no URL; use GetBlob", provider="local", use="GetBlob")
 
     async def check(self) -> None:
-        """Look whether files could be made in the folder."""
-        # Not behind the uploads that are just being synced; and a disk that hangs takes one thread, not one a second.
+        """Check that files can be created in the folder."""
+        # In a thread of its own, so that it does not wait for uploads that are being synced; one at a time, so that a
+        # disk that hangs takes one thread, not one a second.
         if self._checking is not None and not self._checking.done():
             raise Unavailable("the folder of the blobs does not answer", dependency="local")
         self._checking = asyncio.ensure_future(asyncio.to_thread(self._check))
@@ -147,7 +148,7 @@ class LocalBackend:
         return self._root / key
 
     def _run(self, call: Callable[..., _T], *arguments: object) -> asyncio.Future[_T]:
-        """Start a blocking call in a thread; its OS errors come out as ours."""
+        """Start a blocking call in a thread; its OS errors are raised as ours."""
 
         def translated() -> _T:
             with _our_errors():
@@ -156,7 +157,7 @@ class LocalBackend:
         return asyncio.get_running_loop().run_in_executor(self._threads, translated)
 
     def _sync_folder(self, folder: Path) -> None:
-        """Put the names in `folder` on disk, and once a process those of the folders above it."""
+        """Sync the names in `folder`, and once per process those of the folders above it."""
         _sync(folder)
         while folder != self._root and folder not in self._synced_folders:
             _sync(folder.parent)
@@ -170,7 +171,7 @@ class LocalBackend:
             _sync(path.parent)
 
     def _walk(self, folder: Path, start: str, prefix: str, unfinished: bool) -> Iterator[BlobStat]:
-        """Yield what is below `folder`, whose keys start with `start`."""
+        """Yield the blobs below `folder`, whose keys start with `start`."""
         try:
             with os.scandir(folder) as entries:
                 names = sorted(f"{e.name}/" if e.is_dir(follow_symlinks=False) else e.name for e in entries)
@@ -191,27 +192,27 @@ class LocalBackend:
             raise Unavailable("the folder of the blobs cannot be written", dependency="local")
 
 
-def _next_page(found: Iterator[BlobStat], page_size: int) -> list[BlobStat]:
-    return list(itertools.islice(found, page_size))
+def _next_page(entries: Iterator[BlobStat], page_size: int) -> list[BlobStat]:
+    return list(itertools.islice(entries, page_size))
 
 
 def _overlook(future: asyncio.Future[None]) -> None:
-    """Take a future's error, so that asyncio does not report it as never seen."""
+    """Retrieve a future's error, so that asyncio does not report it as unhandled."""
     if not future.cancelled():
         future.exception()
 
 
 def _start_writing_out(file: int, start_bytes: int, size_bytes: int) -> None:
-    """Let the kernel begin to put a range of a file on disk, so that the sync at the end finds little left to do.
+    """Ask the kernel to begin writing a range of a file to disk, so that the final sync has little left to do.
 
-    It promises nothing, and Python has no call for it: where there is none, the sync takes what it takes.
+    It is only a hint, and Python has no call for it. Without the call the sync takes longer.
     """
     if _sync_file_range is not None:
         _sync_file_range(file, ctypes.c_int64(start_bytes), ctypes.c_int64(size_bytes), _SYNC_FILE_RANGE_WRITE)
 
 
 class _Part:
-    """A blob that is being written. Its methods block, and wait for each other."""
+    """A blob that is being written. Its methods block, and only one runs at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -219,14 +220,14 @@ class _Part:
         self._lock = threading.Lock()
         self._file: int | None = None
         self._size_bytes = 0
-        self._made: list[Path] = []  # by us, and to be removed if the write fails
+        self._created: list[Path] = []  # removed if the write fails
         self._aborted = False
 
     def create(self) -> None:
-        """Take the key.
+        """Reserve the key by creating its temporary file.
 
         Raises:
-            BlobExists: it is taken.
+            BlobExists: the key is taken.
         """
         with self._lock:
             if self._aborted:
@@ -236,8 +237,8 @@ class _Part:
                 self._file = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             except FileExistsError:
                 raise BlobExists("the blob key is being written") from None
-            self._made.append(self._part)
-            # Only the owner of the temporary file may make the blob, so nobody makes it behind this look.
+            self._created.append(self._part)
+            # Only the owner of the temporary file may create the blob, so it cannot appear after this check.
             if self.path.exists():
                 raise BlobExists("the blob key is taken")
 
@@ -253,10 +254,10 @@ class _Part:
                 _start_writing_out(self._file, self._size_bytes - begun_bytes, begun_bytes)
 
     def publish(self) -> None:
-        """Sync the bytes and give the file its name.
+        """Sync the bytes and rename the file.
 
         Raises:
-            Unavailable: the file was taken away.
+            Unavailable: the temporary file was removed.
         """
         with self._lock:
             if self._file is None:
@@ -266,15 +267,17 @@ class _Part:
             try:
                 self._part.rename(self.path)
             except FileNotFoundError:
-                raise Unavailable("the upload was swept while it ran", dependency="local") from None
-            self._made.append(self.path)
+                raise Unavailable(
+                    "the file of the upload was removed while it ran; try again", dependency="local"
+                ) from None
+            self._created.append(self.path)
 
     def abort(self) -> None:
-        """Leave nothing of this write; harmless at any time."""
+        """Remove the files of this write; harmless at any time."""
         with self._lock:
             self._aborted = True
             self._close()
-            for path in self._made:
+            for path in self._created:
                 path.unlink(missing_ok=True)
 
     def _close(self) -> None:
@@ -284,7 +287,7 @@ class _Part:
 
 
 class _Blob:
-    """A blob that is being read. Its methods block, and wait for each other."""
+    """A blob that is being read. Its methods block, and only one runs at a time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -304,15 +307,15 @@ class _Blob:
             try:
                 self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
             except (FileNotFoundError, NotADirectoryError):
-                raise BlobNotFound("there is no blob of this key") from None
+                raise BlobNotFound("no blob has this key") from None
 
     def read(self, position: int, count: int) -> bytes:
-        """Return up to `count` bytes from `position`; none behind the end, and none when closed."""
+        """Return up to `count` bytes from `position`; none after the end of the blob or after `close`."""
         with self._lock:
             return b"" if self._file is None else os.pread(self._file, count, position)
 
     def close(self) -> None:
-        """Close the file; it stays closed."""
+        """Close the file for good."""
         with self._lock:
             self._closed = True
             if self._file is not None:

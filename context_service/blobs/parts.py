@@ -1,4 +1,4 @@
-"""Parts: what backends of clouds send and fetch at once, several blocks each."""
+"""Parts: the units, of several blocks each, that backends of clouds send and fetch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 async def in_parts(blocks: AsyncIterable[bytes], *, part_bytes: int) -> AsyncGenerator[list[bytes], None]:
     """Yield the same blocks in parts of `part_bytes`, a multiple of `BLOCK_BYTES`.
 
-    The last one is shorter, and may be empty, so that whoever gets it knows that it is the last.
+    The last part is shorter, and may be empty, so that its length marks it as the last.
     """
     part: list[bytes] = []
     async for block in blocks:
@@ -34,14 +34,14 @@ async def fetched_ahead(
     part_bytes: int,
     at_once: int,
 ) -> AsyncGenerator[bytes, None]:
-    """Yield a range in chunks of up to `BLOCK_BYTES`, fetched in parts before they are asked for.
+    """Yield a range in chunks of up to `BLOCK_BYTES`, and fetch parts ahead of the reader.
 
     Args:
-        fetch: Returns the bytes from a position, of a length; fewer at the end of the blob, and none behind it.
+        fetch: Returns a number of bytes from a position; fewer at the end of the blob, and none after it.
         start_bytes: The first byte.
-        end_bytes: Behind the last one.
-        part_bytes: Of a part.
-        at_once: Parts that are fetched, or held, at a time.
+        end_bytes: The byte after the last one.
+        part_bytes: Size of a part.
+        at_once: Parts that are fetched or held at the same time.
     """
     ahead: deque[asyncio.Task[bytes]] = deque()
     position = start_bytes
@@ -61,12 +61,12 @@ async def fetched_ahead(
 
 
 async def ended(tasks: deque[asyncio.Task[_T]]) -> None:
-    """Stop what nobody waits for, and wait until it has."""
+    """Cancel tasks, and wait until they have ended."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def size_bytes(part: list[bytes]) -> int:
-    """Return the bytes of a part."""
+    """Return the size of a part."""
     return sum(map(len, part))

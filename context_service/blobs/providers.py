@@ -1,7 +1,7 @@
-"""Which backends there are, and which of them this deployment uses.
+"""The backends, and which of them this deployment uses.
 
-A backend is one module with a function `opened(settings)`, imported only when it is used: a user of one cloud needs
-no library of another.
+A backend is one module with a function `opened(settings)`, imported only when it is used: a deployment in one cloud
+needs no library of another.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BACKENDS = {
     "local": "context_service.blobs.local",
 }
 
-# A provider whose own variable is set is opened also when new blobs go elsewhere: older ones stay readable.
+# A provider whose own variable is set is also opened when new blobs are stored elsewhere: its blobs stay readable.
 OWN_VARIABLES = {
     "azure": "WORKING_MEMORY_STORAGE_ACCOUNT",
     "gcs": "WORKING_MEMORY_GCS_BUCKET",
@@ -36,11 +36,11 @@ OWN_VARIABLES = {
 
 @asynccontextmanager
 async def open_storage(settings: Settings) -> AsyncIterator[BlobStorage]:
-    """Open the backends that the settings name, for the block: one for new blobs, the others for older ones.
+    """Open the backends that the settings name, for the block: one for new blobs, the others for older blobs.
 
     Raises:
-        ProviderNotConfigured: none is chosen, or what is chosen cannot be used; the message says what to set.
-        Unavailable: a container is to be made, and the provider does not answer.
+        ProviderNotConfigured: no provider is chosen, or the chosen one cannot be used; the message says what to set.
+        Unavailable: a container must be created, and the provider does not answer.
     """
     provider, decided_by = chosen_provider(settings)
     async with AsyncExitStack() as stack:
@@ -62,11 +62,11 @@ async def open_storage(settings: Settings) -> AsyncIterator[BlobStorage]:
 
 
 def chosen_provider(settings: Settings) -> tuple[str, str]:
-    """Return where new blobs go, and the variable that decided it.
+    """Return the provider of new blobs, and the variable that decided it.
 
     Raises:
-        ProviderNotConfigured: nothing is named in production, two clouds are and none is chosen, or a container of
-            an unknown provider is.
+        ProviderNotConfigured: none is set in production, two clouds are set and none is chosen, or a container is set
+            without a provider.
     """
     provider = settings.working_memory_storage_provider
     if provider is not None:
@@ -78,7 +78,7 @@ def chosen_provider(settings: Settings) -> tuple[str, str]:
     gcs = "WORKING_MEMORY_GCS_BUCKET" if settings.working_memory_gcs_bucket else ""
     if azure and gcs:
         raise ProviderNotConfigured(
-            f"{azure} and {gcs} are both set: say with WORKING_MEMORY_STORAGE_PROVIDER=azure or =gcs where blobs go"
+            f"{azure} and {gcs} are both set: choose with WORKING_MEMORY_STORAGE_PROVIDER=azure or =gcs"
         )
     if azure:
         return "azure", azure
@@ -86,12 +86,12 @@ def chosen_provider(settings: Settings) -> tuple[str, str]:
         return "gcs", gcs
     if settings.environment == "production":
         raise ProviderNotConfigured(
-            "WORKING_MEMORY_STORAGE_PROVIDER is required in production: where blobs go is not guessed"
+            "WORKING_MEMORY_STORAGE_PROVIDER is required in production: set azure, gcs, s3 or local"
         )
     if settings.working_memory_storage_container:
         raise ProviderNotConfigured(
-            "WORKING_MEMORY_STORAGE_CONTAINER is set, and nothing says of which provider: set "
-            "WORKING_MEMORY_STORAGE_PROVIDER to azure, gcs or s3"
+            "WORKING_MEMORY_STORAGE_CONTAINER is set without its provider: set WORKING_MEMORY_STORAGE_PROVIDER "
+            "to azure, gcs or s3"
         )
     return "local", "ENVIRONMENT"
 

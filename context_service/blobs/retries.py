@@ -1,8 +1,8 @@
-"""Requests to a provider that are sent again.
+"""Retries of requests to a provider.
 
-The SDKs retry nothing. Only what may happen twice goes through here: requests whose body is still in memory, or that
-have none. Attempts end with the deadline of the call, and with the budget of the provider, so that a provider that
-tries to come back is not kept down.
+The SDKs retry nothing. Only idempotent requests are retried here: those whose body is still in memory, or that have no
+body. Attempts end with the deadline of the call, and with the retry budget of the provider, so that retries do not
+overload a provider that is recovering.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _ASKED_DELAY_S_MAX = 300.0
 
 
 def asked_delay_s(header: str | None) -> float | None:
-    """Return how long a provider asks us to wait, within bounds; None: it does not say.
+    """Return how long a provider asks us to wait, within bounds; None if it does not say.
 
     Args:
-        header: `Retry-After`. Its form of a date is rare, and our clock is not theirs. Other texts say nothing.
+        header: `Retry-After`, in seconds. A date is ignored: it is rare, and the clocks may differ.
     """
     if not header or not header.isascii() or not header.isdigit():
         return None
@@ -44,13 +44,13 @@ class Retries:
         return Attempts(self._budget, retries=self._retries_max, timeout_s=remaining_s())
 
     async def call(self, request: Callable[[], Awaitable[_T]]) -> _T:
-        """Send a request until it is answered.
+        """Send a request, and retry while the provider is unavailable.
 
         Args:
-            request: May happen twice.
+            request: An idempotent request.
 
         Raises:
-            Unavailable: the last attempt failed, too. Other errors come out at once.
+            Unavailable: the last attempt failed, too. Other errors are raised at once.
         """
         attempts = self.attempts()
         while True:

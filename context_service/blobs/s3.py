@@ -1,7 +1,7 @@
 """Blobs in a bucket of S3, or of another service that speaks S3.
 
-A small blob is one request; a large one a multipart upload, which is nothing until it completes. S3 has no condition
-that a stream could use, so two writers of one key would overwrite each other: keys are random and never used twice.
+A small blob is one request; a large one is a multipart upload, which becomes visible when it completes. S3 has no
+condition for streams, so two writers of a key would overwrite each other: keys are random and never used twice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ async def opened(settings: Settings) -> AsyncIterator[S3Backend]:
 
     Raises:
         ProviderNotConfigured: a setting is missing.
-        Unavailable: the bucket is to be made and the service does not answer.
+        Unavailable: the bucket must be created, and the service does not answer.
     """
     bucket = settings.working_memory_s3_bucket or settings.working_memory_storage_container
     endpoint, region = settings.aws_s3_endpoint, settings.aws_region
@@ -79,7 +79,7 @@ async def opened(settings: Settings) -> AsyncIterator[S3Backend]:
 
     async with LastRequests().running() as last_requests:
         try:
-            # The parts of an upload are in the library's hands, so only it can send them again.
+            # The library has the parts of an upload, so only the library can retry them.
             backend = S3Backend(store(READ_TIMEOUT, 0), store(PART_TIMEOUT, RETRIES_MAX), last_requests)
         except (BaseError, ValueError) as error:
             raise _misconfigured(f"the settings of S3 are malformed: {error}") from error
@@ -92,8 +92,8 @@ class S3Backend:
     """A `BlobBackend` on a bucket.
 
     Args:
-        store: For requests that are ours to send again.
-        parts: For uploads in parts.
+        store: For requests that this backend retries.
+        parts: For uploads in parts, which the library retries.
         last_requests: The last requests of its writes.
     """
 
@@ -120,9 +120,9 @@ class S3Backend:
         try:
             await asyncio.to_thread(put)
         except urllib.error.HTTPError as error:
-            error.close()  # it is the answer, with its connection
-            if error.code != 409:  # it is there
-                raise _misconfigured(f"S3 does not make the bucket: status {error.code}") from error
+            error.close()  # the error holds the response and its connection
+            if error.code != 409:  # the bucket exists
+                raise _misconfigured(f"S3 did not create the bucket: status {error.code}") from error
         except OSError as error:
             raise _silent() from error
 
@@ -148,10 +148,10 @@ class S3Backend:
                     part = await anext(parts, [])
                 await feed.give(b"")
             except BaseException as error:
-                # The library aborts an upload whose source fails: nothing of it stays in the bucket.
+                # The library aborts an upload whose source fails, so none of its parts stay in the bucket.
                 feed.fail(error)
                 await asyncio.wait([putting], timeout=SETTLE_S)
-                putting.cancel()  # a part that nobody answers: its upload is for the bucket's lifecycle rule
+                putting.cancel()  # a part got no response: the bucket's lifecycle rule removes the upload
                 await asyncio.gather(putting, return_exceptions=True)
                 raise
             await self._last_requests.finish(putting, lambda: self.delete(key))
@@ -160,28 +160,28 @@ class S3Backend:
         """Yield a range of the blob."""
         check_key(key)
         with _our_errors():
-            # A range of nothing is refused; a blob is asked for as a whole then, and not read.
-            wanted: Any = {"range": (start_bytes, end_bytes)} if start_bytes < end_bytes else {}
+            # S3 refuses an empty range; request the whole blob then, and do not read it.
+            options: Any = {"range": (start_bytes, end_bytes)} if start_bytes < end_bytes else {}
             try:
-                found = await obstore.get_async(self._store, key, options=wanted)
+                response = await obstore.get_async(self._store, key, options=options)
             except BaseError as error:
                 if "InvalidRange" in str(error):
                     return
                 raise
             if start_bytes >= end_bytes:
                 return
-            chunks = aiter(found.stream(min_chunk_size=BLOCK_BYTES))
+            chunks = aiter(response.stream(min_chunk_size=BLOCK_BYTES))
         while True:
             with _our_errors():
                 chunk = await anext(chunks, None)
             if chunk is None:
                 return
-            held = memoryview(chunk)
-            for start in range(0, len(held), BLOCK_BYTES):
-                yield bytes(held[start : start + BLOCK_BYTES])
+            block_bytes = memoryview(chunk)
+            for start in range(0, len(block_bytes), BLOCK_BYTES):
+                yield bytes(block_bytes[start : start + BLOCK_BYTES])
 
     async def delete(self, key: str) -> None:
-        """Remove the blob. What a killed upload left in parts is for a lifecycle rule of the bucket."""
+        """Remove the blob. A lifecycle rule of the bucket must remove the parts of killed uploads."""
         check_key(key)
         with suppress(BlobNotFound), _our_errors():
             await obstore.delete_async(self._store, key)
@@ -204,17 +204,17 @@ class S3Backend:
             return await obstore.sign_async(self._store, "GET", key, download.expires_at - datetime.now(UTC))
 
     async def check(self) -> None:
-        """Ask for a blob that is not there: it tells of a missing bucket."""
+        """Ask for a blob that does not exist: this detects a missing bucket."""
         with suppress(BlobNotFound), _our_errors():
             await obstore.get_async(self._store, "health")
 
     async def _page(self, prefix: str, after: str, page_size: int) -> list[BlobStat]:
-        """Return a page of the blobs in the folder of the prefix, behind a key."""
+        """Return a page of the blobs in the folder of the prefix, after a key."""
         folder = prefix.rpartition("/")[0]
         with _our_errors():
             pages = obstore.list(self._store, folder or None, offset=after or None, chunk_size=page_size)
             page: Sequence[Any] = await anext(aiter(pages), [])
-        return [BlobStat(key=one["path"], size_bytes=one["size"]) for one in page]
+        return [BlobStat(key=entry["path"], size_bytes=entry["size"]) for entry in page]
 
     async def _put(self, key: str, content: bytes) -> None:
         with _our_errors():
@@ -233,29 +233,29 @@ class S3Backend:
 
 
 class _Feed:
-    """Blocks on their way to the library, which runs beside us: two wait, more are not taken."""
+    """A queue of up to two blocks to the library, which runs in parallel."""
 
     def __init__(self) -> None:
         self._waiting: asyncio.Queue[bytes | BaseException] = asyncio.Queue(2)
         self._stopped = False
 
     async def give(self, block: bytes) -> None:
-        """Hand over a block, or with an empty one the end; once the library has stopped, nothing happens."""
+        """Enqueue a block; an empty block marks the end. Does nothing once the library has stopped."""
         if not self._stopped:
             await self._waiting.put(block)
 
     def fail(self, error: BaseException) -> None:
-        """Let the library's next look raise."""
+        """Make the library's next read raise."""
         self._empty()
         self._waiting.put_nowait(error if isinstance(error, Exception) else _GivenUp())
 
     def stop(self, _: object) -> None:
-        """Say that the library has stopped, and wake whoever waits to hand over."""
+        """Mark the library as stopped, and wake a writer that waits for space."""
         self._stopped = True
         self._empty()
 
     async def blocks(self) -> AsyncIterator[bytes]:
-        """Yield what was handed over."""
+        """Yield the blocks of the queue."""
         while block := await self._waiting.get():
             if isinstance(block, BaseException):
                 raise block
@@ -267,7 +267,7 @@ class _Feed:
 
 
 class _GivenUp(Exception):
-    """The upload was cancelled; an exception that passes through the library."""
+    """The upload was cancelled. Unlike a cancellation, this exception passes through the library."""
 
 
 def _misconfigured(message: str) -> ProviderNotConfigured:
@@ -280,7 +280,7 @@ def _silent() -> Unavailable:
 
 @contextmanager
 def _our_errors() -> Iterator[None]:
-    """Turn an error of the library into ours; what S3 said stays in the cause, which is logged and never sent."""
+    """Turn an error of the library into ours; the text of S3 stays in the cause, which is logged and never sent."""
     try:
         yield
     except (BaseError, FileNotFoundError) as error:
@@ -288,14 +288,14 @@ def _our_errors() -> Iterator[None]:
 
 
 def _ours(error: Exception) -> ContextKeepError:
-    said = str(error)
-    if "NoSuchBucket" in said:
+    message = str(error)
+    if "NoSuchBucket" in message:
         return _misconfigured("the bucket of S3 does not exist: WORKING_MEMORY_STORAGE_CONTAINER")
-    # Only S3's own code says that the blob is missing: a bare 404 may come from a proxy or gateway in front of it.
-    if isinstance(error, FileNotFoundError) and "<Code>NoSuchKey</Code>" in said:
-        return BlobNotFound("there is no blob of this key")
-    if isinstance(error, PermissionDeniedError | UnauthenticatedError) or "status code: 403" in said:  # of a list
-        return _misconfigured("S3 refuses our credentials, or they do not allow this")
-    if "507 Insufficient Storage" in said or "StorageFull" in said or "QuotaExceeded" in said:
+    # Only S3's own code means that the blob is missing: a bare 404 may come from a proxy or gateway.
+    if isinstance(error, FileNotFoundError) and "<Code>NoSuchKey</Code>" in message:
+        return BlobNotFound("no blob has this key")
+    if isinstance(error, PermissionDeniedError | UnauthenticatedError) or "status code: 403" in message:  # of a list
+        return _misconfigured("S3 refuses our credentials, or they lack permission")
+    if "507 Insufficient Storage" in message or "StorageFull" in message or "QuotaExceeded" in message:
         return StorageFull("the bucket has no room left", dependency="s3")
     return _silent()

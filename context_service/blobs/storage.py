@@ -1,8 +1,8 @@
-"""Blobs: bytes under keys that the server makes, the same over every backend.
+"""Blobs: bytes under keys that the server makes, with the same behaviour over every backend.
 
-`BlobStorage` is the portable type: it cuts uploads into blocks, counts and hashes them, refuses at the limit, and
-checks what is read back. A `BlobBackend` only moves bytes; what it must hold to is its docstrings and the
-conformance suite.
+`BlobStorage` is the portable type: it cuts uploads into blocks, counts and hashes them, enforces the size limit, and
+checks the bytes that it reads back. A `BlobBackend` only moves bytes; its docstrings and the conformance suite are its
+contract.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ from service_runtime import tracing
 
 _log = logging.getLogger("blobs")
 
-BLOCK_BYTES = 1024 * 1024  # hashed, written, read and checked at once
+BLOCK_BYTES = 1024 * 1024  # unit of hashing, writing, reading and checking
 _CRC_BYTES = 4
-WRITABLE_TIMEOUT_S = 10.0  # of the proof at the start
-# Held by one transfer with a provider, at most: the parts that are put together, and those that are on their way.
+WRITABLE_TIMEOUT_S = 10.0  # of the write test at the start
+# Bytes that one transfer holds at most: the part that is being filled, and the parts under way.
 _WRITING_BYTES = {"s3": 24 * BLOCK_BYTES, "gcs": 24 * BLOCK_BYTES, "azure": 12 * BLOCK_BYTES}
 _READING_BYTES = {"gcs": 12 * BLOCK_BYTES, "azure": 12 * BLOCK_BYTES}
 _ELSEWHERE_BYTES = 2 * BLOCK_BYTES
 
-REGISTER = "erasures/"  # keys that begin so are no blobs: see `erasure/rules/register.py`
-# Lower case, because some file systems do not tell cases apart; no dots, so that no name climbs or hides.
+REGISTER = "erasures/"  # prefix of keys that are not blobs: see `erasure/rules/register.py`
+# Lower case, because some file systems ignore case; no dots, so that no name is hidden or leaves its folder.
 _KEY = re.compile(r"[a-z0-9_-]{1,128}(/[a-z0-9_-]{1,128}){0,7}")
 
 
 class BlobExists(AlreadyExists):
-    """The key of a new blob is taken. Keys are random, so this is a fault of ours."""
+    """The key of a new blob is taken. Keys are random, so this is a bug."""
 
     reason = "BLOB_EXISTS"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """What an upload says beforehand that its bytes will be."""
+    """The size and hash that an upload declares before its bytes."""
 
     size_bytes: int | None = None
     sha256: bytes | None = None
@@ -68,7 +68,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
-    """What the bytes of a blob were, as they passed."""
+    """The size and hashes of the bytes of a blob, computed while they passed."""
 
     size_bytes: int
     sha256: bytes
@@ -77,7 +77,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredBlob:
-    """Where a blob is, and what it must be."""
+    """Where a blob is, and its size and checksums."""
 
     provider: str
     key: str
@@ -95,21 +95,21 @@ class BlobStat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
-    """What a signed URL gives to whoever has it."""
+    """Properties of a signed URL."""
 
     expires_at: datetime  # aware
-    file_name: str  # the caller's text: a label, which is offered as the name of the file
+    file_name: str  # the caller's text, which the browser offers as the name of the file
     content_type: str
 
 
 class BlobBackend(Protocol):
-    """One place for blobs. Keys pass `check_key`, are written once and never again, and none is a folder of another.
+    """One store for blobs. Keys pass `check_key`, are written only once, and none is a folder of another.
 
-    Every method raises `Unavailable` when the place does not answer, `ProviderNotConfigured` when it refuses our
-    credentials or lacks the container, and lets a cancellation through.
+    Every method raises `Unavailable` when the store does not answer and `ProviderNotConfigured` when it refuses the
+    credentials or lacks the container, and can be cancelled.
 
     Attributes:
-        retries: How often a request to it is sent again.
+        retries: The retries of requests to it.
     """
 
     retries: Retries
@@ -117,16 +117,16 @@ class BlobBackend(Protocol):
     async def write(self, key: str, blocks: AsyncIterable[bytes]) -> None:
         """Store the blocks under `key`.
 
-        When this returns, the blob is whole, durable and readable; before, and if it raises or is cancelled, there
-        is nothing to read under the key. What is left of a write that was killed goes with `delete`.
+        When this returns, the blob is complete, durable and readable. Before that, and if it raises or is cancelled,
+        nothing can be read under the key. `delete` removes the remains of a write that was killed.
 
         Args:
             key: A new one.
-            blocks: `BLOCK_BYTES` each, but the last. What they raise ends the write and comes out of it.
+            blocks: `BLOCK_BYTES` each, except the last. Their errors end the write and are raised.
 
         Raises:
-            BlobExists: the key is taken, where the place can tell.
-            StorageFull: it has no room left.
+            BlobExists: the key is taken, if the store can detect it.
+            StorageFull: the store has no room left.
         """
         ...
 
@@ -137,12 +137,12 @@ class BlobBackend(Protocol):
 
         Raises:
             BlobNotFound: before the first chunk.
-            Unavailable: at any chunk; what came before is a correct prefix.
+            Unavailable: at any chunk; the chunks before it are a correct prefix.
         """
         ...
 
     async def delete(self, key: str) -> None:
-        """Remove the blob, and whatever a killed write of it left; nothing there is no error."""
+        """Remove the blob, and the remains of a killed write of it; a missing blob is not an error."""
         ...
 
     def list_pages(
@@ -150,39 +150,39 @@ class BlobBackend(Protocol):
     ) -> AsyncGenerator[Sequence[BlobStat], None]:
         """Yield the blobs whose keys start with `prefix`, in pages and in no particular order.
 
-        A blob that exists during a whole listing is in it once; one that comes or goes meanwhile may be.
+        A blob that exists during the whole listing is in it once; one that is written or removed meanwhile may be.
 
         Args:
             prefix: Of the keys; empty: all of them.
             page_size: Blobs of a page at most.
-            unfinished: With what writes have not finished, or never will, where the place shows it.
+            unfinished: Include unfinished writes, if the store shows them.
         """
         ...
 
     async def download_url(self, key: str, download: Download) -> str:
-        """Return a URL that gives the blob to whoever has it; whether the blob exists is not looked at.
+        """Return a URL from which anyone can download the blob; it is not checked that the blob exists.
 
         Raises:
-            NoDownloadUrl: this place, or its credentials, sign none.
+            NoDownloadUrl: the store, or its credentials, cannot sign URLs.
         """
         ...
 
     async def check(self) -> None:
-        """Ask the place for an answer: a health check.
+        """Check the health of the store.
 
         Raises:
-            Unavailable: there is none, or nothing could be written.
+            Unavailable: it does not answer, or nothing could be written.
         """
         ...
 
 
 class BlobStorage:
-    """All configured backends, and what holds for each of them.
+    """All configured backends, with the checks that all of them need.
 
     Args:
         backends: By provider name.
-        provider: Where new blobs go.
-        absent: Why other providers are not among the backends, by their names.
+        provider: Where new blobs are stored.
+        absent: By the names of the other providers, why each is not configured.
     """
 
     def __init__(
@@ -197,37 +197,37 @@ class BlobStorage:
         self.provider = provider
 
     def towards(self, provider: str) -> BlobStorage:
-        """Return the same backends with another one for new blobs."""
+        """Return a storage with the same backends that stores new blobs with another provider."""
         return BlobStorage(self._backends, provider=provider, absent=self._absent)
 
     def providers(self) -> list[str]:
-        """Return the providers that can be read here."""
+        """Return the configured providers."""
         return list(self._backends)
 
     def writing_bytes(self, size_bytes: int) -> int:
-        """Return how many bytes a write to the current provider holds, of which so many have come."""
+        """Return how many bytes a write to the current provider holds after it received `size_bytes`."""
         return min(size_bytes, _WRITING_BYTES.get(self.provider, _ELSEWHERE_BYTES))
 
     def reading_bytes(self, provider: str, size_bytes: int) -> int:
-        """Return how many bytes a read of so many holds, if its reader stands still."""
+        """Return how many bytes a read of `size_bytes` holds while its reader stalls."""
         return min(size_bytes, _READING_BYTES.get(provider, _ELSEWHERE_BYTES))
 
     def new_key(self, tenant_id: UUID) -> str:
-        """Return a key that was never used: nothing in it comes from a caller."""
+        """Return a new random key, with no text from a caller."""
         name = secrets.token_hex(16)
-        # Two letters in between keep folders small where folders are real.
+        # Two letters in between keep folders small on file systems.
         return f"{tenant_id.hex}/{name[:2]}/{name}"
 
     async def write(
         self, key: str, chunks: AsyncIterable[bytes], *, declared: Declared, size_bytes_max: int = sys.maxsize
     ) -> Digest:
-        """Store the chunks as a blob of the current provider, and return what they were.
+        """Store the chunks as a blob of the current provider, and return their size and hashes.
 
         Args:
             key: From `new_key`.
             chunks: Of any size.
-            declared: What they must add up to.
-            size_bytes_max: As many bytes are taken.
+            declared: The size and hash that they must have.
+            size_bytes_max: Refuse more bytes.
 
         Raises:
             BlobTooLarge, SizeMismatch, ChecksumMismatch: nothing is stored.
@@ -257,25 +257,26 @@ class BlobStorage:
         Args:
             size_bytes: Of the blob.
             start_bytes: First byte. The range of an empty blob starts at 0; of any other before its end.
-            length_bytes: 0, or more than there is, reads to the end.
+            length_bytes: Bytes to read; 0 reads to the end, and so does more than there are.
 
         Raises:
-            RangePastEnd: the range starts at the end or behind it.
+            RangePastEnd: the range starts at the end or after it.
         """
         if start_bytes and start_bytes >= size_bytes:
             raise RangePastEnd(
-                f"the range starts at byte {start_bytes} of a blob of {size_bytes}", size_bytes=size_bytes
+                f"the range must start before byte {size_bytes}, the end of the blob (got {start_bytes})",
+                size_bytes=size_bytes,
             )
         return min(start_bytes + length_bytes, size_bytes) if length_bytes else size_bytes
 
     async def read(self, blob: StoredBlob, *, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
         """Yield a range of a blob in chunks of up to `BLOCK_BYTES`, each checked.
 
-        It is read from block border to block border, compared with the checksum of each block, and cut.
+        Whole blocks are read, compared with their checksums, and cut to the range.
 
         Raises:
-            BlobCorrupted: bytes are missing or others; what came before is to be thrown away.
-            ProviderNotConfigured: the blob is where this deployment cannot read.
+            BlobCorrupted: bytes are missing or differ; discard the chunks before.
+            ProviderNotConfigured: the provider of the blob is not configured here.
             Unavailable: the backend does not answer.
         """
         first_bytes = start_bytes - start_bytes % BLOCK_BYTES
@@ -297,19 +298,19 @@ class BlobStorage:
             raise _corrupted(blob, position)
 
     async def delete(self, provider: str, key: str) -> None:
-        """Remove a blob, and whatever a killed write of it left; nothing there is no error.
+        """Remove a blob, and the remains of a killed write of it; a missing blob is not an error.
 
         Raises:
-            ProviderNotConfigured, Unavailable: it is still there.
+            ProviderNotConfigured, Unavailable: it was not removed.
         """
         backend = self._backend(provider)
         await backend.retries.call(lambda: backend.delete(key))
 
     async def download_url(self, blob: StoredBlob, download: Download) -> str:
-        """Return a URL that gives the blob to whoever has it.
+        """Return a URL from which anyone can download the blob.
 
         Raises:
-            NoDownloadUrl: the provider, or its credentials, sign none.
+            NoDownloadUrl: the provider, or its credentials, cannot sign URLs.
             ProviderNotConfigured: it is not configured here.
             Unavailable: it does not answer.
         """
@@ -317,24 +318,24 @@ class BlobStorage:
         return await backend.retries.call(lambda: backend.download_url(blob.key, download))
 
     async def check(self, provider: str = "") -> None:
-        """Ask a provider for an answer, the current one unless another is named: a health check.
+        """Check the health of a provider, by default of the current one.
 
         Raises:
-            Unavailable: there is none.
-            ProviderNotConfigured: its settings are wrong, or it has none.
+            Unavailable: it does not answer.
+            ProviderNotConfigured: its settings are missing or wrong.
         """
         await self._backend(provider or self.provider).check()
 
     async def check_writable(self) -> None:
-        """Write a small blob with the current provider and remove it: proof at the start that uploads can be stored.
+        """Write a small blob to the current provider and remove it, to prove at the start that uploads can be stored.
 
         Raises:
-            ProviderNotConfigured: the container is missing, or the credentials do not allow both.
+            ProviderNotConfigured: the container is missing, or the credentials allow only one of the two.
             StorageFull: there is no room.
             Unavailable: no answer within `WRITABLE_TIMEOUT_S`.
         """
         backend = self._backend(self.provider)
-        key = f"start-{secrets.token_hex(16)}"  # fsck calls it foreign, should a kill leave it
+        key = f"start-{secrets.token_hex(16)}"  # if a kill leaves it, fsck counts it as foreign
 
         async def blocks() -> AsyncGenerator[bytes, None]:
             yield b"contextkeep"
@@ -345,17 +346,20 @@ class BlobStorage:
                 await backend.write(key, blocks())
                 await self.delete(self.provider, key)
         except TimeoutError as error:
-            raise Unavailable("the provider of the blobs does not answer", dependency=self.provider) from error
+            raise Unavailable(
+                f"the blob provider {self.provider} did not answer within {WRITABLE_TIMEOUT_S:g} s",
+                dependency=self.provider,
+            ) from error
 
     def list_pages(
         self, provider: str, prefix: str = "", *, unfinished: bool = True
     ) -> AsyncGenerator[Sequence[BlobStat], None]:
-        """Yield all that is stored with a provider, in pages without an order.
+        """Yield everything that is stored with a provider, in pages without an order.
 
         Args:
-            provider: Which.
+            provider: The provider.
             prefix: Of the keys; empty: all of them.
-            unfinished: With what writes have not finished.
+            unfinished: Include unfinished writes.
 
         Raises:
             ProviderNotConfigured, Unavailable: at any page.
@@ -363,10 +367,10 @@ class BlobStorage:
         return self._backend(provider).list_pages(prefix, unfinished=unfinished)
 
     async def is_stored(self, provider: str, key: str, *, unfinished: bool = True) -> bool:
-        """Tell whether there is anything under a key; with `unfinished`, a write that is not finished, too.
+        """Tell whether anything is stored under a key; with `unfinished`, also an unfinished write.
 
         Raises:
-            ProviderNotConfigured, Unavailable: that is not known.
+            ProviderNotConfigured, Unavailable: the provider could not be asked.
         """
         async with aclosing(self._backend(provider).list_pages(key, unfinished=unfinished)) as pages:
             return any([stat.key == key async for page in pages for stat in page])
@@ -375,7 +379,7 @@ class BlobStorage:
         try:
             return self._backends[provider]
         except KeyError:
-            why = self._absent.get(provider, "this version does not know it")
+            why = self._absent.get(provider, "this release does not support it")
             raise ProviderNotConfigured(
                 f"provider {provider} is not configured here: {why}", provider=provider
             ) from None
@@ -383,7 +387,7 @@ class BlobStorage:
     async def _verified(
         self, chunks: AsyncIterable[bytes], tally: _Tally, declared: Declared, size_bytes_max: int
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the blocks of an upload; raise behind the last one if they are not what was declared."""
+        """Yield the blocks of an upload; raise after the last one if their size or hash is not the declared one."""
         async with aclosing(in_blocks(chunks)) as blocks:
             async for block in blocks:
                 tally.add(block)
@@ -394,13 +398,15 @@ class BlobStorage:
         if declared.size_bytes not in (None, tally.size_bytes):
             more = "at least " if tally.size_bytes > (declared.size_bytes or 0) else ""
             raise SizeMismatch(
-                f"the upload has {more}{tally.size_bytes} bytes; declared were {declared.size_bytes}",
+                f"the upload has {more}{tally.size_bytes} bytes, but {declared.size_bytes} were declared",
                 size_bytes=tally.size_bytes,
                 size_bytes_declared=declared.size_bytes,
             )
         sha256 = tally.digest().sha256
         if declared.sha256 not in (None, sha256):
-            raise ChecksumMismatch("the sha256 of the upload is not the declared one", sha256=sha256.hex())
+            raise ChecksumMismatch(
+                "the sha256 of the uploaded bytes differs from the declared one; upload them again", sha256=sha256.hex()
+            )
 
 
 class _Tally:
@@ -421,14 +427,14 @@ class _Tally:
 
 
 def check_blob_size(size_bytes: int, *, size_bytes_max: int) -> None:
-    """Refuse a blob that is too large, or says itself that it will be.
+    """Refuse a blob that is too large already, or by its declared size.
 
     Raises:
         BlobTooLarge: it is.
     """
     if size_bytes > size_bytes_max:
         raise BlobTooLarge(
-            f"the blob exceeds the limit of {size_bytes_max} bytes",
+            f"a blob may have up to {size_bytes_max} bytes (got {size_bytes} or more)",
             size_bytes=size_bytes,
             size_bytes_max=size_bytes_max,
             limit="blob",
@@ -438,17 +444,17 @@ def check_blob_size(size_bytes: int, *, size_bytes_max: int) -> None:
 
 
 def check_key(key: str) -> None:
-    """Refuse what `BlobStorage.new_key` cannot have made; every backend asks before a key becomes a name or a path.
+    """Refuse a key that `BlobStorage.new_key` cannot have made, before a backend uses it as a name or a path.
 
     Raises:
-        ValueError: a fault of the program.
+        ValueError: the key is malformed, which is a bug.
     """
     if not _KEY.fullmatch(key):
         raise ValueError(f"not a blob key: {key!r}")
 
 
 async def in_blocks(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
-    """Yield the same bytes in blocks of `BLOCK_BYTES`; the last one is what remains, and never empty."""
+    """Yield the same bytes in blocks of `BLOCK_BYTES`; the last one has the rest, and is never empty."""
     buffer = bytearray()
     async for chunk in chunks:
         if not buffer and len(chunk) == BLOCK_BYTES:
@@ -465,7 +471,7 @@ async def in_blocks(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]
 async def _resumed(
     backend: BlobBackend, blob: StoredBlob, start_bytes: int, end_bytes: int
 ) -> AsyncGenerator[bytes, None]:
-    """Yield a range in blocks; where the backend breaks off, go on behind the last whole block."""
+    """Yield a range in blocks; if the backend breaks off, continue after the last complete block."""
     position = start_bytes
     attempts = backend.retries.attempts()
     while True:
@@ -482,7 +488,7 @@ async def _resumed(
             return
         except Unavailable as error:
             if position > begun:
-                attempts = backend.retries.attempts()  # it moves: only standing still uses them up
+                attempts = backend.retries.attempts()  # progress restores all attempts
             delay_s = attempts.delay_s(error)
             if delay_s is None:
                 raise
@@ -490,7 +496,7 @@ async def _resumed(
 
 
 def _is_block(blob: StoredBlob, position: int, block: bytes) -> bool:
-    """Tell whether `block` is what was written at `position`."""
+    """Tell whether `block` has the length and the checksum of the block at `position`."""
     at = position // BLOCK_BYTES * _CRC_BYTES
     return (
         len(block) == min(BLOCK_BYTES, blob.size_bytes - position)
@@ -501,7 +507,7 @@ def _is_block(blob: StoredBlob, position: int, block: bytes) -> bool:
 def _corrupted(blob: StoredBlob, position: int) -> BlobCorrupted:
     _log.error("blob corrupted", extra={"provider": blob.provider, "key": blob.key, "position_bytes": position})
     return BlobCorrupted(
-        "stored bytes are missing or do not match their checksum; what came before is to be thrown away",
+        "stored bytes are missing or do not match their checksum; discard the bytes read so far",
         provider=blob.provider,
         position_bytes=position,
     )

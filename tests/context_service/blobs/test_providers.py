@@ -132,7 +132,7 @@ def test_variables_of_other_products_detect_nothing(name: str, monkeypatch: pyte
 
 def test_a_container_of_no_provider_is_an_error():
     """Its files would go to a folder that the operator never looks at."""
-    with pytest.raises(ProviderNotConfigured, match="nothing says of which provider"):
+    with pytest.raises(ProviderNotConfigured, match="set without its provider"):
         chosen_provider(settings(working_memory_storage_container="files", google_cloud_project="p"))
 
 
@@ -184,7 +184,7 @@ def test_the_older_name_of_the_container_stands_for_the_new_one():
         ({"working_memory_storage_account": "a"}, "WORKING_MEMORY_STORAGE_CONTAINER is required"),
         (
             {**AZURE, "working_memory_storage_account": "My Account"},
-            "WORKING_MEMORY_STORAGE_ACCOUNT=My Account is no name for a storage account of Azure",
+            "WORKING_MEMORY_STORAGE_ACCOUNT=My Account is not a valid name of a storage account of Azure",
         ),
         (
             {**AZURE, "working_memory_storage_sas": "sv=1"},

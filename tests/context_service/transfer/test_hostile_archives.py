@@ -155,8 +155,8 @@ HARM: dict[str, tuple[Callable[[Pieces], Pieces], str]] = {
     "an end in a context": (without("context_end"), "breaks off"),
     "something behind the end": (twice("end"), "behind the end"),
     "an end of nothing": (data("end", b"{}"), "the end is malformed"),
-    "another file than it says": (data("blob", b"b file"), "not the declared"),
-    "a longer file than it says": (data("blob", b"a longer file"), "bytes; declared"),
+    "another file than it says": (data("blob", b"b file"), "differs from the declared"),
+    "a longer file than it says": (data("blob", b"a longer file"), "bytes, but 6 were declared"),
     "a file that breaks off": (said("", "blob", size=7), "breaks off"),
     "a file that begins in its middle": (said("", "blob", at=1), "breaks off"),
     "a file of no name": (said("", "blob", sha256="../../etc/passwd"), "which file it is of"),
@@ -264,7 +264,7 @@ async def test_files_before_one_that_is_refused_are_written_and_those_behind_it_
     harmed = [replace(one, data=b"x" * 100) if n == files[2] else one for n, one in enumerate(those)]
 
     import_id = an_id()
-    with pytest.raises(ArchiveRefused, match=f"piece {files[2]}: .* not the declared"):
+    with pytest.raises(ArchiveRefused, match=f"piece {files[2]}: .* differs from the declared"):
         await put(other, joined(harmed), import_id=import_id)
 
     assert (await get(other, import_id)).pieces == files[2]
