@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from context_service.agents.rules import Agent, AgentInput, Agents, Callers, ProviderNames
+from context_service.agents.model import Agent, AgentInput, Callers, ProviderNames
+from context_service.agents.rules import Agents
 from context_service.contexts.wire.requests import ids_of, principal_of
 from context_service.kernel.wire import times
 from context_service.kernel.wire.imported import imported_of

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import orjson
 
+from context_service.agents.model import Agent, AgentInput, Callers, ProviderNames
 from context_service.agents.store import agents_of, is_in_use, lock_template
 from context_service.kernel.catalog import Catalog, check_unbound
 from contextkeep.errors import AgentNotFound, AgentTemplateInUse, AgentTemplateNotFound, InvalidArgument
@@ -34,50 +33,6 @@ PROVIDERS_MAX = 64  # ids, or families, that a policy names
 _NAME_CHARS_MAX = 200
 _CALLER_CHARS_MAX = 512
 _PROVIDER = re.compile(r"[a-z][a-z0-9-]{0,62}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderNames:
-    """Providers of context query: all that are in either list."""
-
-    ids: tuple[str, ...] = ()
-    families: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Callers:
-    """Who may name an agent, besides administrators and itself."""
-
-    user_ids: tuple[str, ...] = ()
-    agent_ids: tuple[str, ...] = ()  # those of credentials
-    subjects: tuple[str, ...] = ()  # of keys and tokens
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentInput:
-    """What an administrator says of an agent, or of a template."""
-
-    agent_id: str
-    display_name: str = ""
-    template_id: str = ""  # of an agent
-    node_ids: tuple[UUID, ...] = ()  # below which its files are
-    knowledge_bases: tuple[str, ...] = ()
-    allowed: ProviderNames | None = None  # whom it may ask; None: whom the tenant lets be asked
-    defaults: ProviderNames | None = None  # who is asked where a question selects none; None: as the tenant has it
-    callers: Callers | None = None  # of an agent; None: everybody of the tenant who is no other agent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
-    """An agent, or a template, as it is stored."""
-
-    said: AgentInput
-    template: AgentInput | None  # of an agent that was read to be asked for
-    version: int
-    created_at: datetime
-    updated_at: datetime
-    updated_by: str
-    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 class Agents:

@@ -8,8 +8,9 @@ from functools import partial
 from context_service.compiled_pages.api.definitions import DefinitionsServicer
 from context_service.compiled_pages.api.pages import CompiledPagesServicer
 from context_service.compiled_pages.rules.compile import Compiling
+from context_service.compiled_pages.rules.compile_node import PageMaking
 from context_service.compiled_pages.rules.definitions import Definitions
-from context_service.compiled_pages.rules.page import PageMaking
+from context_service.compiled_pages.rules.forget import Forgetting
 from context_service.compiled_pages.rules.pages import CompiledPages
 from context_service.compiled_pages.store.definitions import DefinitionRows
 from context_service.compiled_pages.store.pages import CompiledRows
@@ -18,9 +19,18 @@ from context_service.history.room import history_limits_of
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.retrieval.model import BRAIN
 from context_service.retrieval.room import keep_making_passage_vectors
+from context_service.retrieval.store.passages import Passages
 from contextkeep.context.v1.compiled_pages_pb2_grpc import add_CompiledPagesServicer_to_server
 from contextkeep.context.v1.definitions_pb2_grpc import add_DefinitionsServicer_to_server
+from service_runtime.postgres import Database
 from service_runtime.server import Service
+
+__all__ = ["forgetting_of", "open_compiled_pages"]
+
+
+def forgetting_of(database: Database) -> Forgetting:
+    """Return the rules that erase users from compiled pages."""
+    return Forgetting(database, CompiledRows(database, Passages(database), count=len))  # it writes no passages
 
 
 async def open_compiled_pages(deps: Dependencies, stack: AsyncExitStack) -> Room[CompiledPagesServicer]:

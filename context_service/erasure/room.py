@@ -6,8 +6,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from context_service.blobs.storage import BlobStorage
-from context_service.compiled_pages.rules.forget import Forgetting
-from context_service.compiled_pages.store.pages import CompiledRows
+from context_service.compiled_pages.room import forgetting_of
 from context_service.contexts.room import Eraser
 from context_service.erasure.api import ErasuresServicer
 from context_service.erasure.rules.holds import Holds
@@ -53,12 +52,11 @@ def subject_eraser_of(settings: Settings, database: Database, storage: BlobStora
     retention = Retention(kept_s=settings.record_retention_s)
     purges = Purges(database, RecordPassages(Passages(database)), retention=retention, blob_grace_s=0.0)
     sweeper = sweeper_of(settings, database, storage)
-    pages = CompiledRows(database, Passages(database), count=len)  # it writes none
     return SubjectEraser(
         database,
         contexts,
         purges,
         register=Register(storage),
-        compiled=Forgetting(database, pages),
+        compiled=forgetting_of(database),
         remove_bytes=sweeper.remove_bytes,
     )

@@ -9,15 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any
 from uuid import UUID
 
 import orjson
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from context_service.kernel.graph_values import (
+    GraphChange,
+    GraphChanges,
+    GraphLines,
+    GraphNode,
+    Origin,
+    Reached,
+    TreeNode,
+    Walk,
+    WalkPage,
+    WholeNode,
+)
 from contextkeep.client.aio import AsyncEntityClient
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import (
@@ -36,9 +47,8 @@ _CHANGES = 500  # of a page
 _ROW_KINDS = ("nodes", "edges", "embeddings", "envelopes")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-Direction = Literal["out", "in", "both"]
 
-# Of an entity, as expressions see it, and where they come from.
+# Fields of an entity, as expressions see it, and the columns of a traversal that have them.
 _COLUMNS = {
     "id": pb.TRAVERSE_COLUMN_ID,
     "external_id": pb.TRAVERSE_COLUMN_EXTERNAL_ID,
@@ -51,7 +61,6 @@ _COLUMNS = {
     "created_at": pb.TRAVERSE_COLUMN_CREATED_AT,
     "modified_at": pb.TRAVERSE_COLUMN_MODIFIED_AT,
 }
-ENTITY_FIELDS = frozenset(_COLUMNS)
 _TIMES = ("created_at", "modified_at")
 _TREE_COLUMNS = (
     pb.TRAVERSE_COLUMN_ID,
@@ -64,116 +73,6 @@ _TREE_COLUMNS = (
     pb.TRAVERSE_COLUMN_FROM_NODE_ID,
     pb.TRAVERSE_COLUMN_EDGE_TYPE,
 )  # in the order of `TreeNode`
-
-
-class Reached(NamedTuple):
-    """How a node was reached, and what CEL does not see of it."""
-
-    modified_at_us: int
-    depth: int
-    edge_id: str  # empty for the start node, as the next two
-    edge_type: str
-    from_node_id: str  # the edge's other end
-
-
-class Origin(NamedTuple):
-    """What of a reached node tells whether it is another by now, and who may see it."""
-
-    version: int
-    agent_bundle_id: str
-    is_archived: bool
-    edge_version: int  # of the edge that reached it; 0 of the start node
-    owner_user_id: str  # empty: nobody's
-
-
-class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is made faster than a dataclass
-    """One reached node, as CEL sees it."""
-
-    node_id: str
-    created_at_us: int  # microseconds since 1970, UTC
-    seq: int
-    entity: dict[str, Any]
-    edge: dict[str, Any]  # empty unless asked for
-    reached: Reached | None = None  # as `edge`
-    origin: Origin | None = None  # as `edge`
-
-
-class WholeNode(NamedTuple):
-    """A node by itself, with what CEL does not see of it."""
-
-    node_id: str
-    entity: dict[str, Any]  # without input and output
-    graph_name: str
-    agent_bundle_id: str
-    version: int
-    is_archived: bool
-    owner_user_id: str = ""  # nobody's
-
-
-class GraphLines(NamedTuple):
-    """Some rows of a whole graph, as lines, and where it goes on behind them."""
-
-    lines: bytes
-    resume_token: str
-    counts: dict[str, int]  # of rows, by kind
-
-
-class GraphChange(NamedTuple):
-    """What became of a node, or of an edge: that has both ends."""
-
-    node_id: str  # empty of an edge
-    is_removed: bool
-    graph_name: str
-    types: tuple[str, ...]  # of a node: the general one, then the specific one
-    from_node_id: str  # empty of a node, as the next
-    to_node_id: str
-
-
-class GraphChanges(NamedTuple):
-    """Some changes, and the place behind them."""
-
-    changes: list[GraphChange]
-    next_place: str
-    has_more: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
-    """What to walk; its fields mean what those of a mapping's rules do."""
-
-    node_id: str
-    edge_types: Sequence[str]
-    direction: Direction
-    depth_max: int
-    entity_types: Sequence[str]
-    include_start: bool
-    include_archived: bool
-    fields: frozenset[str]  # of the entity: of `ENTITY_FIELDS`; its id comes always
-    with_edges: bool  # fill `GraphNode.edge`
-    with_reached: bool = False  # fill `GraphNode.reached`
-    with_origin: bool = False  # fill `GraphNode.origin`, and `reached`
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WalkPage:
-    """Some nodes, in the order of the walk."""
-
-    nodes: list[GraphNode]
-    next_page_token: str  # where the limit cut the walk; empty: it is complete
-
-
-class TreeNode(NamedTuple):
-    """One node of a tree: where it hangs, and what it is called."""
-
-    node_id: str
-    created_at_us: int  # microseconds since 1970, UTC
-    seq: int
-    name: str
-    type: str
-    is_archived: bool
-    depth: int  # 0: the root
-    parent_id: str  # empty for the root, as the next one
-    edge_type: str
 
 
 class EntityGraph:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -163,3 +163,63 @@ def check_name(field_name: str, name: str) -> None:
     check_text(field_name, name, chars_max=NAME_CHARS_MAX)
     if not name.strip():
         raise InvalidArgument(f"{field_name} is blank", field=field_name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedBase:
+    """A base that is asked, and what of it cannot be found."""
+
+    base_id: UUID
+    name: str
+    documents: int
+    waiting: int  # that are not read yet
+    failed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedBedrock:
+    """A base that is asked, and is of Amazon Bedrock."""
+
+    base_id: UUID
+    name: str
+    bedrock: Bedrock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidByDocument:
+    """What a document says to a question."""
+
+    document_id: UUID
+    base: str
+    name: str
+    uri: str
+    record_id: UUID | None
+    heading: str  # with those above it; empty: there is none
+    page: int  # from 1; 0: it is not known
+    start: int  # of the text, in characters
+    end: int
+    ordinal: int
+    text: str
+    added_at: datetime
+    score: float
+    cosine: float | None  # of its vector with the question's; None: one of them there is not
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundInBases:
+    """What was found; the best of each base before the next best of any."""
+
+    documents: Sequence[SaidByDocument]
+    by_meaning: bool
+    left_out: int  # bases that were not searched
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeDocument:
+    """All that is read of a document."""
+
+    document_id: UUID
+    name: str
+    text: str
+    is_cut: bool
+    added_at: datetime

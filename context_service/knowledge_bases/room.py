@@ -10,13 +10,17 @@ from context_service.knowledge_bases.api import KnowledgeBasesServicer
 from context_service.knowledge_bases.rules.bases import KnowledgeBases
 from context_service.knowledge_bases.rules.documents import DocumentTexts
 from context_service.knowledge_bases.rules.drop import BaseDropping
-from context_service.knowledge_bases.store.bases import BaseRows
+from context_service.knowledge_bases.store.bases import DOCUMENT_TOPIC, BaseRows
 from context_service.knowledge_bases.store.documents import DocumentRows
+from context_service.knowledge_bases.store.passages import document_source
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from context_service.retrieval.room import keep_making_passage_vectors
 from contextkeep.context.v1.knowledge_bases_pb2_grpc import add_KnowledgeBasesServicer_to_server
 from service_runtime import background
 from service_runtime.server import Service
+
+# What other rooms use.
+__all__ = ["DOCUMENT_TOPIC", "document_source", "open_knowledge_bases"]
 
 
 async def open_knowledge_bases(deps: Dependencies, stack: AsyncExitStack) -> Room[KnowledgeBasesServicer]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from context_service.kernel.wire.imported import imported_of
-from context_service.mcp_servers.pure import Tool, ToolState
-from context_service.mcp_servers.rules import Approval, McpServers, Server, ServerInput
+from context_service.mcp_servers.model import Approval, Server, ServerInput, Tool, ToolState
+from context_service.mcp_servers.rules import McpServers
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
 from contextkeep.context.v1 import mcp_servers_pb2_grpc
 from service_runtime import calls

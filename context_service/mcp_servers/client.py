@@ -13,14 +13,15 @@ import logging
 import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import orjson
 
-from context_service.mcp_servers.pure import Definition, definition
+from context_service.mcp_servers.model import Definition, Discovered, ServerAddress, ServerReply, ToolRefused
+from context_service.mcp_servers.pure import definition
 from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
 from service_runtime.destinations import Destination, Destinations
 from service_runtime.documents import beside_the_loop
@@ -52,36 +53,6 @@ _HTTP_ERROR, _REDIRECT = 400, 300
 _ASKS_WHO = frozenset({401, 403, 407})
 # What they log may hold what a server says, and headers.
 _TOO_TALKATIVE = ("mcp.client", "mcp.shared", "client", "httpx2", "httpcore2")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerAddress:
-    """A server to talk to."""
-
-    url: str
-    secret: str = field(default="", repr=False)
-    protocol: str = ""  # how it spoke before; empty: that is to be found out
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discovered:
-    """What a server has."""
-
-    protocol: str
-    tools: Sequence[Definition]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerReply:
-    """What a tool answered."""
-
-    structured: Any
-    texts: Sequence[str]
-    is_error: bool
-
-
-class ToolRefused(Exception):
-    """A tool was not called: its server does not define it as it was approved."""
 
 
 class McpClient:

@@ -10,48 +10,17 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
-from enum import Enum
 from typing import Any
 
+from context_service.mcp_servers.model import TITLE_CHARS, Definition, shown
 from contextkeep.errors import InvalidArgument
 
 QUESTION, LIMIT = "{question}", "{limit}"
 DEFINITION_BYTES_MAX = 64 * 1024
-_TITLE_CHARS, _DESCRIPTION_CHARS = 200, 4_000
 _TOOL_NAME = re.compile(r"[\x21-\x7e]{1,128}")
 _QUESTION_NAMES = ("query", "question", "q", "text")
 _LIMIT_NAMES = ("limit", "max_results", "count", "top_k")
 _HASH_CHARS = 12
-
-
-class ToolState(Enum):
-    """What became of a tool."""
-
-    FOUND = "found"
-    APPROVED = "approved"
-    CHANGED = "changed"
-    GONE = "gone"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
-    """What a tool says of itself."""
-
-    name: str
-    text: str  # all of it, as JSON of ASCII characters: the same for the same definition
-
-    @property
-    def sha256(self) -> str:
-        """Its hash."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-    @property
-    def said(self) -> Mapping[str, Any]:
-        """What it says."""
-        said: Mapping[str, Any] = json.loads(self.text)
-        return said
 
 
 def definition(
@@ -100,109 +69,9 @@ def _is_search_safe(meta: Mapping[str, Any]) -> bool:
     )
 
 
-def approval_of(url: str, definition_sha256: str) -> str:
-    """Return what an approval is for."""
-    return hashlib.sha256(json.dumps([url, definition_sha256]).encode()).hexdigest()
-
-
 def provider_id_of(server_id: str, tool_name: str) -> str:
     """Return by which id context query knows a tool: no other tool's, whatever both are called."""
     return f"mcp-{server_id}-{hashlib.sha256(tool_name.encode()).hexdigest()[:_HASH_CHARS]}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """A tool as it was discovered last, and what administrators say of it."""
-
-    server_id: str
-    provider_id: str
-    definition: Definition
-    is_gone: bool
-    discovered_at: datetime
-    approved_sha256: str
-    approved_by: str
-    approved_at: datetime | None
-    search_safe_recorded_by: str
-    is_default: bool
-    arguments: str
-    server_name: str
-    server_url: str
-    server_is_disabled: bool
-    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
-
-    @property
-    def name(self) -> str:
-        """Its name on its server."""
-        return self.definition.name
-
-    @property
-    def title(self) -> str:
-        """What people may call it, in the server's words."""
-        said = self.definition.said
-        for text in (said["title"], said["annotations"].get("title"), self.name):
-            if isinstance(text, str) and (line := " ".join(shown(text, chars_max=_TITLE_CHARS).split())):
-                return line
-        return self.name
-
-    @property
-    def description(self) -> str:
-        """What it does, in the server's words."""
-        return shown(self.definition.said["description"], chars_max=_DESCRIPTION_CHARS)
-
-    @property
-    def input_schema_json(self) -> str:
-        """The schema of its arguments, of ASCII characters."""
-        return json.dumps(self.definition.said["input_schema"])
-
-    @property
-    def declares_read_only(self) -> bool:
-        """Whether it says that it changes nothing."""
-        return self.definition.said["annotations"].get("readOnlyHint") is True
-
-    @property
-    def declares_search_safe(self) -> bool:
-        """Whether it says that searching with it does no harm."""
-        return self.definition.said["search_safe"] is True
-
-    @property
-    def state(self) -> ToolState:
-        """What became of it."""
-        if self.is_gone:
-            return ToolState.GONE
-        if not self.approved_sha256:
-            return ToolState.FOUND
-        is_same = self.approved_sha256 == approval_of(self.server_url, self.definition.sha256)
-        return ToolState.APPROVED if is_same else ToolState.CHANGED
-
-    @property
-    def refused(self) -> str:
-        """Why it does not run; empty: it may."""
-        state = self.state
-        if state is ToolState.GONE:
-            return "its server has the tool no more"
-        if state is ToolState.FOUND:
-            return self.undeclared or "it is not approved"
-        if state is ToolState.CHANGED:
-            return "its definition, or the address of its server, is another one than was approved"
-        if self.undeclared:
-            return self.undeclared
-        return "its server is disabled" if self.server_is_disabled else ""
-
-    @property
-    def undeclared(self) -> str:
-        """What it lacks to be approved, besides that."""
-        if not self.declares_read_only:
-            return "it does not declare that it is read-only"
-        if not self.declares_search_safe and not self.search_safe_recorded_by:
-            return "nobody says that it is search-safe"
-        return ""
-
-
-def shown(text: object, *, chars_max: int) -> str:
-    """Return a text of a server's as it can be sent and stored; empty if it is none."""
-    if not isinstance(text, str):
-        return ""
-    return text[:chars_max].replace("\0", " ").encode("utf-8", "replace").decode()
 
 
 def arguments_for(said: Mapping[str, Any]) -> dict[str, Any]:
@@ -252,7 +121,7 @@ def lacking(said: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
     """Return which arguments a tool asks for that are not there."""
     required = said["input_schema"].get("required")
     names = required if isinstance(required, list) else []
-    return [shown(name, chars_max=_TITLE_CHARS) for name in names if isinstance(name, str) and name not in arguments][
+    return [shown(name, chars_max=TITLE_CHARS) for name in names if isinstance(name, str) and name not in arguments][
         :10
     ]
 

@@ -11,22 +11,24 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 import orjson
 
 from context_service.kernel.catalog import Catalog, check_unbound
-from context_service.mcp_servers.client import McpClient, ServerAddress, ServerReply, ToolRefused, origin_of
-from context_service.mcp_servers.pure import (
+from context_service.mcp_servers.client import McpClient, origin_of
+from context_service.mcp_servers.model import (
+    Approval,
     Definition,
+    Server,
+    ServerAddress,
+    ServerInput,
+    ServerReply,
     Tool,
+    ToolRefused,
     approval_of,
-    arguments_for,
-    check_arguments,
-    filled,
-    provider_id_of,
 )
+from context_service.mcp_servers.pure import arguments_for, check_arguments, filled, provider_id_of
 from context_service.mcp_servers.store import SERVERS, McpRows, sealed, sealed_again
 from contextkeep.errors import (
     InvalidArgument,
@@ -60,45 +62,6 @@ TOOL_CHARS_MAX = 128
 _DISCOVERY_S = 20.0
 _ID = re.compile(r"[a-z][a-z0-9-]{0,39}")
 _SECRET = re.compile(r"[\x21-\x7e]+")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerInput:
-    """What an administrator says of a server."""
-
-    server_id: str
-    display_name: str
-    url: str
-    is_disabled: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """A server, as it is stored, but for its secret."""
-
-    server_id: str
-    display_name: str
-    url: str
-    is_disabled: bool
-    has_secret: bool
-    version: int
-    created_at: datetime
-    updated_at: datetime
-    updated_by: str
-    discovered_at: datetime | None
-    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
-    """What an administrator says of a tool."""
-
-    server_id: str
-    tool_name: str
-    arguments_json: str
-    is_default: bool
-    records_search_safe: bool
-    definition_sha256: str  # that was read; empty: whichever there is
 
 
 class McpServers:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from context_service.kernel.catalog import Table
-from context_service.mcp_servers.pure import Definition
+from context_service.mcp_servers.model import Definition
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 

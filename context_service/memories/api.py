@@ -6,17 +6,20 @@ from context_service.contexts.wire.requests import somebody_of
 from context_service.kernel.wire import times
 from context_service.kernel.wire.imported import imported_of
 from context_service.memories.model import (
+    LIMIT_DEFAULT,
+    Consolidated,
     Experience,
     Memory,
     MemoryFilter,
     MemoryInput,
     MemoryKind,
+    MemoryQuery,
     MemorySource,
     MemoryState,
 )
-from context_service.memories.rules.consolidate import Consolidated, Consolidating
+from context_service.memories.rules.consolidate import Consolidating
 from context_service.memories.rules.memories import Memories
-from context_service.memories.rules.recall import LIMIT_DEFAULT, SENTENCES_DEFAULT, MemoryQuery, MemoryRecalling
+from context_service.memories.rules.recall import SENTENCES_DEFAULT, MemoryRecalling
 from contextkeep.context.v1 import memories_pb2 as pb
 from contextkeep.context.v1 import memories_pb2_grpc
 from contextkeep.errors import InvalidArgument

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from uuid import UUID
+
+METHOD = "extractive"
+
+LIMIT_DEFAULT, LIMIT_MAX = 20, 100
 
 CONTRADICTIONS_MAX = 10  # that are named
 SOURCES_MAX = 100  # of a memory
@@ -98,3 +102,96 @@ class MemoryFilter:
     holding_only: bool = False
     happened_from: datetime | None = None
     happened_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryQuery:
+    """What is asked of a user's memories."""
+
+    query: str
+    limit: int = LIMIT_DEFAULT
+    which: MemoryFilter = field(default_factory=MemoryFilter)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecalledMemories:
+    """Memories with their scores, the best first."""
+
+    memories: Sequence[tuple[Memory, float]]
+    by_meaning: bool  # else by words alone
+    error: str  # why, where there is an embedder
+    cosines: Mapping[UUID, float | None]  # of their vectors with the question's; None: one of them there is not
+
+    @property
+    def mode(self) -> str:
+        """How they were found."""
+        return "words and meaning" if self.by_meaning else "words"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReflectedMemories:
+    """One statement, and what it rests on."""
+
+    statement: str  # empty: nothing is remembered
+    memories: Sequence[Memory]  # it rests on, in the order of its lines
+    superseded_ids: Sequence[UUID]  # what was found and holds no longer
+    recalled: RecalledMemories
+    method: str = METHOD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """Memories that say the same: one stays."""
+
+    memory_id: UUID
+    merged_ids: Sequence[UUID]  # of the others, the newest first
+    text: str = ""  # of a dry run: what is done is told by ids, as it is to repeats, which keep no text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promoted:
+    """What runs taught."""
+
+    experience_ids: Sequence[UUID]
+    memory_id: UUID | None = None  # of the observation; None: it is not made yet
+    text: str = ""  # of a dry run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidated:
+    """What is to be done, or was."""
+
+    plan: str  # empty: nothing
+    merged: Sequence[Merged]
+    promoted: Sequence[Promoted]
+    has_more: bool
+    is_applied: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMemory:
+    """A memory as it is written."""
+
+    memory_id: UUID
+    kind: MemoryKind
+    text: str
+    confidence: float
+    sources: Sequence[MemorySource]
+    happened_at: datetime | None  # None: now
+    key: str
+    experience: Experience | None
+    statement_sha256: bytes
+    passage_count: int
+    owner_user_id: str
+    app_id: str
+    agent_bundle_id: str
+    created_by: str
+
+    @property
+    def whose(self) -> dict[str, object]:
+        """What the memories are of that it is among."""
+        return {
+            "owner_user_id": self.owner_user_id,
+            "app_id": self.app_id,
+            "agent_bundle_id": self.agent_bundle_id,
+        }

@@ -11,10 +11,14 @@ from context_service.memories.rules.consolidate import Consolidating
 from context_service.memories.rules.memories import Memories
 from context_service.memories.rules.recall import MemoryRecalling
 from context_service.memories.store.memories import MemoryRows
+from context_service.memories.store.passages import memory_source
 from context_service.retrieval.model import MEMORY
 from context_service.retrieval.room import keep_making_passage_vectors, meaning_of
 from contextkeep.context.v1.memories_pb2_grpc import add_MemoriesServicer_to_server
 from service_runtime.server import Service
+
+# What other rooms use.
+__all__ = ["memories_of", "memory_source", "open_memories"]
 
 
 def memory_rows_of(deps: Dependencies) -> MemoryRows:

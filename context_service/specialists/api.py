@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from context_service.contexts.wire.requests import ids_of
 from context_service.kernel.wire.imported import imported_of
-from context_service.specialists.rules import Specialist, SpecialistInput, Specialists
+from context_service.specialists.model import Specialist, SpecialistInput
+from context_service.specialists.rules import Specialists
 from contextkeep.context.v1 import specialists_pb2 as pb
 from contextkeep.context.v1 import specialists_pb2_grpc
 from service_runtime import calls

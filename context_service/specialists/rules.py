@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from uuid import UUID
 
-from context_service.kernel.catalog import Catalog, Table, check_unbound
+from context_service.kernel.catalog import Catalog, check_unbound
+from context_service.specialists.model import Specialist, SpecialistInput
+from context_service.specialists.store import SPECIALISTS
 from contextkeep.errors import InvalidArgument, SpecialistNotFound
 from service_runtime import pages
 from service_runtime.auth import Principal
@@ -26,49 +25,7 @@ NODES_MAX = 20
 STEPS_DEFAULT, STEPS_MAX = 4, 10
 NAME_CHARS_MAX = 200
 _ID = re.compile(r"[a-z][a-z0-9-]{0,49}")
-_PROVIDER = "sub-agent-"
 _THINGS = "specialists"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpecialistInput:
-    """What an administrator says of a specialist."""
-
-    specialist_id: str
-    display_name: str = ""  # empty: the id
-    instructions: str = ""
-    node_ids: tuple[UUID, ...] = ()  # its folder; empty: it is not wired
-    steps_max: int = 0  # 0: `STEPS_DEFAULT`
-    is_default: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Specialist:
-    """A specialist, as it is stored."""
-
-    specialist_id: str
-    display_name: str
-    instructions: str
-    node_ids: tuple[UUID, ...]
-    steps_max: int
-    is_default: bool
-    version: int
-    created_at: datetime
-    updated_at: datetime
-    updated_by: str
-    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
-
-    @property
-    def provider_id(self) -> str:
-        """By which id context query knows it."""
-        return f"{_PROVIDER}{self.specialist_id}"
-
-
-_TABLE = Table(
-    name="context.specialist",
-    key="specialist_id",
-    columns=("display_name", "instructions", "node_ids", "steps_max", "is_default"),
-)
 
 
 class Specialists:
@@ -82,7 +39,7 @@ class Specialists:
     def __init__(self, database: Database, *, requests: Requests) -> None:
         self._catalog = Catalog(
             database,
-            _TABLE,
+            SPECIALISTS,
             requests=requests,
             of_row=_specialist,
             not_found=lambda name: SpecialistNotFound("there is no such specialist", specialist_id=name),

@@ -8,10 +8,11 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import orjson
 
+from context_service.retrieval.pure.sections import PagePiece
 from contextkeep.errors import InvalidArgument
 from service_runtime.checks import check_count, check_long_text, check_text
 
@@ -206,3 +207,74 @@ def compared(name: str) -> str:
 def names_of(slug: str, aliases: Sequence[str]) -> list[str]:
     """Return what leads to a page, the slug first."""
     return list(dict.fromkeys([slug, *map(compared, aliases)]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidByPage:
+    """What a page says to a question."""
+
+    page_id: UUID
+    slug: str
+    title: str
+    version: int
+    heading: str  # with those above it; empty: it stands before the first one
+    ordinal: int
+    text: str
+    written_at: datetime
+    as_of: datetime
+    fresh_until: datetime | None
+    stale: Sequence[str]  # why the page is out of date
+    score: float
+    cosine: float | None = None  # of its vector with the question's; None: one of them there is not
+    cites: Sequence[UUID] = ()  # of memories that were asked about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedOfPages:
+    """What was found, the best first."""
+
+    pages: Sequence[SaidByPage]
+    by_meaning: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedPage:
+    """What a name leads to."""
+
+    page_id: UUID
+    slug: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Newest:
+    """The newest version of a page, for who writes the next one."""
+
+    page_id: UUID
+    version: int
+    seq: int
+    passage_count: int
+    sha256: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageIndexEntry:
+    """What a page is found by."""
+
+    headings: Sequence[str]
+    pieces: Sequence[PagePiece]
+    numbers: Sequence[Sequence[int]]  # of the terms of each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Whose pages are meant, and who else may see them."""
+
+    tenant_id: UUID
+    user_id: str
+    app_id: str
+    agent_bundle_id: str
+
+    def name_id(self, name: str) -> UUID:
+        """Return what a name is known by, among these pages."""
+        whose = orjson.dumps([self.user_id, self.app_id, self.agent_bundle_id, name]).decode()
+        return uuid5(self.tenant_id, whose)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from context_service.kernel.graph import GraphNode, Reached, Walk, WalkPage
+from context_service.kernel.graph_values import GraphNode, Reached, Walk, WalkPage
 from contextkeep.errors import NodeNotFound
 from tests.entity_service import model
 from tests.entity_service.model import ModelEdge, ModelNode

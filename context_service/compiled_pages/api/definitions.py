@@ -15,7 +15,7 @@ from context_service.compiled_pages.pure.definition import (
     FacetWalk,
 )
 from context_service.compiled_pages.rules.definitions import Definitions
-from context_service.kernel.graph import Direction
+from context_service.kernel.graph_values import Direction
 from context_service.kernel.wire.imported import imported_of
 from context_service.kernel.wire.node_names import NodeNames
 from contextkeep.context.v1 import compiled_pages_pb2 as compiled_pages_pb

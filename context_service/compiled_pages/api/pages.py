@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
-from context_service.compiled_pages.model import Counts, FacetInput, KeptFacet, KeptPage, NamedSource
+from context_service.compiled_pages.model import (
+    CompiledNode,
+    CompileRequest,
+    Counts,
+    FacetInput,
+    FacetNode,
+    KeptFacet,
+    KeptPage,
+    NamedSource,
+    PageFacet,
+    Problem,
+)
 from context_service.compiled_pages.pure.definition import NAME_CHARS_MAX, DefinitionRules, FacetKind
-from context_service.compiled_pages.rules.compile import NODES_MAX, CompileRequest, Compiling
-from context_service.compiled_pages.rules.page import CompiledNode, FacetNode, PageFacet, Problem
+from context_service.compiled_pages.rules.compile import NODES_MAX, Compiling
 from context_service.compiled_pages.rules.pages import CompiledPages
 from context_service.kernel.wire import times
 from context_service.kernel.wire.node_names import NodeNames

@@ -21,22 +21,26 @@ from itertools import islice
 from typing import TypeVar
 from uuid import UUID
 
-from context_service.compiled_pages.model import Audience, Compiled, Counts
-from context_service.compiled_pages.pure.definition import CompiledDefinition, Definition
-from context_service.compiled_pages.rules.definitions import Definitions, no_definition
-from context_service.compiled_pages.rules.page import (
-    EDGES_IN,
-    EDGES_OUT,
-    NODE,
+from context_service.compiled_pages.model import (
     PROBLEMS_MAX,
+    Audience,
+    Compiled,
     CompiledNode,
-    PageMaking,
+    CompileProgress,
+    CompileRequest,
+    Counts,
+    PageCounts,
     Problem,
+    Unseen,
 )
+from context_service.compiled_pages.pure.definition import CompiledDefinition, Definition
+from context_service.compiled_pages.rules.compile_node import EDGES_IN, EDGES_OUT, NODE, PageMaking
+from context_service.compiled_pages.rules.definitions import Definitions, no_definition
 from context_service.compiled_pages.store.definitions import DefinitionRows
-from context_service.compiled_pages.store.pages import FIRST, CompiledRows, PageCounts, Unseen
-from context_service.compiled_pages.store.progress import CompileProgress, CompileStates
-from context_service.kernel.graph import EntityGraph, GraphChange, WholeNode
+from context_service.compiled_pages.store.pages import FIRST, CompiledRows
+from context_service.compiled_pages.store.progress import CompileStates
+from context_service.kernel.graph import EntityGraph
+from context_service.kernel.graph_values import GraphChange, WholeNode
 from contextkeep.errors import (
     ChangesExpired,
     ChangesNotStarted,
@@ -56,14 +60,6 @@ DROPPED = 200  # pages of a transaction that removes them
 NODES_MAX = 1_000  # that a caller names
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompileRequest:
-    """What is to be compiled: one of the two; neither: what changed."""
-
-    definition_name: str = ""
-    node_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from context_service.compiled_pages.model import CompiledNode
 from context_service.compiled_pages.pure.definition import (
     DEFINITIONS_MAX,
     NAME_CHARS_MAX,
@@ -22,7 +23,7 @@ from context_service.compiled_pages.pure.definition import (
     check_rules,
     compile_definition,
 )
-from context_service.compiled_pages.rules.page import CompiledNode, PageMaking
+from context_service.compiled_pages.rules.compile_node import PageMaking
 from context_service.compiled_pages.store.definitions import DefinitionRows
 from context_service.history.pure.limits import HistoryLimits
 from context_service.history.rules.compile_pool import CompilePool

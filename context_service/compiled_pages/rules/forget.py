@@ -10,7 +10,8 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from context_service.compiled_pages.store.pages import CompiledRows, MentioningPage
+from context_service.compiled_pages.model import MentioningPage
+from context_service.compiled_pages.store.pages import CompiledRows
 from service_runtime.auth import Principal
 from service_runtime.long_work import Pause, unpaused
 from service_runtime.postgres import Database, Tenant, Transaction

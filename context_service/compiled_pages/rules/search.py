@@ -8,13 +8,13 @@ caller sees, the one whose keys see the most speaks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 import orjson
 
-from context_service.compiled_pages.pure.definition import TRUST, FacetKind
+from context_service.compiled_pages.model import FoundFacets, SaidByFacet, WholeFacet
+from context_service.compiled_pages.pure.definition import FacetKind
 from context_service.compiled_pages.store.pages import DECLASSIFIED, facet_stale, page_stale, scope_of
 from context_service.retrieval.model import BRAIN
 from context_service.retrieval.pure.ranking import Ranked
@@ -62,57 +62,6 @@ FROM context.facet f
 WHERE f.tenant_id = %(tenant_id)s AND f.page_id = %(page_id)s AND f.slug = %(slug)s AND f.is_put = %(is_put)s
     AND {DECLASSIFIED}
 """  # noqa: S608
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidByFacet:
-    """What a facet says to a question."""
-
-    page_id: UUID
-    definition_name: str
-    definition_version: int
-    node_id: UUID
-    node_type: str
-    title: str
-    slug: str
-    heading: str
-    kind: FacetKind
-    confidence: float
-    as_of: datetime
-    fresh_until: datetime | None
-    compiled_at: datetime
-    stale: Sequence[str]  # why it is out of date
-    is_put: bool
-    compile_id: UUID | None
-    put_by: str
-    ordinal: int
-    text: str
-    score: float
-    cosine: float | None  # of its vector with the question's; None: one of them there is not
-
-    @property
-    def trust(self) -> int:
-        """How far it is trusted."""
-        return TRUST[self.kind]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFacets:
-    """What was found, the best first."""
-
-    facets: Sequence[SaidByFacet]
-    by_meaning: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WholeFacet:
-    """All that a facet says."""
-
-    title: str
-    heading: str
-    text: str
-    is_cut: bool
-    as_of: datetime
 
 
 class AskedFacets:

@@ -9,12 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID, uuid5
 
-from context_service.compiled_pages.model import Audience, Compiled, FacetInput, KeptFacet, KeptPage, NamedSource
+from context_service.compiled_pages.model import (
+    Audience,
+    Compiled,
+    CompiledPage,
+    FacetInput,
+    FacetNode,
+    KeptFacet,
+    KeptPage,
+    MentioningPage,
+    NamedSource,
+    PageCounts,
+    Unseen,
+    Walls,
+)
 from context_service.compiled_pages.pure.definition import FacetKind
-from context_service.compiled_pages.rules.page import CompiledPage, FacetNode
 from context_service.retrieval.model import BRAIN, Passage, Scope
 from context_service.retrieval.model import Audience as PassageAudience
 from context_service.retrieval.pure.sections import Section, cut
@@ -240,41 +252,6 @@ FROM json_to_recordset(%(counts)s::json) n (seq bigint, passage_count integer)
 WHERE f.tenant_id = %(tenant_id)s AND f.seq = n.seq
 """
 FIRST = UUID(int=0)  # before all ids of pages
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageCounts:
-    """How many pages were written, were as they are, went, and could not be made."""
-
-    written: int
-    unchanged: int
-    removed: int
-    failed: int
-
-
-class Unseen(NamedTuple):
-    """A page whose node a compile of all nodes did not come by."""
-
-    page_id: UUID
-    node_id: UUID
-    audience_id: UUID
-
-
-class MentioningPage(NamedTuple):
-    """A page that says something of a user's nodes, or may."""
-
-    page_id: UUID
-    is_own: bool  # it is the page of such a node
-    may_be_own: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walls:
-    """What policies read."""
-
-    graph_name: str
-    agent_bundle_id: str
-    app_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,14 +6,12 @@ long, and another began, writes nothing any more: what it read may be older than
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 import orjson
 
-from context_service.compiled_pages.model import Audience
+from context_service.compiled_pages.model import Audience, CompileProgress
 from contextkeep.errors import CompileUnderWay
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Transaction
@@ -44,19 +42,6 @@ _RELEASE = """
 UPDATE context.compile_state SET leased_until = '-infinity'
 WHERE tenant_id = %(tenant_id)s AND audience_id = %(audience_id)s AND compile_id = %(compile_id)s
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompileProgress:
-    """How far compiling is.
-
-    Attributes:
-        place: Behind which changes are not compiled yet; empty: it is not known.
-        definitions: By name, in which version a definition is compiled of all nodes.
-    """
-
-    place: str
-    definitions: Mapping[str, int]
 
 
 class CompileStates:

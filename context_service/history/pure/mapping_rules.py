@@ -15,7 +15,7 @@ import orjson
 
 from context_service.history.pure.limits import DEFAULTS, HistoryLimits
 from context_service.kernel.cel.parse import NO_IDENTIFIERS
-from context_service.kernel.graph import ENTITY_FIELDS, Direction
+from context_service.kernel.graph_values import ENTITY_FIELDS, Direction
 from contextkeep.errors import InvalidArgument
 from service_runtime.checks import check_at_most, check_bytes, check_count, check_texts
 

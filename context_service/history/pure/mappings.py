@@ -21,7 +21,7 @@ from context_service.kernel.cel import (
     ResultType,
     compile_expression,
 )
-from context_service.kernel.graph import ENTITY_FIELDS
+from context_service.kernel.graph_values import ENTITY_FIELDS
 from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded
 
 DEFAULT_NAME = "simple_chat"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from context_service.history.model import ROLES, ChatMessage, content_text, metadata_json, parts
 from context_service.history.pure.mappings import CompiledMessageRule, Mapping, Rule
 from context_service.kernel.cel import CallBudget, EvaluationError, JsonWriter, Timestamp
-from context_service.kernel.graph import GraphNode
+from context_service.kernel.graph_values import GraphNode
 from context_service.kernel.parts import Part
 from contextkeep.errors import MappingFailed
 from service_runtime.calls import give_way

@@ -17,7 +17,8 @@ from context_service.history.pure.node_mapper import OrderKey, Skipped, sorted_b
 from context_service.history.rules.newest import Newest, read_back
 from context_service.history.rules.registry import MappingRegistry
 from context_service.history.rules.walk import HistoryRead, begin, within_budget
-from context_service.kernel.graph import EntityGraph, GraphNode
+from context_service.kernel.graph import EntityGraph
+from context_service.kernel.graph_values import GraphNode
 from context_service.kernel.tokens import TokenCounter
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal

@@ -7,7 +7,8 @@ from contextlib import aclosing
 
 from context_service.history.model import ChatMessage
 from context_service.history.rules.walk import HistoryRead
-from context_service.kernel.graph import EntityGraph, GraphNode
+from context_service.kernel.graph import EntityGraph
+from context_service.kernel.graph_values import GraphNode
 from context_service.kernel.parts import texts_of, tokens_of
 from service_runtime.documents import beside_the_loop
 

@@ -23,7 +23,8 @@ from context_service.history.pure.node_mapper import MappedNode, NodeMapper, Ski
 from context_service.history.rules.registry import MappingRegistry
 from context_service.history.rules.walk import begin, within_budget
 from context_service.kernel.cel import EvaluationError, JsonWriter
-from context_service.kernel.graph import EntityGraph, GraphNode
+from context_service.kernel.graph import EntityGraph
+from context_service.kernel.graph_values import GraphNode
 from contextkeep.errors import InvalidArgument, InvalidPageToken
 from service_runtime.auth import Principal
 from service_runtime.checks import check_count, check_text, utf8_bytes

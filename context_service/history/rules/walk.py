@@ -10,7 +10,8 @@ from context_service.history.pure.limits import HistoryLimits
 from context_service.history.pure.mappings import Mapping
 from context_service.history.pure.node_mapper import NodeMapper, Skipped
 from context_service.kernel.cel import CallBudgetExceeded
-from context_service.kernel.graph import ENTITY_FIELDS, EntityGraph, Walk
+from context_service.kernel.graph import EntityGraph
+from context_service.kernel.graph_values import ENTITY_FIELDS, Walk
 from contextkeep.errors import CostExceeded
 from service_runtime.copying import copied
 

@@ -6,7 +6,7 @@ from typing import cast
 
 from context_service.history.pure.mapping_rules import DEPTH_DEFAULT, MessageRule, Order, Ordering, Rules
 from context_service.history.rules.registry import Listed
-from context_service.kernel.graph import Direction
+from context_service.kernel.graph_values import Direction
 from context_service.kernel.wire.imported import imported_of
 from contextkeep.context.v1 import chat_history_pb2 as pb
 from service_runtime.copying import copied

@@ -9,14 +9,20 @@ record that is another by now, nothing is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
 from uuid import UUID
 
 import orjson
 
-from context_service.knowledge_bases.model import Bedrock
+from context_service.knowledge_bases.model import (
+    AskedBase,
+    AskedBedrock,
+    Bedrock,
+    FoundInBases,
+    SaidByDocument,
+    WholeDocument,
+)
 from context_service.knowledge_bases.store.documents import FOLLOWED, IS_CURRENT, scope_of
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from context_service.retrieval.pure.ranking import Ranked
@@ -79,66 +85,6 @@ FROM context.knowledge_document d
     JOIN context.knowledge_base b ON b.base_id = d.base_id AND {_WHICH}
 WHERE d.tenant_id = %(tenant_id)s AND d.document_id = %(document_id)s AND d.state = 'INDEXED' AND {IS_CURRENT}
 """  # noqa: S608
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedBase:
-    """A base that is asked, and what of it cannot be found."""
-
-    base_id: UUID
-    name: str
-    documents: int
-    waiting: int  # that are not read yet
-    failed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedBedrock:
-    """A base that is asked, and is of Amazon Bedrock."""
-
-    base_id: UUID
-    name: str
-    bedrock: Bedrock
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidByDocument:
-    """What a document says to a question."""
-
-    document_id: UUID
-    base: str
-    name: str
-    uri: str
-    record_id: UUID | None
-    heading: str  # with those above it; empty: there is none
-    page: int  # from 1; 0: it is not known
-    start: int  # of the text, in characters
-    end: int
-    ordinal: int
-    text: str
-    added_at: datetime
-    score: float
-    cosine: float | None  # of its vector with the question's; None: one of them there is not
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundInBases:
-    """What was found; the best of each base before the next best of any."""
-
-    documents: Sequence[SaidByDocument]
-    by_meaning: bool
-    left_out: int  # bases that were not searched
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WholeDocument:
-    """All that is read of a document."""
-
-    document_id: UUID
-    name: str
-    text: str
-    is_cut: bool
-    added_at: datetime
 
 
 class AskedBases:

@@ -9,7 +9,6 @@ from context_service.memories.model import Memory
 from context_service.memories.pure.texts import said_by, statement_of
 from context_service.retrieval.pure.terms import asked_terms, terms_of
 
-METHOD = "extractive"
 SENTENCE_CHARS = 400
 MATTERS = 0.5  # of the most terms of the question that a memory has: what has fewer is beside the question
 NEAREST = 3  # where none has a term, and meaning found them: so many of the best

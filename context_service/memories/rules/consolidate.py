@@ -13,7 +13,16 @@ from uuid import UUID
 
 import orjson
 
-from context_service.memories.model import SOURCES_MAX, Memory, MemoryInput, MemoryKind, MemorySource
+from context_service.memories.model import (
+    SOURCES_MAX,
+    Consolidated,
+    Memory,
+    MemoryInput,
+    MemoryKind,
+    MemorySource,
+    Merged,
+    Promoted,
+)
 from context_service.memories.pure.checks import check_runs
 from context_service.memories.pure.texts import statement_of
 from context_service.memories.rules.memories import Memories
@@ -27,35 +36,6 @@ from service_runtime.requests import Request, Requests
 MERGES_MAX = 20  # of a plan
 MERGED_MAX = 50  # memories that go into one
 LESSONS_MAX = 100  # experiences that are looked at
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """Memories that say the same: one stays."""
-
-    memory_id: UUID
-    merged_ids: Sequence[UUID]  # of the others, the newest first
-    text: str = ""  # of a dry run: what is done is told by ids, as it is to repeats, which keep no text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Promoted:
-    """What runs taught."""
-
-    experience_ids: Sequence[UUID]
-    memory_id: UUID | None = None  # of the observation; None: it is not made yet
-    text: str = ""  # of a dry run
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consolidated:
-    """What is to be done, or was."""
-
-    plan: str  # empty: nothing
-    merged: Sequence[Merged]
-    promoted: Sequence[Promoted]
-    has_more: bool
-    is_applied: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from context_service.memories.model import Memory, MemoryFilter, MemoryInput, MemoryKind
+from context_service.memories.model import Memory, MemoryFilter, MemoryInput, MemoryKind, NewMemory
 from context_service.memories.pure.checks import check_filter, check_memory
 from context_service.memories.pure.texts import pieces_of, placed, statement_of
-from context_service.memories.store.memories import MemoryRows, NewMemory, scope_of
+from context_service.memories.store.memories import MemoryRows, scope_of
 from context_service.retrieval.model import Audience
 from context_service.retrieval.pure.text_pieces import TextPiece
 from context_service.retrieval.store.passages import Passages

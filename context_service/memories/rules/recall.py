@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import islice
 from uuid import UUID
 
-from context_service.memories.model import Memory, MemoryFilter
+from context_service.memories.model import (
+    LIMIT_MAX,
+    Memory,
+    MemoryFilter,
+    MemoryQuery,
+    RecalledMemories,
+    ReflectedMemories,
+)
 from context_service.memories.pure.checks import check_filter, check_question
-from context_service.memories.pure.reflection import METHOD, reflected
+from context_service.memories.pure.reflection import reflected
 from context_service.memories.store.memories import MemoryRows, scope_of
 from context_service.retrieval.pure.ranking import RANKED_MAX, Ranked
 from context_service.retrieval.pure.rows import Row
@@ -20,46 +26,10 @@ from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Database
 
-LIMIT_DEFAULT, LIMIT_MAX = 20, 100
 SENTENCES_DEFAULT, SENTENCES_MAX = 8, 20
 STATEMENT_CHARS_MAX = 8_000
 _REFLECTED_ON = 40  # memories
 _SEARCHED = 4  # times as long as parsing: sentences are looked for words
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryQuery:
-    """What is asked of a user's memories."""
-
-    query: str
-    limit: int = LIMIT_DEFAULT
-    which: MemoryFilter = field(default_factory=MemoryFilter)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecalledMemories:
-    """Memories with their scores, the best first."""
-
-    memories: Sequence[tuple[Memory, float]]
-    by_meaning: bool  # else by words alone
-    error: str  # why, where there is an embedder
-    cosines: Mapping[UUID, float | None]  # of their vectors with the question's; None: one of them there is not
-
-    @property
-    def mode(self) -> str:
-        """How they were found."""
-        return "words and meaning" if self.by_meaning else "words"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReflectedMemories:
-    """One statement, and what it rests on."""
-
-    statement: str  # empty: nothing is remembered
-    memories: Sequence[Memory]  # it rests on, in the order of its lines
-    superseded_ids: Sequence[UUID]  # what was found and holds no longer
-    recalled: RecalledMemories
-    method: str = METHOD
 
 
 class MemoryRecalling:

@@ -7,7 +7,7 @@ other row, however long it is. What contradicts what is not stored: it is read o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from context_service.memories.model import (
     MemoryKind,
     MemorySource,
     MemoryState,
+    NewMemory,
 )
 from context_service.retrieval.model import MEMORY, Scope
 from service_runtime.copying import copied, fields_of
@@ -208,35 +209,6 @@ _FORGET_ANSWERS = f"""
 UPDATE context.request SET {ERASED}
 WHERE tenant_id = %s AND about_id = %s AND rpc = 'UpdateMemory' AND answer ->> 'memory_id' = %s
 """  # noqa: S608
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewMemory:
-    """A memory as it is written."""
-
-    memory_id: UUID
-    kind: MemoryKind
-    text: str
-    confidence: float
-    sources: Sequence[MemorySource]
-    happened_at: datetime | None  # None: now
-    key: str
-    experience: Experience | None
-    statement_sha256: bytes
-    passage_count: int
-    owner_user_id: str
-    app_id: str
-    agent_bundle_id: str
-    created_by: str
-
-    @property
-    def whose(self) -> dict[str, object]:
-        """What the memories are of that it is among."""
-        return {
-            "owner_user_id": self.owner_user_id,
-            "app_id": self.app_id,
-            "agent_bundle_id": self.agent_bundle_id,
-        }
 
 
 def scope_of(tenant_id: UUID, user_id: str) -> Scope:

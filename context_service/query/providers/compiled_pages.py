@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from context_service.compiled_pages.rules.search import AskedFacets, SaidByFacet
+from context_service.compiled_pages.model import SaidByFacet
+from context_service.compiled_pages.rules.search import AskedFacets
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.model import BRAIN
 from service_runtime.auth import Principal

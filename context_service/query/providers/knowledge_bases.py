@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from context_service.knowledge_bases.rules.search import AskedBase, AskedBases, SaidByDocument
+from context_service.knowledge_bases.model import AskedBase, SaidByDocument
+from context_service.knowledge_bases.rules.search import AskedBases
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from service_runtime.auth import Principal

@@ -9,8 +9,7 @@ from typing import Any
 
 import orjson
 
-from context_service.mcp_servers.client import ServerReply, ToolRefused
-from context_service.mcp_servers.pure import Tool
+from context_service.mcp_servers.model import ServerReply, Tool, ToolRefused
 from context_service.mcp_servers.rules import McpServers
 from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, Scope, State, native
 from context_service.query.pure.hit_checks import REASON_CHARS_MAX, line_of

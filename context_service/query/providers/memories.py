@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Sequence
 from uuid import UUID
 
-from context_service.memories.model import Memory, MemoryFilter
-from context_service.memories.rules.recall import LIMIT_MAX, MemoryRecalling, ReflectedMemories
-from context_service.memories.rules.recall import MemoryQuery as MemoriesAsked
+from context_service.memories.model import LIMIT_MAX, Memory, MemoryFilter, ReflectedMemories
+from context_service.memories.model import MemoryQuery as MemoriesAsked
+from context_service.memories.rules.recall import MemoryRecalling
 from context_service.query.model import MEMORY, MemoryMode, without_user
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope
 from context_service.query.pure.hit_checks import SNIPPET_CHARS_MAX

@@ -17,7 +17,8 @@ from uuid import UUID
 from context_service.query.providers import Answered, Expanded, Hit, ProviderQuery, State
 from context_service.query.providers.memories import UserMemories
 from context_service.query.providers.wiki import WIKI, expanded_pages, hit_of
-from context_service.wiki.rules.search import AskedPages, SaidByPage
+from context_service.wiki.model import SaidByPage
+from context_service.wiki.rules.search import AskedPages
 from contextkeep.errors import ContextKeepError
 from service_runtime.auth import Principal
 from service_runtime.calls import current_call, remaining_s

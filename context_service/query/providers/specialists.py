@@ -20,7 +20,8 @@ from context_service.query.providers.workspace import TRUST, Workspace
 from context_service.query.pure import specialist_prompts
 from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused
 from context_service.query.pure.provider_table import ProviderEntry
-from context_service.specialists.rules import Specialist, Specialists
+from context_service.specialists.model import Specialist
+from context_service.specialists.rules import Specialists
 from service_runtime.auth import Principal
 from service_runtime.calls import answer_s, remaining_s
 from service_runtime.documents import beside_the_loop

@@ -8,7 +8,8 @@ from uuid import UUID
 from context_service.query.model import without_user
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.model import WIKI
-from context_service.wiki.rules.search import AskedPages, SaidByPage
+from context_service.wiki.model import SaidByPage
+from context_service.wiki.rules.search import AskedPages
 from service_runtime.auth import Principal
 
 TRUST = 3

@@ -9,7 +9,8 @@ from uuid import UUID
 
 import orjson
 
-from context_service.kernel.graph import EntityGraph, Walk
+from context_service.kernel.graph import EntityGraph
+from context_service.kernel.graph_values import Walk
 from context_service.query.model import WORKSPACE, SearchRoots
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.working_memory.rules.manifest import EDGE_TYPES

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from context_service.agents.rules import ID_CHARS_MAX, Agent, AgentInput, Agents, ProviderNames, no_agent
+from context_service.agents.model import Agent, AgentInput, ProviderNames
+from context_service.agents.rules import ID_CHARS_MAX, Agents, no_agent
 from context_service.query.model import MemoryMode
 from context_service.query.pure.policy import FIELDS, Policy, ProviderSelector, Rules, Setting
 from context_service.query.pure.provider_table import OwnProviders, ProviderEntry, Providers

@@ -45,8 +45,8 @@ from context_service.transfer.store.tables import (
     RECORDS_WITH_FILE,
     Table,
 )
-from context_service.wiki.model import compared, names_of
-from context_service.wiki.store.pages import Owner, scope_of
+from context_service.wiki.model import Owner, compared, names_of
+from context_service.wiki.room import scope_of
 from context_service.working_memory.room import Limits, TenantLimits, blob_rows
 from context_service.working_memory.rules.blobs import BlobWriter, upload_expired
 from contextkeep.errors import (

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from context_service.contexts.room import queue_of_pointed_records
-from context_service.knowledge_bases.store.bases import DOCUMENT_TOPIC
+from context_service.knowledge_bases.room import DOCUMENT_TOPIC
 from context_service.transfer.store.tables import Table
 from context_service.working_memory.room import EMBEDDING_TOPIC, TEXT_TOPIC
 from service_runtime.outbox import Outbox

@@ -17,7 +17,10 @@ from context_service.wiki.model import (
     PAGES_MAX,
     SECTIONS_MAX,
     SLUG_CHARS_MAX,
+    Newest,
+    Owner,
     Page,
+    PageIndexEntry,
     PageInput,
     PageName,
     PageVersion,
@@ -25,7 +28,7 @@ from context_service.wiki.model import (
     names_of,
     slug_of,
 )
-from context_service.wiki.store.pages import Newest, Owner, PageIndexEntry, PageRows, cut_of, scope_of
+from context_service.wiki.store.pages import PageRows, cut_of, scope_of
 from contextkeep.errors import InvalidArgument, InvalidPageToken, PageNameTaken, PageNotFound, VersionConflict
 from service_runtime import pages
 from service_runtime.auth import Principal

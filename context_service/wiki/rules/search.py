@@ -7,7 +7,6 @@ those of a version that is none any more.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -19,7 +18,7 @@ from context_service.retrieval.pure.rows import Row as MatchedRow
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best, few_of_each
 from context_service.retrieval.store.passages import Passages
-from context_service.wiki.model import Page, PageName
+from context_service.wiki.model import AskedOfPages, Page, PageName, SaidByPage
 from context_service.wiki.store.pages import CITED, PageRows, scope_of, stale_of
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
@@ -72,34 +71,6 @@ class _Taken(NamedTuple):
     ordinal: int
     score: float
     cosine: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidByPage:
-    """What a page says to a question."""
-
-    page_id: UUID
-    slug: str
-    title: str
-    version: int
-    heading: str  # with those above it; empty: it stands before the first one
-    ordinal: int
-    text: str
-    written_at: datetime
-    as_of: datetime
-    fresh_until: datetime | None
-    stale: Sequence[str]  # why the page is out of date
-    score: float
-    cosine: float | None = None  # of its vector with the question's; None: one of them there is not
-    cites: Sequence[UUID] = ()  # of memories that were asked about
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedOfPages:
-    """What was found, the best first."""
-
-    pages: Sequence[SaidByPage]
-    by_meaning: bool
 
 
 class AskedPages:

@@ -7,10 +7,9 @@ whether a name is free is asked of all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import UUID
 
 import orjson
 
@@ -21,7 +20,11 @@ from context_service.retrieval.store.passages import Passages
 from context_service.wiki.model import (
     VERSIONS_BYTES_MAX,
     VERSIONS_MAX,
+    NamedPage,
+    Newest,
+    Owner,
     Page,
+    PageIndexEntry,
     PageInput,
     PageName,
     PageSource,
@@ -199,49 +202,6 @@ DELETE FROM context.wiki_page_version WHERE tenant_id = %(tenant_id)s AND page_i
 
 _FIRST = UUID(int=0)
 _REASONS_MAX = 5  # of a kind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedPage:
-    """What a name leads to."""
-
-    page_id: UUID
-    slug: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Newest:
-    """The newest version of a page, for who writes the next one."""
-
-    page_id: UUID
-    version: int
-    seq: int
-    passage_count: int
-    sha256: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageIndexEntry:
-    """What a page is found by."""
-
-    headings: Sequence[str]
-    pieces: Sequence[PagePiece]
-    numbers: Sequence[Sequence[int]]  # of the terms of each
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """Whose pages are meant, and who else may see them."""
-
-    tenant_id: UUID
-    user_id: str
-    app_id: str
-    agent_bundle_id: str
-
-    def name_id(self, name: str) -> UUID:
-        """Return what a name is known by, among these pages."""
-        whose = orjson.dumps([self.user_id, self.app_id, self.agent_bundle_id, name]).decode()
-        return uuid5(self.tenant_id, whose)
 
 
 async def lock(transaction: Transaction, scope: Scope) -> None:

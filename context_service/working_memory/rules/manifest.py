@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from context_service.kernel.graph import EntityGraph, TreeNode
+from context_service.kernel.graph import EntityGraph
+from context_service.kernel.graph_values import TreeNode
 from context_service.working_memory.pure.fields import FieldChecks, RecordFilter
 from context_service.working_memory.store.record_columns import SIZE, STORED, Record, record_of
 from context_service.working_memory.store.record_filters import FILTERED, filter_parameters

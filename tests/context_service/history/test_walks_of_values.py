@@ -29,7 +29,7 @@ from context_service.kernel.cel import (
     compile_expression,
 )
 from context_service.kernel.cel.library.functions import GLOBAL, METHODS
-from context_service.kernel.graph import GraphNode
+from context_service.kernel.graph_values import GraphNode
 from tests import cpu
 
 EVALUATION_UNITS_MAX = 50

@@ -11,8 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from context_service.compiled_pages import model
 from context_service.compiled_pages.pure import definition
-from context_service.compiled_pages.rules import page
+from context_service.compiled_pages.rules import compile_node
 from contextkeep.errors import (
     ChangesHeldUp,
     ChangesNotStarted,
@@ -367,12 +368,12 @@ async def test_texts_are_cut_and_what_postgres_does_not_store_is_left_out(world:
     )
     made = await tried(world, said, customer)
     long, nul = made.page.facets
-    assert (long.is_cut, len(long.text.encode()) <= page.FACET_BYTES_MAX, len(long.sources)) == (True, True, 2)
+    assert (long.is_cut, len(long.text.encode()) <= model.FACET_BYTES_MAX, len(long.sources)) == (True, True, 2)
     assert (nul.text, made.page.title, made.page.aliases) == ("ab", "two lines", ("x",))
 
 
 async def test_a_walk_that_comes_too_far_makes_no_facet(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(page, "NODES_MAX", 2)
+    monkeypatch.setattr(compile_node, "NODES_MAX", 2)
     customer = await world.node("Customer", "Orrery", text="own")
     for _ in range(3):
         await world.node("Note", below=customer, text="x")
@@ -398,16 +399,17 @@ async def test_facets_that_walk_the_same_way_read_as_far_as_each_says(world: Wor
 
     near_ones = {"near": ("near", ("sales",)), "start": ("own\nnear", ("sales",))}
     assert await found() == {"far": ("near\nfar", ("law", "sales")), **near_ones}
-    monkeypatch.setattr(page, "NODES_MAX", 2)  # then the start and both notes are too many, and each walks by itself
+    # Now the start and both notes are too many, and each facet walks by itself.
+    monkeypatch.setattr(compile_node, "NODES_MAX", 2)
     assert await found() == {"far": ("near\nfar", ("law", "sales")), **near_ones}
 
 
 async def test_problems_are_told_up_to_a_number(world: World):
     customer = await world.node("Customer", "Orrery")
-    for _ in range(page.PROBLEMS_MAX + 2):
+    for _ in range(model.PROBLEMS_MAX + 2):
         await world.node("Note", below=customer)
     made = await tried(world, rules(facet(walk=BELOW)), customer)
-    assert (len(made.problems), made.problems_left_out) == (page.PROBLEMS_MAX, 2)
+    assert (len(made.problems), made.problems_left_out) == (model.PROBLEMS_MAX, 2)
 
 
 async def test_trust_is_of_the_kind():

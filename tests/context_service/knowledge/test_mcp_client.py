@@ -16,7 +16,8 @@ from uuid import UUID
 
 import pytest
 
-from context_service.mcp_servers.client import McpClient, ServerAddress, ToolRefused, _readable, origin_of
+from context_service.mcp_servers.client import McpClient, _readable, origin_of
+from context_service.mcp_servers.model import ServerAddress, ToolRefused
 from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
 from service_runtime import destinations
 from service_runtime.auth import Principal

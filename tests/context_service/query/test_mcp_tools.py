@@ -18,7 +18,7 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from context_service.mcp_servers.pure import approval_of
+from context_service.mcp_servers.model import approval_of
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
 from contextkeep.context.v1.mcp_servers_pb2_grpc import McpServersStub
 from contextkeep.errors import ContextKeepError

@@ -30,7 +30,7 @@ from context_service.query.providers.workspace import Workspace
 from context_service.query.pure.hit_checks import LOOKED_AT_MAX, Malformed, checked
 from context_service.query.pure.provider_table import ProviderInvalid, Providers
 from context_service.retrieval.store.passages import Passages
-from context_service.specialists.rules import Specialist
+from context_service.specialists.model import Specialist
 from context_service.wiki.rules.search import AskedPages
 from context_service.working_memory.rules.passages import RecordQuotes, excerpt
 from context_service.working_memory.rules.search import Searches

@@ -6,21 +6,26 @@ it depends, and in which bundles they are, whether or not they have a line in it
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
-import orjson
-
-from context_service.compiled_pages.pure.definition import TRUST, CompiledDefinition, CompiledFacet, FacetKind
+from context_service.compiled_pages.model import (
+    FACET_BYTES_MAX,
+    CompiledNode,
+    CompiledPage,
+    FacetNode,
+    PageFacet,
+    stored,
+)
+from context_service.compiled_pages.pure.definition import CompiledDefinition, CompiledFacet
 from context_service.history.pure.limits import HistoryLimits
 from context_service.history.pure.mappings import Rule
 from context_service.kernel.cel import CallBudget, CallBudgetExceeded, Duration, EvaluationError, Timestamp
-from context_service.kernel.graph import EntityGraph, GraphNode, Origin, Reached, Walk, WholeNode
+from context_service.kernel.graph import EntityGraph
+from context_service.kernel.graph_values import GraphNode, Origin, Reached, Walk, WholeNode
 from contextkeep.errors import LimitExceeded, NodeBudgetExceeded
 from service_runtime.calls import give_way
 from service_runtime.checks import utf8_bytes
@@ -31,10 +36,6 @@ TITLE_CHARS_MAX = 200
 ALIASES_MAX, ALIAS_CHARS_MAX = 20, 200
 NODES_MAX = 2_000  # that the walk of a facet comes to
 PAGE_NODES_MAX = 5_000  # that all walks of a page come to
-FACET_BYTES_MAX = 64 * 1024
-PROBLEMS_MAX = 20  # that are told of a page
-_ERROR_CHARS_MAX = 500
-_SOURCE_BYTES = 120  # of a line's source, or of a node that a page depends on
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_US = 253_402_300_799_999_999  # the end of the year 9999
@@ -42,95 +43,6 @@ _LATEST_US = 253_402_300_799_999_999  # the end of the year 9999
 # Of what a page depends on a node for, as bits: the node itself, the edges that leave it, and those that come to it.
 NODE, EDGES_OUT, EDGES_IN = 1, 2, 4
 _EDGES = {"out": EDGES_OUT, "in": EDGES_IN, "both": EDGES_OUT | EDGES_IN}
-
-
-class FacetNode(NamedTuple):
-    """A node that has a line in a facet, and the edge by which the walk came to it."""
-
-    node_id: str
-    node_version: int
-    edge_id: str  # empty: the node is the page's own
-    edge_version: int
-
-
-class Problem(NamedTuple):
-    """A rule that failed on a node, or a walk that came too far."""
-
-    rule: str
-    node_id: str
-    error: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageFacet:
-    """A part of a page, as it is now."""
-
-    slug: str
-    heading: str
-    kind: FacetKind
-    text: str
-    is_cut: bool
-    confidence: float
-    as_of: datetime
-    fresh_until: datetime | None
-    sources: Sequence[FacetNode]
-    bundles: Sequence[str]  # of all that was read, sorted
-    is_declassified: bool
-
-    @property
-    def trust(self) -> int:
-        """How far it is trusted."""
-        return TRUST[self.kind]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompiledPage:
-    """A page, as it is now."""
-
-    node: WholeNode
-    title: str
-    aliases: Sequence[str]
-    facets: Sequence[PageFacet]
-    depends_on: dict[str, int]  # nodes, and for what of them
-    owners: dict[str, str]  # of those of them that are a user's
-
-    @property
-    def size_bytes(self) -> int:
-        """Return about what it takes to write it."""
-        of_facets = sum(utf8_bytes(facet.text) + _SOURCE_BYTES * len(facet.sources) for facet in self.facets)
-        return of_facets + _SOURCE_BYTES * len(self.depends_on)
-
-    @property
-    def sha256(self) -> bytes:
-        """What it is known by: the same again is written no second time."""
-        node = self.node
-        named = (node.graph_name, node.agent_bundle_id, node.entity["type"], self.title, self.aliases)
-        said = (named, self.facets, sorted(self.depends_on.items()), sorted(self.owners.items()))
-        return hashlib.sha256(orjson.dumps(said, default=list)).digest()
-
-
-@dataclass(slots=True)
-class CompiledNode:
-    """What came of a node.
-
-    Attributes:
-        page: None: it has none, or it `failed`.
-        failed: A rule of the page itself failed: nothing is known of the page.
-        problems: The first of them.
-        problems_left_out: How many more there are.
-    """
-
-    page: CompiledPage | None = None
-    failed: bool = False
-    problems: list[Problem] = field(default_factory=list)
-    problems_left_out: int = 0
-
-    def note(self, rule: str, node_id: str, error: object) -> None:
-        """Add a problem."""
-        if len(self.problems) == PROBLEMS_MAX:
-            self.problems_left_out += 1
-        else:
-            self.problems.append(Problem(rule, node_id, stored(str(error))[:_ERROR_CHARS_MAX]))
 
 
 class PageMaking:
@@ -355,11 +267,6 @@ class _Reader:
         self._as_of_us = as_of_us if self._as_of_us is None else max(self._as_of_us, as_of_us)
         if until_us is not None and until_us <= _LATEST_US:
             self._until_us = until_us if self._until_us is None else min(self._until_us, until_us)
-
-
-def stored(text: str) -> str:
-    """Return a text as Postgres can store it."""
-    return text.replace("\0", "").encode(errors="replace").decode()
 
 
 def _named(

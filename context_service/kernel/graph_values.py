@@ -1,0 +1,123 @@
+"""Values of the entity graph: nodes, edges and walks, as the rules see them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+Direction = Literal["out", "in", "both"]
+# Fields of an entity, as expressions see it.
+ENTITY_FIELDS = frozenset(
+    ("id", "external_id", "name", "type", "general_type", "status", "data", "io", "created_at", "modified_at")
+)
+
+
+class Reached(NamedTuple):
+    """How a node was reached, and what CEL does not see of it."""
+
+    modified_at_us: int
+    depth: int
+    edge_id: str  # empty for the start node, as the next two
+    edge_type: str
+    from_node_id: str  # the edge's other end
+
+
+class Origin(NamedTuple):
+    """What of a reached node tells whether it is another by now, and who may see it."""
+
+    version: int
+    agent_bundle_id: str
+    is_archived: bool
+    edge_version: int  # of the edge that reached it; 0 of the start node
+    owner_user_id: str  # empty: nobody's
+
+
+class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is made faster than a dataclass
+    """One reached node, as CEL sees it."""
+
+    node_id: str
+    created_at_us: int  # microseconds since 1970, UTC
+    seq: int
+    entity: dict[str, Any]
+    edge: dict[str, Any]  # empty unless asked for
+    reached: Reached | None = None  # as `edge`
+    origin: Origin | None = None  # as `edge`
+
+
+class WholeNode(NamedTuple):
+    """A node by itself, with what CEL does not see of it."""
+
+    node_id: str
+    entity: dict[str, Any]  # without input and output
+    graph_name: str
+    agent_bundle_id: str
+    version: int
+    is_archived: bool
+    owner_user_id: str = ""  # nobody's
+
+
+class GraphLines(NamedTuple):
+    """Some rows of a whole graph, as lines, and where it goes on behind them."""
+
+    lines: bytes
+    resume_token: str
+    counts: dict[str, int]  # of rows, by kind
+
+
+class GraphChange(NamedTuple):
+    """What became of a node, or of an edge: that has both ends."""
+
+    node_id: str  # empty of an edge
+    is_removed: bool
+    graph_name: str
+    types: tuple[str, ...]  # of a node: the general one, then the specific one
+    from_node_id: str  # empty of a node, as the next
+    to_node_id: str
+
+
+class GraphChanges(NamedTuple):
+    """Some changes, and the place behind them."""
+
+    changes: list[GraphChange]
+    next_place: str
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """What to walk; its fields mean what those of a mapping's rules do."""
+
+    node_id: str
+    edge_types: Sequence[str]
+    direction: Direction
+    depth_max: int
+    entity_types: Sequence[str]
+    include_start: bool
+    include_archived: bool
+    fields: frozenset[str]  # of the entity: of `ENTITY_FIELDS`; its id comes always
+    with_edges: bool  # fill `GraphNode.edge`
+    with_reached: bool = False  # fill `GraphNode.reached`
+    with_origin: bool = False  # fill `GraphNode.origin`, and `reached`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkPage:
+    """Some nodes, in the order of the walk."""
+
+    nodes: list[GraphNode]
+    next_page_token: str  # where the limit cut the walk; empty: it is complete
+
+
+class TreeNode(NamedTuple):
+    """One node of a tree: where it hangs, and what it is called."""
+
+    node_id: str
+    created_at_us: int  # microseconds since 1970, UTC
+    seq: int
+    name: str
+    type: str
+    is_archived: bool
+    depth: int  # 0: the root
+    parent_id: str  # empty for the root, as the next one
+    edge_type: str

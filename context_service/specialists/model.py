@@ -1,0 +1,43 @@
+"""Specialists: what administrators write, and what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+_PROVIDER = "sub-agent-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecialistInput:
+    """What an administrator says of a specialist."""
+
+    specialist_id: str
+    display_name: str = ""  # empty: the id
+    instructions: str = ""
+    node_ids: tuple[UUID, ...] = ()  # its folder; empty: it is not wired
+    steps_max: int = 0  # 0: `STEPS_DEFAULT`
+    is_default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Specialist:
+    """A specialist, as it is stored."""
+
+    specialist_id: str
+    display_name: str
+    instructions: str
+    node_ids: tuple[UUID, ...]
+    steps_max: int
+    is_default: bool
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    updated_by: str
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
+
+    @property
+    def provider_id(self) -> str:
+        """By which id context query knows it."""
+        return f"{_PROVIDER}{self.specialist_id}"
