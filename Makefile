@@ -1,4 +1,4 @@
-# Everything that a developer runs. `make help` lists the targets from their comments.
+# The commands of development. `make help` lists the targets from their comments.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -10,10 +10,10 @@ RUN := .venv/bin/python
 PIP := $(RUN) -m pip install --disable-pip-version-check --constraint constraints.txt
 MANIFESTS := pyproject.toml clients/python/pyproject.toml clients/console/pyproject.toml constraints.txt
 PG ?= 18
-# Each worker takes whole files, in their order, with a Postgres and emulators of its own.
-# Three keep two cores busy: a quarter of a test's time is waiting.
+# Each worker runs whole files, in their order, with its own Postgres and emulators.
+# Three workers keep two cores busy, since tests wait for a quarter of their time.
 WORKERS ?= 3
-# A worker that dies, or hangs and is ended, is replaced, and its test is run again: not for ever.
+# A worker that dies, or hangs and is killed, is replaced twice at most, and its test runs again.
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: help install runtime demo run test lint types format proto sync-client npm buf release constraints \
@@ -23,20 +23,20 @@ PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadsc
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: .venv/.development ## make .venv with everything that development needs
+install: .venv/.development ## make .venv with all development tools
 
 runtime: .venv/.runtime
 
-# What `make demo` and `make run` need, and no tool of development.
+# The packages that `make demo` and `make run` need, without development tools.
 .venv/.runtime: $(MANIFESTS) | .venv/bin/pip
-	@echo "installing what the services need into .venv: about 60 packages, 310 MB."
+	@echo "installing the services' packages into .venv: about 60 packages, 310 MB."
 	@echo "Half a minute to two minutes, the first time; development's tools come with \`make install\`."
 	@SECONDS=0; $(PIP) -e 'clients/python[console]' -e clients/console -e '.[documents,embedded,http,mcp,tokens]'; echo "installed in $$SECONDS s"
 	@touch $@
 
-# A third of it is imported one day, and compiled then: all of it takes 10 s.
+# Not compiled: that takes 10 s, and two thirds are never imported.
 .venv/.development: $(MANIFESTS) | .venv/bin/pip
-	@echo "installing everything that development needs into .venv: about 130 packages, 740 MB."
+	@echo "installing the development tools into .venv: about 130 packages, 740 MB."
 	@echo "One minute to four, the first time."
 	@SECONDS=0; $(PIP) --quiet --upgrade 'pip>=25.1'; \
 		$(PIP) --no-compile --group dev -e clients/python -e clients/console -e '.[embedded,azure-identity,bedrock,documents,embedding,gcs,local-embedding,s3,oidc,http,mcp,telemetry,tokens]'; \
@@ -49,22 +49,22 @@ runtime: .venv/.runtime
 	@echo "making .venv with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv .venv
 
-demo: runtime ## do the main job on real input and show it (CHAPTER=mappings: another part of it; CHAPTER=all)
+demo: runtime ## run the main use case on real input and show it (CHAPTER=mappings: another part of it; CHAPTER=all)
 	@$(RUN) examples/demo.py $(CHAPTER)
 
-run: runtime ## start Postgres, both services and the console, and stay up until Ctrl-C (DEMO=1: with what the demo writes)
+run: runtime ## start Postgres, both services and the console until Ctrl-C (DEMO=1: with the demo's data)
 	@$(RUN) $(if $(filter 1,$(DEMO)),examples/demo.py --stay,-m context_service dev)
 
 test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one; DATABASES=2: tenants over two; WORKERS=4; TESTS=folder)
 	@CONTEXTKEEP_TEST_PG=$(PG) CONTEXTKEEP_TEST_DATABASES=$(DATABASES) $(PYTEST) $(TESTS)
 
-contract: install ## hold every case of the contract over gRPC, HTTP and the Python client
+contract: install ## run every case of the contract over gRPC, HTTP and the Python client
 	@CONTRACT_BY_ALL_DOORS=1 $(PYTEST) tests/contract
 
-examples: install ## try every property with many examples (EXAMPLES=1000 each; other ones each time)
+examples: install ## run every property test with many random examples (EXAMPLES=1000 each)
 	@EXAMPLES=$(or $(EXAMPLES),1000) $(PYTEST) tests -m hypothesis -o timeout=0 -o faulthandler_timeout=0
 
-fuzz: install ## send every RPC whatever a caller may send (REQUESTS=2000 each; other ones each time)
+fuzz: install ## send random requests to every RPC (REQUESTS=2000 each)
 	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py tests/hostile/test_http.py tests/hostile/test_transport.py -k whatever
 
 lint: install buf ## check style, import directions, protos, and that generated files are current
@@ -82,7 +82,7 @@ types: install npm ## check the types, strictly
 	elif [ "$${CI:-}" = true ]; then echo "tsc: Node is missing, and CI=true"; exit 1; \
 	else echo "tsc: skipped, Node is not installed"; fi
 
-format: install ## format the code and mend what ruff can mend
+format: install ## format the code and fix what ruff can fix
 	@$(RUN) -m ruff format .
 	@$(RUN) -m ruff check --fix .
 
@@ -92,14 +92,14 @@ proto: install npm ## generate the stubs from the protos, in Python and TypeScri
 sync-client: install ## generate the synchronous client from the asynchronous one
 	@$(RUN) clients/python/tools/make_sync.py
 
-# What comes from npm. Where Node is missing it is skipped with a line saying so; in CI it never is.
+# The packages from npm. Without Node this is skipped with a message, but not in CI.
 npm:
 	@if ! command -v npm > /dev/null; then exit 0; fi; \
 	test node_modules/.installed -nt package.json -a node_modules/.installed -nt clients/typescript/package.json \
-		|| { echo "installing what comes from npm into node_modules: about 600 packages, 600 MB, one minute or two"; SECONDS=0; \
+		|| { echo "installing the npm packages into node_modules: about 600 packages, 600 MB, one minute or two"; SECONDS=0; \
 			npm install --loglevel=error --no-package-lock --no-fund --no-audit && touch node_modules/.installed \
 			&& echo "installed in $$SECONDS s"; } \
-		|| { echo "npm could not install what package.json names"; exit 1; }
+		|| { echo "npm could not install the packages of package.json"; exit 1; }
 
 buf: npm
 	@if command -v npm > /dev/null; then \
@@ -107,35 +107,35 @@ buf: npm
 	elif [ "$${CI:-}" = true ]; then echo "buf: Node is missing, and CI=true"; exit 1; \
 	else echo "buf: skipped, Node is not installed"; fi
 
-release: install npm ## store what later changes are checked against: the released protos, stores, their tests and migrations
+release: install npm ## store the released protos, stores, their tests and migrations, against which later changes are checked
 	@cd proto && ../node_modules/.bin/buf build -o released.binpb
 	@$(RUN) -m tests.migrations.release
 
-constraints: install ## pin what development and CI install to what is installed now
-	@{ echo '# What development and CI install, exactly; renewed with `make constraints`.'; \
+constraints: install ## pin the packages of development and CI to the installed versions
+	@{ echo '# The exact versions that development and CI install; `make constraints` renews them.'; \
 		$(RUN) -m pip freeze --exclude-editable --disable-pip-version-check; } > constraints.new
 	@mv constraints.new constraints.txt
 
 cel-vectors: install ## run the CEL specification's test vectors (CEL_VECTORS=folder)
 	@$(RUN) -m tests.conformance.cel_vectors
 
-console-pictures: install ## take the pictures of docs/console.md, in Debian's chromium
+console-pictures: install ## make the screenshots of docs/console.md with Debian's chromium
 	@$(RUN) -m tests.console.pictures
 
-soak: install npm ## 1 GiB there and back; then kill everything at random, and look for losses (MINUTES=30 SEED=1 CLOUD=azure)
+soak: install npm ## move 1 GiB there and back; then kill processes at random, and look for losses (MINUTES=30 SEED=1 CLOUD=azure)
 	@$(RUN) -m pytest -m soak -o faulthandler_timeout=0
 	@$(RUN) -m soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(if $(CLOUD),--cloud $(CLOUD))
 
-soak-databases: install ## move tenants among three databases while everything is killed, and look for losses (MINUTES=10 SEED=1)
+soak-databases: install ## move tenants among three databases while processes are killed, and look for losses (MINUTES=10 SEED=1)
 	@$(RUN) -m soak.databases --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
 bench: install ## measure, as ratios against fixed floors in the same run (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m bench $(if $(SAVE),--save)
 
-bench-recall: install ## measure whether what is recalled holds the answer (LOCOMO=folder SAVE=1: into docs/benchmarks.md)
+bench-recall: install ## measure whether recalled passages hold the answer (LOCOMO=folder SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m bench.quality $(LOCOMO) $(if $(SAVE),--save)
 
-bench-window: install ## measure what a model sees of 10,000 steps, and what it costs (STEPS=600 BUDGET=24000 SEED=2 SAVE=1)
+bench-window: install ## measure what a model sees of 10,000 steps, and the cost (STEPS=600 BUDGET=24000 SEED=2 SAVE=1)
 	@$(RUN) -m bench.long_run $(if $(STEPS),--steps $(STEPS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(SEED),--seed $(SEED)) $(if $(SAVE),--save)
 
 bench-console: install ## measure pages of the console with 100,000 nodes, 10,000 records and 1,000 contexts (SHARE=0.1)
@@ -150,13 +150,13 @@ frameworks: install
 test-adapters: install ## run each framework's own suite, and the framework, on its adapter (ONLY=langgraph OLDEST=1)
 	@$(RUN) -m tests.adapters $(ONLY) $(if $(OLDEST),--oldest)
 
-bench-adapters: install ## measure each adapter beside the framework's own Postgres store (SIZES="100 1000" ONLY=langgraph SAVE=1: into docs/benchmarks.md)
+bench-adapters: install ## measure each adapter next to the framework's own Postgres store (SIZES="100 1000" ONLY=langgraph SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m bench.adapters $(if $(SIZES),--sizes $(SIZES)) $(if $(ONLY),--only $(ONLY)) $(if $(SAVE),--save)
 
-bench-peers: install ## measure conversations beside LangGraph, Google ADK, OpenAI Agents (SAVE=1: into docs/benchmarks.md)
+bench-peers: install ## measure conversations next to LangGraph, Google ADK, OpenAI Agents (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m bench.peers $(if $(SAVE),--save)
 
-clean: ## remove what the build made; the data of `make run` stays (DATA=1: it goes, too)
+clean: ## remove what the build made, but not the data of `make run` (DATA=1: that, too)
 ifeq ($(DATA),1)
 	@runs=$$(cat .contextkeep/lock 2> /dev/null || true); if [ -n "$$runs" ] && kill -0 "$$runs" 2> /dev/null; then \
 		echo "process $$runs runs on the data: stop it first"; exit 1; fi

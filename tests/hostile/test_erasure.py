@@ -65,7 +65,8 @@ def test_nothing_is_left_of_a_word_that_was_planted_in_every_field(
     caplog.set_level(logging.DEBUG)
     folder = tmp_path / "blobs"
     with (
-        watched("erasure", urls.service, folder, callers=AnyTenant(), **WHOLE_SHARES) as addresses,
+        # The erasure of a user waits for the next sweep of files.
+        watched("erasure", urls.service, folder, callers=AnyTenant(), sweep_interval_s=2, **WHOLE_SHARES) as addresses,
         PROBES["erasure"].nobody_waits(),
         Client.open(addresses) as client,
         reading(urls) as tables,
@@ -164,32 +165,33 @@ def _is_planted(rpc: Rpc) -> bool:
 
 
 def _plant(client: Client, rpc: Rpc, things: Things, key: Key) -> int:
-    """Call an RPC once for each text of its requests, which is the word then, and return how many calls were taken."""
-    taken = 0
+    """Call an RPC with the word in each text of its requests until it accepts that, and return how many it accepts."""
+    taken: set[str] = set()  # paths of fields
     for case in cases(rpc, things):
         many = [case] if isinstance(case, Message) else [one for one in case if isinstance(one, Message)]
         for number, message in enumerate(many):
             # The kept calls of administrators name what the tenant's things are called.
             unplanted = NOT_PLANTED | (audit.OF_TENANTS if method_of(rpc.path).is_administrative else set())
-            for copy in _planted(message, unplanted):
+            for path, copy in _planted(message, unplanted):
                 case_copy: Case = copy if isinstance(case, Message) else [*many[:number], copy, *many[number + 1 :]]
-                taken += client.call(rpc, case_copy, key=key).ok
-    return taken
+                if path not in taken and client.call(rpc, case_copy, key=key).ok:
+                    taken.add(path)
+    return len(taken)
 
 
-def _planted(message: Message, unplanted: Set[str]) -> Iterator[Message]:
-    """Yield copies of a message, each with the word in the place of one of its texts."""
+def _planted(message: Message, unplanted: Set[str]) -> Iterator[tuple[str, Message]]:
+    """Yield copies of a message, each with the word in the place of one of its texts, and that field's path."""
     for field in message.DESCRIPTOR.fields:
         if field.message_type is not None:
             if field.message_type.GetOptions().map_entry or not _is_set(message, field):
                 continue
             for place in range(len(getattr(message, field.name)) if field.is_repeated else 1):
                 inner = getattr(message, field.name)[place] if field.is_repeated else getattr(message, field.name)
-                for changed in _planted(inner, unplanted):
+                for path, changed in _planted(inner, unplanted):
                     copy = _copied(message)
                     target = getattr(copy, field.name)
                     (target[place] if field.is_repeated else target).CopyFrom(changed)
-                    yield copy
+                    yield f"{field.name}.{path}", copy
         elif field.type in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES) and field.name not in unplanted:
             copy = _copied(message)
             word: Any = _word(field)
@@ -199,7 +201,7 @@ def _planted(message: Message, unplanted: Set[str]) -> Iterator[Message]:
                 setattr(copy, field.name, word)
             if copy.DESCRIPTOR.fields_by_name.get("request_id"):
                 copy.request_id = str(uuid.uuid4())  # type: ignore[attr-defined]
-            yield copy
+            yield field.name, copy
 
 
 # For whom a call is, and what is no text. Names of graphs and of agent bundles are the tenant's: keys are bound to

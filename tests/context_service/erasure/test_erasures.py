@@ -17,6 +17,7 @@ from context_service.contexts.store import erasures
 from context_service.erasure.rules import subjects
 from context_service.erasure.rules.subjects import SubjectEraser, begin
 from context_service.erasure.store import IS_OWED, RENEW
+from context_service.settings import Settings
 from contextkeep import AsyncContextClient, AsyncEntityClient, MessageInput, SubjectErasure, new_id
 from contextkeep.errors import (
     ContextNotFound,
@@ -49,6 +50,12 @@ def callers() -> ApiKeys:
             "bound": replace(PRINCIPAL, app_ids=frozenset({"books"})),
         }
     )
+
+
+@pytest.fixture
+def context_settings(context_settings: Settings, request: pytest.FixtureRequest) -> Settings:
+    """The service looks for what is due as often as a test says, or never: erasers of tests work on the same rows."""
+    return context_settings.model_copy(update={"sweep_interval_s": getattr(request, "param", 86_400.0)})
 
 
 async def finished(context: AsyncContextClient, erasure: SubjectErasure) -> SubjectErasure:
@@ -177,6 +184,7 @@ async def test_a_fork_is_whose_the_window_is_so_what_came_of_it_is_found(service
     assert "a result for nobody" in left and f"a result for {ADA}" not in left and ADA not in left
 
 
+@pytest.mark.parametrize("context_settings", [0.5], indirect=True)
 async def test_a_hold_stops_an_erasure_that_is_under_way(services: Addresses, urls: Urls):
     """Whichever was first: who holds is told nothing of an erasure that began at the same moment."""
     async with (

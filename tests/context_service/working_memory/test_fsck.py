@@ -36,6 +36,12 @@ DAMAGES: list[Callable[[Path], Any]] = [
 ]
 
 
+@pytest.fixture
+def context_settings(context_settings: Settings) -> Settings:
+    """Without a sweep of the service's own, which could come between two checks and remove what both count."""
+    return context_settings.model_copy(update={"sweep_interval_s": 86_400.0})
+
+
 async def checked(settings: Settings, *, quick: bool = False, repair: bool = False) -> Report:
     return await maintenance.fsck(settings, quick=quick, repair=repair, on_progress=lambda report: None)
 
