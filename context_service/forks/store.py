@@ -15,6 +15,7 @@ from context_service.windows.store.windows import Window, stored
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Row, TextArray, Transaction
+from service_runtime.sql_files import SqlFile
 
 LISTED_MAX = 100
 _LOOKED_AT = 1_000  # entries of what is not in every pack: the newest
@@ -63,91 +64,17 @@ class Inherited:
     pins_tokens: int = 0
 
 
-_FORK = """
-    number, context_id, window_id, fork_context_id, fork_window_id, created_at, ended_at, merged_seq, merged_id,
-    merged_tokens, is_whole
-"""
-# Of a context whose header is locked.
-_NEXT = """
-SELECT coalesce(max(number), 0) + 1 AS number, (
-    SELECT count(*) FROM context.window_fork
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND ended_at IS NULL
-) AS awaited
-FROM context.window_fork WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
-"""
-_ADD = """
-INSERT INTO context.window_fork (
-    tenant_id, context_id, window_id, ancestors, number, fork_context_id, fork_window_id, owner_user_id, app_id,
-    agent_bundle_id
-)
-SELECT tenant_id, context_id, window_id, ancestors, %(number)s, %(fork_context_id)s, %(fork_window_id)s,
-    owner_user_id, app_id, agent_bundle_id
-FROM context.context_window
-WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s
-"""
-_READ = f"""
-SELECT {_FORK} FROM context.window_fork WHERE tenant_id = %s AND context_id = %s AND number = %s
-"""  # noqa: S608 - constants
-_LOCK = f"{_READ} FOR UPDATE"
-_OF_CONTEXT = f"""
-SELECT {_FORK} FROM context.window_fork WHERE tenant_id = %s AND context_id = %s AND fork_context_id = %s
-"""  # noqa: S608
-_LIST = f"""
-SELECT {_FORK} FROM context.window_fork
-WHERE tenant_id = %s AND context_id = %s AND window_id = %s
-ORDER BY number DESC
-LIMIT {LISTED_MAX}
-"""  # noqa: S608
-_MERGED = """
-UPDATE context.window_fork
-SET ended_at = now(), merged_seq = %(seq)s, merged_id = %(message_id)s, merged_tokens = %(tokens)s,
-    is_whole = %(is_whole)s
-WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND number = %(number)s
-RETURNING ended_at
-"""
-# Entries that hold: of what is in every pack all, and of the newest of all so many of each section. Of those there are
-# more the longer the log is, and most of them are not looked at.
-_NEWEST = f"""
-SELECT number, seq, section, key, text, value, ref FROM context.window_entry
-WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND section = ANY (%(whole)s::text[])
-UNION ALL
-SELECT number, seq, section, key, text, value, ref
-FROM (
-    SELECT e.*, row_number() OVER (PARTITION BY e.section ORDER BY e.number DESC) AS place
-    FROM (
-        SELECT number, seq, section, key, text, value, ref FROM context.window_entry
-        WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL
-        ORDER BY number DESC
-        LIMIT {_LOOKED_AT}
-    ) e
-) e JOIN unnest(%(sections)s::text[], %(counts)s::integer[]) s (section, most) USING (section)
-WHERE place <= most
-ORDER BY number
-"""  # noqa: S608
-# The window with which a run began: the one that is forked, or that with which its own began.
-_RUN_OF = """
-SELECT coalesce(run_context_id, context_id) AS context_id, coalesce(run_window_id, window_id) AS window_id
-FROM context.context_window WHERE tenant_id = %s AND context_id = %s AND window_id = %s
-"""
-# A model is told of all of them by what stands in front.
-_INHERIT = """
-WITH w AS (
-    UPDATE context.context_window
-    SET entry_count = %(count)s, state_text = %(state_text)s, state_pieces = %(state_pieces)s,
-        state_tokens = %(state_tokens)s, pins_pieces = %(pins_pieces)s, pins_tokens = %(pins_tokens)s,
-        run_context_id = %(run_context_id)s, run_window_id = %(run_window_id)s
-    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
-    RETURNING tenant_id, context_id, window_id, ancestors, owner_user_id, app_id, agent_bundle_id
-)
-INSERT INTO context.window_entry (
-    tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, source, is_told,
-    owner_user_id, app_id, agent_bundle_id
-)
-SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, e.n - 1, 0, e.section, e.key, e.text, e.value, '',
-    'caller', true, w.owner_user_id, w.app_id, w.agent_bundle_id
-FROM w, unnest(%(sections)s::text[], %(keys)s::text[], %(texts)s::text[], %(values)s::text[])
-    WITH ORDINALITY AS e (section, key, text, value, n)
-"""
+SQL = SqlFile.of(__file__, listed_max=LISTED_MAX, looked_at=_LOOKED_AT)
+_NEXT = SQL["next"]
+_ADD = SQL["add"]
+_READ = SQL["read"]
+_LOCK = SQL["lock"]
+_OF_CONTEXT = SQL["of_context"]
+_LIST = SQL["list"]
+_MERGED = SQL["merged"]
+_NEWEST = SQL["newest"]
+_RUN_OF = SQL["run_of"]
+_INHERIT = SQL["inherit"]
 
 
 class ForkRows:

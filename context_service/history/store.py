@@ -14,75 +14,21 @@ from contextkeep.errors import LimitExceeded, MappingExists
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row, Transaction
+from service_runtime.sql_files import SqlFile
 
 _RULES = TypeAdapter(Rules)
 
-_FIELDS = "app_id, name, rules, rules_version, version, created_at, updated_at"
-_COLUMNS = f"{_FIELDS}, imported::text AS imported_json"
-
-_FIND = f"""
-SELECT {_COLUMNS} FROM context.mapping
-WHERE tenant_id = %(tenant_id)s AND name = %(name)s AND app_id = ANY(%(app_ids)s)
-"""  # noqa: S608
-
-# One row more than wanted says whether there are more, and the window ends the page at a number of bytes, behind one
-# row at least.
-_LIST = f"""
-SELECT {_FIELDS}, imported_json, found
-FROM (
-    SELECT
-        m.*, count(*) OVER () AS found, row_number() OVER by_name AS place,
-        sum(octet_length(m.rules::text)) OVER by_name AS bytes_so_far
-    FROM (
-        SELECT {_COLUMNS} FROM context.mapping
-        WHERE tenant_id = %(tenant_id)s
-            AND (%(app_ids)s::text[] IS NULL OR app_id = ANY(%(app_ids)s))
-            AND (app_id, name) > (%(after_app_id)s, %(after_name)s)
-        ORDER BY app_id, name LIMIT %(count_max)s + 1
-    ) m
-    WINDOW by_name AS (ORDER BY m.app_id, m.name ROWS UNBOUNDED PRECEDING)
-) page
-WHERE place <= %(count_max)s AND (bytes_so_far <= %(bytes_max)s OR place = 1)
-ORDER BY app_id, name
-"""  # noqa: S608
-
-_APPS = """
-SELECT app_id FROM context.mapping WHERE tenant_id = %(tenant_id)s AND name = %(name)s ORDER BY app_id LIMIT 20
-"""
-
-# Fifty replicas register at once: one inserts, the others find its row and wait for it here.
-_INSERT = f"""
-INSERT INTO context.mapping (tenant_id, app_id, name, rules, rules_version, created_by)
-VALUES (%(tenant_id)s, %(app_id)s, %(name)s, %(rules)s, %(rules_version)s, %(created_by)s)
-ON CONFLICT (tenant_id, app_id, name) DO NOTHING
-RETURNING {_COLUMNS}
-"""  # noqa: S608
-
-_LOCK = f"""
-SELECT {_COLUMNS} FROM context.mapping
-WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s FOR UPDATE
-"""  # noqa: S608
-
-_UPDATE = f"""
-UPDATE context.mapping
-SET rules = %(rules)s, rules_version = %(rules_version)s, version = version + %(changed)s::integer,
-    updated_at = greatest(now(), updated_at),
-    imported = CASE WHEN %(changed)s THEN NULL ELSE imported END
-WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s
-RETURNING {_COLUMNS}
-"""  # noqa: S608
-
-_DELETE = f"""
-DELETE FROM context.mapping
-WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s
-RETURNING {_COLUMNS}
-"""  # noqa: S608
-
-_COUNT = "SELECT count(*) AS mappings FROM context.mapping WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s"
-
-# Last in its transaction, so that the row is locked for a moment only.
-_BUMP = "UPDATE context.mapping_revision SET revision = revision + 1"
-_REVISION = "SELECT revision FROM context.mapping_revision"
+SQL = SqlFile.of(__file__)
+_FIND = SQL["find"]
+_LIST = SQL["list"]
+_APPS = SQL["apps"]
+_INSERT = SQL["insert"]
+_LOCK = SQL["lock"]
+_UPDATE = SQL["update"]
+_DELETE = SQL["delete"]
+_COUNT = SQL["count"]
+_BUMP = SQL["bump"]
+_REVISION = SQL["revision"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from context_service.kernel.catalog import Table
 from context_service.mcp_servers.model import Definition
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 
 SERVERS = Table(
     name="context.mcp_server",
@@ -18,70 +19,23 @@ SERVERS = Table(
     also=("t.secret IS NOT NULL AS has_secret", "t.discovered_at"),
     also_set="protocol = CASE WHEN t.url = EXCLUDED.url THEN t.protocol ELSE '' END",
 )
-_LOCK = """
-SELECT server_id, url, secret, protocol, version FROM context.mcp_server
-WHERE tenant_id = %s AND server_id = %s FOR UPDATE
-"""
-_TARGET = "SELECT url, secret, protocol FROM context.mcp_server WHERE tenant_id = %s AND server_id = %s"
-
-_TOOL = """
-SELECT t.server_id, t.tool_name, t.provider_id, t.definition, t.is_gone, t.discovered_at, t.approved_sha256,
-    t.approved_by, t.approved_at, t.search_safe_recorded_by, t.is_default, t.arguments, s.display_name, s.url,
-    s.is_disabled, s.secret, s.protocol, t.imported::text AS imported_json
-FROM context.mcp_tool t
-JOIN context.mcp_server s ON s.tenant_id = t.tenant_id AND s.server_id = t.server_id
-WHERE t.tenant_id = %(tenant_id)s"""
-_TOOLS = f"""
-{_TOOL} AND (%(server_id)s = '' OR t.server_id = %(server_id)s)
-    AND (t.server_id, t.tool_name) > (%(after_server)s, %(after_tool)s)
-ORDER BY t.server_id, t.tool_name LIMIT %(count)s
-"""
-_ONE = f"{_TOOL} AND t.server_id = %(server_id)s AND t.tool_name = %(tool_name)s"
-_LOCK_TOOL = f"{_ONE} FOR UPDATE"
-_OF_PROVIDER = f"{_TOOL} AND t.provider_id = %(provider_id)s"
-_APPROVED = f"{_TOOL} AND t.approved_sha256 <> '' ORDER BY t.provider_id"
-_FOUND = """
-INSERT INTO context.mcp_tool
-    (tenant_id, server_id, tool_name, provider_id, definition, definition_sha256, discovered_at)
-SELECT %(tenant_id)s, %(server_id)s, found.name, found.provider_id, found.definition, found.sha256, now()
-FROM unnest(%(names)s::text[], %(provider_ids)s::text[], %(definitions)s::text[], %(sha256s)s::text[])
-    AS found (name, provider_id, definition, sha256)
-ON CONFLICT (tenant_id, server_id, tool_name) DO UPDATE SET definition = EXCLUDED.definition,
-    definition_sha256 = EXCLUDED.definition_sha256, is_gone = false, discovered_at = EXCLUDED.discovered_at
-"""
-# What was approved stays to be seen; what nobody approved is forgotten.
-_GONE = """
-UPDATE context.mcp_tool SET is_gone = true
-WHERE tenant_id = %(tenant_id)s AND server_id = %(server_id)s AND NOT is_gone AND tool_name <> ALL(%(names)s::text[])
-"""
-_FORGOTTEN = """
-DELETE FROM context.mcp_tool
-WHERE tenant_id = %(tenant_id)s AND server_id = %(server_id)s AND is_gone AND approved_sha256 = ''
-"""
-_DISCOVERED = """
-UPDATE context.mcp_server SET discovered_at = now(), protocol = %(protocol)s
-WHERE tenant_id = %(tenant_id)s AND server_id = %(server_id)s
-"""
-_APPROVE = """
-UPDATE context.mcp_tool SET approved_sha256 = %(approved_sha256)s, approved_by = %(by)s, approved_at = now(),
-    search_safe_recorded_by = %(recorded_by)s, is_default = %(is_default)s, arguments = %(arguments)s
-WHERE tenant_id = %(tenant_id)s AND server_id = %(server_id)s AND tool_name = %(tool_name)s
-"""
-_UNAPPROVE = """
-UPDATE context.mcp_tool SET approved_sha256 = '', approved_by = '', approved_at = NULL, search_safe_recorded_by = '',
-    is_default = false, arguments = ''
-WHERE tenant_id = %s AND server_id = %s AND tool_name = %s
-"""
-_APPROVED_COUNT = "SELECT count(*) AS tools FROM context.mcp_tool WHERE tenant_id = %s AND approved_sha256 <> ''"
-
-_SEALED = """
-SELECT server_id, secret FROM context.mcp_server
-WHERE tenant_id = %s AND secret IS NOT NULL AND secret_key_id <> %s AND server_id > %s ORDER BY server_id LIMIT 50
-"""
-_SEALED_AGAIN = """
-UPDATE context.mcp_server SET secret = %s, secret_key_id = %s WHERE tenant_id = %s AND server_id = %s AND secret = %s
-RETURNING server_id
-"""
+SQL = SqlFile.of(__file__)
+_LOCK = SQL["lock"]
+_TARGET = SQL["target"]
+_TOOLS = SQL["tools"]
+_ONE = SQL["one"]
+_LOCK_TOOL = SQL["lock_tool"]
+_OF_PROVIDER = SQL["of_provider"]
+_APPROVED = SQL["approved"]
+_FOUND = SQL["found"]
+_GONE = SQL["gone"]
+_FORGOTTEN = SQL["forgotten"]
+_DISCOVERED = SQL["discovered"]
+_APPROVE = SQL["approve"]
+_UNAPPROVE = SQL["unapprove"]
+_APPROVED_COUNT = SQL["approved_count"]
+_SEALED = SQL["sealed"]
+_SEALED_AGAIN = SQL["sealed_again"]
 
 
 class McpRows:

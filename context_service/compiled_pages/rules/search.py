@@ -15,7 +15,8 @@ import orjson
 
 from context_service.compiled_pages.model import FoundFacets, SaidByFacet, WholeFacet
 from context_service.compiled_pages.pure.definition import FacetKind
-from context_service.compiled_pages.store.pages import DECLASSIFIED, facet_stale, page_stale, scope_of
+from context_service.compiled_pages.store.pages import SQL as PAGES_SQL
+from context_service.compiled_pages.store.pages import facet_stale, page_stale, scope_of
 from context_service.retrieval.model import BRAIN
 from context_service.retrieval.pure.ranking import Ranked
 from context_service.retrieval.rules.meaning import Meaning
@@ -24,44 +25,14 @@ from context_service.retrieval.store.passages import Passages
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
+from service_runtime.sql_files import SqlFile
 
 PASSAGES_MAX = 2  # of one facet
 
-_APPROVED = """
-    JOIN context.definition d ON d.tenant_id = p.tenant_id AND d.name = p.definition_name AND d.state = 'APPROVED'
-"""
-_COLUMNS = """
-    p.page_id, p.definition_name, p.node_id, p.node_type, p.title, p.trouble, p.is_unbound, p.definition_version,
-    p.compiled_at, d.version AS approved_version, f.slug, f.heading, f.kind, f.confidence, f.as_of, f.fresh_until,
-    f.fresh_until < now() AS is_past, f.is_put, f.compile_id, f.put_by
-"""
-# Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
-_SHOWN = f"""
-SELECT n.n, e.ordinal, e.text, {_COLUMNS}
-FROM json_to_recordset(%(found)s::json) n (n integer, seq bigint, ordinal integer)
-    CROSS JOIN LATERAL (
-        SELECT e.ordinal, e.text FROM context.passage e
-        WHERE e.tenant_id = %(tenant_id)s AND e.scope_id = %(scope_id)s AND e.scope_kind = '{BRAIN}' AND e.seq = n.seq
-            AND e.ordinal = n.ordinal
-        LIMIT 1
-    ) e
-    CROSS JOIN LATERAL (
-        SELECT f.* FROM context.facet f WHERE f.tenant_id = %(tenant_id)s AND f.seq = n.seq LIMIT 1
-    ) f
-    JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
-    {_APPROVED}
-WHERE {DECLASSIFIED}
-ORDER BY n.n
-"""  # noqa: S608 - constants
-_COUNT = f"SELECT count(*) AS pages FROM context.compiled_page p {_APPROVED} WHERE p.tenant_id = %(tenant_id)s"  # noqa: S608
-_WHOLE = f"""
-SELECT f.text, f.is_cut, {_COLUMNS}
-FROM context.facet f
-    JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
-    {_APPROVED}
-WHERE f.tenant_id = %(tenant_id)s AND f.page_id = %(page_id)s AND f.slug = %(slug)s AND f.is_put = %(is_put)s
-    AND {DECLASSIFIED}
-"""  # noqa: S608
+SQL = SqlFile.of(__file__, brain=BRAIN, pages=PAGES_SQL)
+_SHOWN = SQL["shown"]
+_COUNT = SQL["count"]
+_WHOLE = SQL["whole"]
 
 
 class AskedFacets:

@@ -15,60 +15,21 @@ from context_service.compiled_pages.pure.definition import VERSIONS_MAX, Definit
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row, Transaction
+from service_runtime.sql_files import SqlFile
 
 _RULES = TypeAdapter(DefinitionRules)
 
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('definitions of ' || %s::text, 0))"
-_COLUMNS = """
-    d.name, d.version, d.state, d.rules, d.created_by, d.created_at, d.approved_by, d.approved_at, d.retired_at,
-    d.imported::text AS imported_json
-"""
-_READ = f"""
-SELECT {_COLUMNS} FROM context.definition d
-WHERE d.tenant_id = %(tenant_id)s AND d.name = %(name)s AND (%(version)s = 0 OR d.version = %(version)s)
-ORDER BY d.state = 'APPROVED' DESC, d.version DESC
-LIMIT 1
-"""  # noqa: S608 - constants
-_NEWEST = f"""
-SELECT {_COLUMNS} FROM context.definition d
-WHERE d.tenant_id = %(tenant_id)s AND d.name = %(name)s
-ORDER BY d.version DESC
-LIMIT 1
-"""  # noqa: S608
-_APPROVED = f"""
-SELECT {_COLUMNS} FROM context.definition d
-WHERE d.tenant_id = %(tenant_id)s AND d.state = 'APPROVED'
-ORDER BY d.name COLLATE "C"
-"""  # noqa: S608
-_LIST = f"""
-SELECT {_COLUMNS} FROM context.definition d
-WHERE d.tenant_id = %(tenant_id)s AND (%(states)s::text[] = '{{}}' OR d.state = ANY (%(states)s::text[]))
-    AND (d.name COLLATE "C" > %(after)s OR (d.name COLLATE "C" = %(after)s AND d.version < %(before)s))
-ORDER BY d.name COLLATE "C", d.version DESC
-LIMIT %(count)s
-"""  # noqa: S608
-_INSERT = f"""
-INSERT INTO context.definition AS d (tenant_id, name, version, app_id, created_by, rules)
-VALUES (%(tenant_id)s, %(name)s, %(version)s, %(app_id)s, %(by)s, %(rules)s::jsonb)
-RETURNING {_COLUMNS}
-"""  # noqa: S608
-_FORGET = """
-DELETE FROM context.definition d
-WHERE d.tenant_id = %(tenant_id)s AND d.name = %(name)s AND d.version <= %(version)s - %(kept)s
-    AND d.state <> 'APPROVED'
-"""
-_NAMES = "SELECT count(DISTINCT name) AS definitions FROM context.definition WHERE tenant_id = %s"
-_APPROVE = f"""
-UPDATE context.definition d SET state = 'APPROVED', approved_at = now(), approved_by = %(by)s, retired_at = NULL
-WHERE d.tenant_id = %(tenant_id)s AND d.name = %(name)s AND d.version = %(version)s
-RETURNING {_COLUMNS}
-"""  # noqa: S608
-_RETIRE = f"""
-UPDATE context.definition d SET state = 'RETIRED', retired_at = now()
-WHERE d.tenant_id = %(tenant_id)s AND d.name = %(name)s
-    AND CASE WHEN %(version)s = 0 THEN d.state = 'APPROVED' ELSE d.version = %(version)s END
-RETURNING {_COLUMNS}
-"""  # noqa: S608
+SQL = SqlFile.of(__file__)
+_LOCK = SQL["lock"]
+_READ = SQL["read"]
+_NEWEST = SQL["newest"]
+_APPROVED = SQL["approved"]
+_LIST = SQL["list"]
+_INSERT = SQL["insert"]
+_FORGET = SQL["forget"]
+_NAMES = SQL["names"]
+_APPROVE = SQL["approve"]
+_RETIRE = SQL["retire"]
 
 
 class DefinitionRows:

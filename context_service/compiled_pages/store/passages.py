@@ -10,31 +10,19 @@ from context_service.compiled_pages.store.pages import KIND, audience_of, cut_of
 from context_service.retrieval.model import BRAIN, Scope
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from service_runtime.postgres import Row
+from service_runtime.sql_files import SqlFile
 
 _FACETS = 50  # of a page; each may say 64 KiB
 
-_ANY = "EXISTS (SELECT FROM context.facet WHERE tenant_id = %(tenant_id)s)"
-# All facets of a tenant are in one scope.
+SQL = SqlFile.of(__file__)
+_ROWS = SQL["rows"]
 _TENANTS = Owners(
     scope_of=lambda scope_id: Scope(kind=BRAIN, id=scope_id),
-    count=f"SELECT {_ANY}::integer",
-    page=f"""
-        SELECT %(scope_of_tenant)s::uuid, '' AS user_id
-        WHERE {_ANY} AND %(scope_of_tenant)s::uuid > %(behind)s
-            AND (%(only)s::uuid IS NULL OR %(scope_of_tenant)s::uuid = %(only)s)
-        LIMIT %(count)s
-    """,
-    owned=f"SELECT %(scope_of_tenant)s::uuid WHERE {_ANY} AND %(scope_of_tenant)s::uuid = ANY (%(ids)s)",
+    count=SQL["tenants_count"],
+    page=SQL["tenants_page"],
+    owned=SQL["tenants_owned"],
     lock=lambda transaction, scope: take_turn(transaction),
 )
-_ROWS = """
-SELECT f.seq, f.page_id, f.written_at, f.heading, f.text, f.graph_name, f.agent_bundle_id, f.app_id, p.title, p.aliases
-FROM context.facet f
-    JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
-WHERE f.tenant_id = %(tenant_id)s AND f.seq > %(behind)s
-ORDER BY f.seq
-LIMIT %(count)s
-"""
 
 
 def facet_source(count_tokens: Callable[[str], int]) -> PassageFeed:

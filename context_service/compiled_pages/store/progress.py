@@ -15,33 +15,15 @@ from context_service.compiled_pages.model import Audience, CompileProgress
 from contextkeep.errors import CompileUnderWay
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Transaction
+from service_runtime.sql_files import SqlFile
 
 LEASE = timedelta(seconds=60)
 
-_TAKE = """
-INSERT INTO context.compile_state AS s (tenant_id, audience_id, compile_id, leased_until)
-VALUES (%(tenant_id)s, %(audience_id)s, %(compile_id)s, clock_timestamp() + %(lease)s)
-ON CONFLICT (tenant_id, audience_id) DO UPDATE
-    SET compile_id = excluded.compile_id, leased_until = excluded.leased_until
-    WHERE s.leased_until < clock_timestamp()
-RETURNING s.place, s.definitions
-"""
-_KEEP = """
-UPDATE context.compile_state SET leased_until = clock_timestamp() + %(lease)s
-WHERE tenant_id = %(tenant_id)s AND audience_id = %(audience_id)s AND compile_id = %(compile_id)s
-RETURNING compile_id
-"""
-_SAVE = """
-UPDATE context.compile_state
-SET leased_until = clock_timestamp() + %(lease)s, place = %(place)s, definitions = %(definitions)s::jsonb,
-    compiled_at = now()
-WHERE tenant_id = %(tenant_id)s AND audience_id = %(audience_id)s AND compile_id = %(compile_id)s
-RETURNING compile_id
-"""
-_RELEASE = """
-UPDATE context.compile_state SET leased_until = '-infinity'
-WHERE tenant_id = %(tenant_id)s AND audience_id = %(audience_id)s AND compile_id = %(compile_id)s
-"""
+SQL = SqlFile.of(__file__)
+_TAKE = SQL["take"]
+_KEEP = SQL["keep"]
+_SAVE = SQL["save"]
+_RELEASE = SQL["release"]
 
 
 class CompileStates:

@@ -9,34 +9,19 @@ from context_service.contexts.rules.index_state import IndexState, UnreadRecord
 from context_service.contexts.store.log import SEQ_MAX
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Tenant
+from service_runtime.sql_files import SqlFile
 
 UNREAD_MAX = 20  # of a context that are shown
 
+SQL = SqlFile.of(__file__)
+_STATE = SQL["state"]
+_WITHOUT_TEXT = SQL["without_text"]
 _OWED_FROM = Across(
-    sql="""
-        SELECT context_id, min(seq) AS seq FROM context.message_record
-        WHERE tenant_id = %(tenant_id)s AND context_id = ANY (%(context_ids)s) AND state = 'PENDING'
-        GROUP BY context_id
-    """,
+    sql=SQL["owed_from"],
     contexts=True,
     subjects=True,
     why="whoever waits was let into the context before; what comes back is a place in its log",
 )
-# What is not indexed has an index of its own, which a condition finds that says so.
-_STATE = """
-SELECT greatest(r.seq, 0) AS seq, a.task_id, coalesce(a.artifact_id, '') AS artifact_id, r.part, r.record_id, r.state,
-    r.reason, r.detail, r.created_at
-FROM context.message_record r
-    LEFT JOIN context.artifact a ON a.tenant_id = r.tenant_id AND a.context_id = r.context_id AND a.place = r.seq
-WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.seq <= %(seq_to)s
-    AND r.state IN ('PENDING', 'FAILED') AND r.state <> 'INDEXED' AND r.record_id IS NOT NULL
-ORDER BY r.created_at DESC, r.seq DESC, r.part DESC
-"""
-_WITHOUT_TEXT = """
-SELECT count(*) AS records FROM context.message_record
-WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq <= %(seq_to)s AND state = 'NO_TEXT'
-    AND state <> 'INDEXED' AND record_id IS NOT NULL
-"""
 _WHY = "an administrator reads all of the tenant"
 _STATE_SEEN = Across(sql=_STATE, administrators=True, why=_WHY)
 _WITHOUT_TEXT_SEEN = Across(sql=_WITHOUT_TEXT, administrators=True, why=_WHY)

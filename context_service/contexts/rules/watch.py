@@ -15,22 +15,21 @@ from uuid import UUID
 from context_service.contexts.model import Artifact, Context, Message, Retracted, Task
 from context_service.contexts.rules.messages import not_found
 from context_service.contexts.store.artifacts import ArtifactRows
-from context_service.contexts.store.log import ALIVE, Log
+from context_service.contexts.store.log import SQL as LOG_SQL
+from context_service.contexts.store.log import Log
 from context_service.contexts.store.tasks import TaskRows
 from context_service.kernel.lookout import Kind, Lookout, Nothing
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Row
+from service_runtime.sql_files import SqlFile
 
 _MESSAGES = 100  # that are read at once
 _CHANGES = 10  # a status may be large
 
+SQL = SqlFile.of(__file__, log=LOG_SQL)
 _MARKS = Across(
-    sql=f"""
-        SELECT context_id AS watched_id, last_seq, last_change, header_change, closed_at IS NOT NULL AS is_closed
-        FROM context.context
-        WHERE tenant_id = %s AND context_id = ANY (%s) AND {ALIVE}
-    """,  # noqa: S608
+    sql=SQL["marks"],
     contexts=True,
     subjects=True,
     why="it tells watchers that there is more, and nothing of it: they read it behind their own walls",

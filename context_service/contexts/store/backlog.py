@@ -12,26 +12,16 @@ from contextkeep.errors import ContextKeepError
 from service_runtime import background
 from service_runtime.metrics import SUBJECT_ERASURES_PENDING, Metrics
 from service_runtime.postgres import Across, Database
+from service_runtime.sql_files import SqlFile
 
 _log = logging.getLogger("standing")
 
 INTERVAL_S = 60.0
 
-# Passages are those that Postgres has counted, near enough, and not looked at one by one.
-_INDEX = """
-    SELECT pg_relation_size('context.passage_terms') AS index_bytes,
-        (SELECT n_live_tup FROM pg_stat_user_tables WHERE relid = 'context.passage'::regclass) AS passages
-"""
+SQL = SqlFile.of(__file__)
+_INDEX = SQL["index"]
 _OLDEST = Across(
-    sql="""
-        SELECT
-            (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.outbox
-                WHERE tenant_id = %(tenant_id)s AND topic = ANY (%(topics)s)) AS vectors_s,
-            (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.erasure
-                WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL) AS erasures_s,
-            (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.subject_erasure
-                WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL) AS subjects_s
-    """,
+    sql=SQL["oldest"],
     contexts=True,
     subjects=True,
     why="it reads ages, for metrics, and none of whose they are",

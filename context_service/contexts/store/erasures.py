@@ -20,7 +20,7 @@ import psycopg
 
 from context_service.contexts.store import erased_records
 from context_service.contexts.store.erased_records import Purge, remove_records
-from context_service.contexts.store.log import below
+from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.retrieval.model import OF_USERS, Scope
 from context_service.retrieval.store.passages import Passages
 from contextkeep.errors import ContextNotFound, ErasureNotFound, LegalHold
@@ -31,6 +31,7 @@ from service_runtime.ids import new_id
 from service_runtime.long_work import Pause
 from service_runtime.postgres import Across, Database, Row, Tenant
 from service_runtime.requests import ERASED, Request, Requests, answer_parameters
+from service_runtime.sql_files import SqlFile
 from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("erasing")
@@ -74,92 +75,29 @@ OF_SUBJECTS = (
     "context.erasure",
 )
 
-BLANK_ANSWER = f"UPDATE context.request SET about_id = NULL, {ERASED}"  # noqa: S608 - a constant
-_RECEIPT = """
-    erasure_id, context_id, created_at, finished_at, message_count, messages_removed, passages_removed,
-    vectors_removed, external_ids_removed, answers_removed, keys_ended, tasks_removed, artifacts_removed,
-    windows_removed, window_steps_removed, requested_by
-"""
+SQL = SqlFile.of(__file__, erased=ERASED, log=LOG_SQL)
+BLANK_ANSWER = SQL["blank_answer"]
 
 
-def _standing(which: str) -> str:
-    """Return the contexts that are there and that nobody holds, of a condition, with how they are locked.
-
-    An update alone would not wait for whoever holds a header to make a key of its context.
-    """
-    return f"""
-        SELECT tenant_id, context_id, ancestors FROM context.context
-        WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL
-            AND NOT EXISTS (SELECT FROM context.holds_of(context_id)) AND {which}
-    """  # noqa: S608
-
-
-def _marking(due: str, *, erasure_id: str = "gen_random_uuid()", beside: str = "", answers: str = "true") -> str:
-    """Return a statement that lets contexts be gone, with those below them, and returns their receipts.
-
-    Args:
-        due: A query for them.
-        erasure_id: Of the receipts.
-        beside: What is done with `receipt` besides.
-        answers: Which of them it returns.
-    """
-    return f"""
-        WITH due AS ({due}), below AS ({below("due")}), marked AS (
-            UPDATE context.context c
-            SET deleted_at = now(), only_system = NULL, only_id = NULL
-            FROM (SELECT tenant_id, context_id FROM due UNION SELECT tenant_id, context_id FROM below) gone
-            WHERE c.tenant_id = gone.tenant_id AND c.context_id = gone.context_id AND c.deleted_at IS NULL
-            RETURNING c.tenant_id, c.context_id, c.ancestors, c.last_seq, c.owner_user_id, c.app_id, c.agent_bundle_id
-        ), receipt AS (
-            INSERT INTO context.erasure (
-                tenant_id, erasure_id, context_id, ancestors, message_count, keys_ended, owner_user_id, app_id,
-                agent_bundle_id, requested_by
-            )
-            SELECT tenant_id, {erasure_id}, context_id, ancestors, last_seq, access.end_context_keys(context_id),
-                owner_user_id, app_id, agent_bundle_id, %(requested_by)s
-            FROM marked
-            RETURNING {_RECEIPT}
-        ){beside}
-        SELECT {_RECEIPT} FROM receipt WHERE {answers}
-    """  # noqa: S608
-
-
-_THIS = "context_id = %(context_id)s"
 _BEGIN = Across(
-    sql=_marking(
-        _standing(f"{_THIS} FOR UPDATE"),
-        erasure_id=f"CASE WHEN {_THIS} THEN %(erasure_id)s::uuid ELSE gen_random_uuid() END",
-        answers=_THIS,
-        beside=""", answered AS (
-            INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer, subject)
-            SELECT %(tenant_id)s, %(request_key)s, %(rpc)s, %(fingerprint)s,
-                jsonb_build_object('erasure_id', erasure_id), %(subject)s
-            FROM receipt
-            WHERE %(request_key)s::uuid IS NOT NULL AND context_id = %(context_id)s
-        )""",
-    ),
+    sql=SQL["begin"],
     contexts=True,
     administrators=True,
     why="a context that is named takes those with it that were forked from it",
 )
 _HELD = Across(
-    sql="""
-        SELECT h.hold_id FROM context.context c CROSS JOIN LATERAL context.holds_of(c.context_id) h (hold_id)
-        WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND c.deleted_at IS NULL
-        ORDER BY h.hold_id
-        LIMIT 20
-    """,
+    sql=SQL["held"],
     contexts=True,
     administrators=True,
     why="a context that is named; a principal that may not see it is told of no hold",
 )
 _READ_OF = Across(
-    sql=f"SELECT {_RECEIPT} FROM context.erasure WHERE tenant_id = %s AND context_id = %s",  # noqa: S608
+    sql=SQL["read_of"],
     administrators=True,
     why="an administrator deletes any context of the tenant",
 )
 _READ = Across(
-    sql=f"SELECT {_RECEIPT} FROM context.erasure WHERE tenant_id = %s AND erasure_id = %s",  # noqa: S608
+    sql=SQL["read"],
     contexts=True,
     administrators=True,
     why="a receipt knows which context it is of; those of others are not seen",
@@ -172,170 +110,29 @@ def _of_all(sql: str) -> Across:
     return Across(sql=sql, contexts=True, subjects=True, why=_WHY)
 
 
-_MARK_EXPIRED = _of_all(
-    _marking(_standing("expires_at <= now() ORDER BY expires_at LIMIT %(count)s FOR UPDATE SKIP LOCKED"))
-)
-_MARK_OWNED = _of_all(
-    _marking(_standing("owner_user_id = %(user_id)s AND owner_user_id <> '' LIMIT %(count)s FOR UPDATE"))
-)
-# What was forked while its ancestor went.
-_MARK_BELOW = _of_all(
-    _marking(
-        """
-        SELECT tenant_id, context_id, ancestors FROM context.erasure
-        WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
-        """
-    )
-)
-# The deepest first: what is gone last has nothing below it.
-_FIND_BELOW = _of_all("""
-    SELECT context_id FROM context.erasure
-    WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL AND %(context_id)s = ANY (ancestors)
-        AND context_id <> %(context_id)s
-    ORDER BY cardinality(ancestors) DESC, context_id
-""")
-_UNFINISHED = _of_all("""
-    SELECT context_id FROM context.erasure
-    WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL AND context_id > %(after)s
-    ORDER BY finished_at, context_id
-    LIMIT %(count)s
-""")
-# The receipt, unless another replica is at it just now. One that was at it when the statement began may be done when
-# this is read: then rows are found that are gone by now, and nothing is removed. So a table is empty when nothing is
-# found.
-_MINE = """
-    SELECT tenant_id, context_id, last_seq_removed FROM context.erasure
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND finished_at IS NULL
-    FOR UPDATE SKIP LOCKED
-"""
-_REMOVE_MESSAGES = _of_all(f"""
-    WITH mine AS ({_MINE}), step AS (
-        SELECT max(seq) AS last_seq
-        FROM (
-            SELECT seq, sum(size_bytes) OVER (ORDER BY seq) AS bytes_upto, row_number() OVER (ORDER BY seq) AS place
-            FROM mine CROSS JOIN LATERAL (
-                SELECT m.seq, m.size_bytes FROM context.message m
-                WHERE m.tenant_id = mine.tenant_id AND m.context_id = mine.context_id AND m.seq > mine.last_seq_removed
-                ORDER BY m.seq
-                LIMIT %(rows)s
-            ) one
-        ) counted
-        WHERE bytes_upto <= %(bytes)s OR place = 1
-    ), gone AS (
-        DELETE FROM context.message m USING mine, step
-        WHERE m.tenant_id = mine.tenant_id AND m.context_id = mine.context_id
-            AND m.seq > mine.last_seq_removed AND m.seq <= step.last_seq
-        RETURNING true
-    ), pointed AS (
-        DELETE FROM context.message_record r USING mine, step
-        WHERE r.tenant_id = mine.tenant_id AND r.context_id = mine.context_id
-            AND r.seq > mine.last_seq_removed AND r.seq <= step.last_seq
-    )
-    UPDATE context.erasure e
-    SET messages_removed = e.messages_removed + (SELECT count(*) FROM gone),
-        last_seq_removed = coalesce((SELECT last_seq FROM step), e.last_seq_removed)
-    FROM mine
-    WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
-    RETURNING (SELECT last_seq IS NOT NULL FROM step) AS found, (SELECT count(*) FROM gone) AS removed
-""")  # noqa: S608
+_MARK_EXPIRED = _of_all(SQL["mark_expired"])
+_MARK_OWNED = _of_all(SQL["mark_owned"])
+_MARK_BELOW = _of_all(SQL["mark_below"])
+_FIND_BELOW = _of_all(SQL["find_below"])
+_UNFINISHED = _of_all(SQL["unfinished"])
+_REMOVE_MESSAGES = _of_all(SQL["remove_messages"])
 
 
-def _removing(
-    table: str,
-    whose: str,
-    counter: str,
-    *,
-    size_bytes: str = "0",
-    returning: str = "true",
-    beside: str = "",
-    remove: str = "",
-) -> Across:
-    """Return the step that removes what another table has of a context.
-
-    Args:
-        table: Which.
-        whose: Its column that names the context.
-        counter: Of the receipt.
-        size_bytes: Of a row, where rows may be large.
-        returning: What `beside` needs of the rows.
-        beside: What is done with those, which are `gone`, besides.
-        remove: Takes the rows away; empty: deletes them.
-    """
-    return _of_all(f"""
-        WITH mine AS ({_MINE}), found AS MATERIALIZED (
-            SELECT row_at
-            FROM (
-                SELECT row_at, sum(size_bytes) OVER (ORDER BY row_at) AS bytes_upto,
-                    row_number() OVER (ORDER BY row_at) AS place
-                FROM (
-                    SELECT t.ctid AS row_at, {size_bytes} AS size_bytes
-                    FROM mine JOIN {table} t ON t.tenant_id = mine.tenant_id AND t.{whose} = mine.context_id
-                    WHERE t.{whose} IS NOT NULL
-                    LIMIT %(rows)s
-                ) one
-            ) counted
-            WHERE bytes_upto <= %(bytes)s OR place = 1
-        ), gone AS (
-            {remove or f"DELETE FROM {table}"} WHERE ctid = ANY (ARRAY(SELECT row_at FROM found))
-            RETURNING {returning}
-        ){beside}
-        UPDATE context.erasure e SET {counter} = e.{counter} + (SELECT count(*) FROM gone)
-        FROM mine
-        WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
-        RETURNING EXISTS (SELECT FROM found) AS found, (SELECT count(*) FROM gone) AS removed
-    """)  # noqa: S608
+def _removing(sql: str) -> Across:
+    return _of_all(sql)
 
 
-_REMOVE_ARTIFACTS = _removing(
-    "context.artifact",
-    "context_id",
-    "artifacts_removed",
-    size_bytes="t.size_bytes",
-    returning="tenant_id, context_id, place",
-    beside=""", pointed AS (
-            DELETE FROM context.message_record r USING gone
-            WHERE r.tenant_id = gone.tenant_id AND r.context_id = gone.context_id AND r.seq = gone.place
-        )""",
-)
-_REMOVE_TASKS = _removing("context.task", "context_id", "tasks_removed")
-# Before its blocks and what else it has, and by its id: whoever writes some holds the row of the window, and what was
-# changed meanwhile has another place. With the window gone nobody writes any.
-_REMOVE_WINDOWS = _of_all(f"""
-    WITH mine AS ({_MINE}), found AS MATERIALIZED (
-        SELECT one.window_id FROM context.context_window one
-        WHERE one.tenant_id = %(tenant_id)s AND one.context_id = %(context_id)s
-        LIMIT %(rows)s
-    ), gone AS (
-        DELETE FROM context.context_window w USING mine
-        WHERE w.tenant_id = mine.tenant_id AND w.context_id = mine.context_id
-            AND w.window_id IN (SELECT window_id FROM found)
-        RETURNING true
-    )
-    UPDATE context.erasure e SET windows_removed = e.windows_removed + (SELECT count(*) FROM gone)
-    FROM mine
-    WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
-    RETURNING EXISTS (SELECT FROM found) AS found, (SELECT count(*) FROM gone) AS removed
-""")  # noqa: S608
-_REMOVE_BLOCKS = _removing(
-    "context.window_block", "context_id", "window_steps_removed", size_bytes="pg_column_size(t.pieces)"
-)
-_REMOVE_SUMMARIES = _removing(
-    "context.window_summary", "context_id", "window_steps_removed", size_bytes="pg_column_size(t.kept)"
-)
-_REMOVE_ENTRIES = _removing("context.window_entry", "context_id", "window_steps_removed")
-_REMOVE_FOLDS = _removing(
-    "context.window_fold", "context_id", "window_steps_removed", size_bytes="pg_column_size(t.receipt)"
-)
-_REMOVE_USAGE = _removing("context.window_usage", "context_id", "window_steps_removed")
-_REMOVE_CHECKPOINTS = _removing(
-    "context.window_checkpoint",
-    "context_id",
-    "window_steps_removed",
-    size_bytes="pg_column_size(t.state_pieces) + pg_column_size(t.tallies)",
-)
-_REMOVE_FORKS = _removing("context.window_fork", "context_id", "window_steps_removed")
-# A repeat of a call that was answered is told so, as long as answers are kept.
-_REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed", remove=BLANK_ANSWER)
+_REMOVE_ARTIFACTS = _removing(SQL["remove_artifacts"])
+_REMOVE_TASKS = _removing(SQL["remove_tasks"])
+_REMOVE_WINDOWS = _of_all(SQL["remove_windows"])
+_REMOVE_BLOCKS = _removing(SQL["remove_blocks"])
+_REMOVE_SUMMARIES = _removing(SQL["remove_summaries"])
+_REMOVE_ENTRIES = _removing(SQL["remove_entries"])
+_REMOVE_FOLDS = _removing(SQL["remove_folds"])
+_REMOVE_USAGE = _removing(SQL["remove_usage"])
+_REMOVE_CHECKPOINTS = _removing(SQL["remove_checkpoints"])
+_REMOVE_FORKS = _removing(SQL["remove_forks"])
+_REMOVE_ANSWERS = _removing(SQL["remove_answers"])
 _STEPS = (
     _REMOVE_MESSAGES,
     _REMOVE_ARTIFACTS,
@@ -350,69 +147,17 @@ _STEPS = (
     _REMOVE_FORKS,
     _REMOVE_ANSWERS,
 )
-_COUNT_PASSAGES = _of_all("""
-    UPDATE context.erasure
-    SET passages_removed = passages_removed + %(passages)s, vectors_removed = vectors_removed + %(vectors)s
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
-""")
-_COUNT_KEYS = _of_all("""
-    UPDATE context.erasure SET keys_ended = keys_ended + %(ended)s
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
-""")
-_FINISH = _of_all(f"""
-    WITH mine AS ({_MINE}), names AS (
-        DELETE FROM context.context_external_id e USING mine
-        WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
-        RETURNING true
-    ), header AS (
-        DELETE FROM context.context c USING mine
-        WHERE c.tenant_id = mine.tenant_id AND c.context_id = mine.context_id
-    ), tests AS (
-        DELETE FROM context.source_test t USING mine
-        WHERE t.tenant_id = mine.tenant_id AND mine.context_id = ANY (t.context_ids)
-    ), awaited AS (
-        UPDATE context.window_fork f SET ended_at = coalesce(f.ended_at, now()) FROM mine
-        WHERE f.tenant_id = mine.tenant_id AND f.fork_context_id = mine.context_id
-    )
-    UPDATE context.erasure e SET finished_at = now(), external_ids_removed = (SELECT count(*) FROM names)
-    FROM mine
-    WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
-    RETURNING true AS is_finished
-""")  # noqa: S608
-_FORGET_RECEIPTS = _of_all("DELETE FROM context.erasure WHERE tenant_id = %s AND finished_at < now() - %s")
+_COUNT_PASSAGES = _of_all(SQL["count_passages"])
+_COUNT_KEYS = _of_all(SQL["count_keys"])
+_FINISH = _of_all(SQL["finish"])
+_FORGET_RECEIPTS = _of_all(SQL["forget_receipts"])
 
-# Of what is a user's and no context's.
-_REMOVE_ANSWERS_ABOUT = _of_all(f"""
-    {BLANK_ANSWER}
-    WHERE ctid = ANY (ARRAY(SELECT ctid FROM context.request WHERE tenant_id = %s AND about_id = %s LIMIT %s))
-    RETURNING request_id
-""")  # noqa: S608
+_REMOVE_ANSWERS_ABOUT = _of_all(SQL["remove_answers_about"])
 
-_COUNT_UNFINISHED = _of_all("""
-    SELECT count(*) AS unfinished FROM context.erasure
-    WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL AND owner_user_id = %(user_id)s
-""")
-_COUNT_OWNED = {
-    table: _of_all(f"""
-        SELECT count(*) AS owned FROM {table} WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(user_id)s
-    """)  # noqa: S608
-    for table in OF_SUBJECTS
-}
-# Agents are the tenant's, and list users who may name them. A list that is empty then lets nobody more name its agent:
-# only one that is NULL does. The subject of a token is its user.
+_COUNT_UNFINISHED = _of_all(SQL["count_unfinished"])
+_COUNT_OWNED = {table: _of_all(SQL.filled("count_owned", table=table)) for table in OF_SUBJECTS}
 _UNLIST = Across(
-    sql="""
-        WITH unlisted AS (
-            UPDATE context.agent
-            SET callers = callers || jsonb_build_object(
-                    'user_ids', (callers -> 'user_ids') - %(user_id)s, 'subjects', (callers -> 'subjects') - %(user_id)s
-                )
-            WHERE tenant_id = %(tenant_id)s
-                AND (callers -> 'user_ids' ? %(user_id)s OR callers -> 'subjects' ? %(user_id)s)
-            RETURNING true
-        )
-        SELECT count(*) AS unlisted FROM unlisted
-    """,
+    sql=SQL["unlist"],
     contexts=True,
     subjects=True,
     why=_WHY,

@@ -34,7 +34,8 @@ from context_service.contexts.pure.passages import placed
 from context_service.contexts.store import pointed_records
 from context_service.kernel.parts import Part, of_json, to_json
 from context_service.retrieval.model import CONTEXT, Scope
-from context_service.retrieval.store.passages import GIVEN, Passages, portions, putting, putting_bytes
+from context_service.retrieval.store.passages import SQL as PASSAGES_SQL
+from context_service.retrieval.store.passages import Passages, portions, putting, putting_bytes
 from service_runtime.auth import Principal
 from service_runtime.copying import copied, fields_of
 from service_runtime.documents import beside_the_loop
@@ -42,355 +43,64 @@ from service_runtime.pages import PAGE_BYTES_MAX, PAGE_SIZE_MAX
 from service_runtime.postgres import Across, Database, Row, Tenant, TextArray, Transaction, json_rows
 from service_runtime.queue_room import QUEUED_MAX
 from service_runtime.requests import Request, answer_parameters
+from service_runtime.sql_files import SqlFile
 
 SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a session, if its sender does not name one
 SEQ_MAX = 2**63 - 1
 AGENTS_MAX = 100  # that a header names
 _PARTS_CHARACTERS_AT_ONCE = 32 * 1024  # of stored parts, which are read in milliseconds; then others have their turn
 
-ALIVE = "(deleted_at IS NULL AND (expires_at IS NULL OR expires_at > now()))"
-
-_HEADER = """
-    context_id, ancestors, title, external_ids::text AS external_ids, metadata::text AS metadata, entity_node_id,
-    agent_ids, app_id, agent_bundle_id, owner_user_id, created_by, created_at, updated_at, expires_at, closed_at,
-    recall_profile, last_seq, message_count, token_count, header_change, imported::text AS imported_json
-"""
 
 BELOW_MAX = 1_000  # contexts that are found below one at once
+SQL = SqlFile.of(__file__, below_max=BELOW_MAX, passages=PASSAGES_SQL)
+ALIVE = SQL["alive"]
+_WRITE = SQL["write"]
+_MORE = SQL["more"]
+_WRITTEN = SQL["written"]
+_BEGIN = SQL["begin"]
+_APPEND = SQL["append"]
+_READ = SQL["read"]
+_LOCK = SQL["lock"]
+_HOLD = SQL["hold"]
+_KNOWN = SQL["known"]
+_LIST = SQL["list"]
+_LIST_NAMED = SQL["list_named"]
+_IDS = SQL["ids"]
+_IDS_BEGINNING = SQL["ids_beginning"]
+_UPDATE = SQL["update"]
+_CLOSE_BELOW = SQL["close_below"]
+_CLOSE = SQL["close"]
+_PAGE = SQL["page"]
+_PAGE_NEWEST_FIRST = SQL["page_newest_first"]
+_PAGE_OF_TASK = SQL["page_of_task"]
+_MESSAGE = SQL["message"]
+_RETRACT = SQL["retract"]
+_RETRACTED = SQL["retracted"]
 
 
-def below(of: str, unless: str = "deleted_at") -> str:
-    """Return a query for the contexts that were forked from others, or from such, which locks them.
-
-    Args:
-        of: Has the others.
-        unless: The column that says that one is done with.
-    """
-    return f"""
-        SELECT c.tenant_id, c.context_id FROM {of} CROSS JOIN LATERAL (
-            SELECT c.tenant_id, c.context_id FROM context.context c
-            WHERE c.tenant_id = {of}.tenant_id AND c.ancestors[1] = {of}.ancestors[1]
-                AND c.ancestors[2] IS NOT NULL AND {of}.context_id = ANY (c.ancestors)
-                AND c.context_id <> {of}.context_id AND c.{unless} IS NULL
-            ORDER BY c.ancestors[1], c.context_id  -- by their index, and always in one order
-            LIMIT {BELOW_MAX}
-            FOR UPDATE
-        ) c
-    """  # noqa: S608 - constants
-
-
-# The external ids of a context, by which it is found.
-_NAMED = """
-, named AS (
-    INSERT INTO context.context_external_id (
-        tenant_id, context_id, ancestors, system, id, owner_user_id, app_id, agent_bundle_id
-    )
-    SELECT DISTINCT h.tenant_id, h.context_id, h.ancestors, e ->> 'system', e ->> 'id', h.owner_user_id, h.app_id,
-        h.agent_bundle_id
-    FROM header h, jsonb_array_elements(h.external_ids) e
-    ON CONFLICT DO NOTHING
-)
-"""
-
-_GIVEN_PLACED = """
-        coalesce(g.said_at, now()) AS said_at, g.ordinal, g.part, g.is_said, g.marks, g.kind, g.role, g.author,
-        g.task_id, g.source_id, g.terms, g.text, g.n
-"""
-_AUDIENCE = """
-audience AS (
-    SELECT h.context_id, h.owner_user_id, '' AS graph_name, h.agent_bundle_id, h.app_id, h.ancestors FROM header h
-)
-"""
-
-# The messages behind the place that `header` says, their passages, and the answer to the request. `said` is a row for
-# each message; which session the first one belongs to, and the first one that names its session, only the header tells.
-# A passage is given with the number of its message.
-_WRITE = f"""
-, said AS (
-    SELECT *
-    FROM ROWS FROM (json_to_recordset(%(messages)s::json) AS (
-        message_id text, role text, name text, agent_id text, content text, content_sha256 bytea, parts json,
-        metadata text, said_at timestamptz, session bigint, tokens integer, size_bytes integer, task_id uuid,
-        reference_task_ids uuid[]
-    )) WITH ORDINALITY s (
-        message_id, role, name, agent_id, content, content_sha256, parts, metadata, said_at, session, tokens,
-        size_bytes, task_id, reference_task_ids, n
-    )
-), written AS (
-    INSERT INTO context.message (
-        tenant_id, context_id, ancestors, seq, said_at, session, tokens, size_bytes, owner_user_id, app_id,
-        agent_bundle_id, message_id, role, name, agent_id, content, content_sha256, parts, metadata, task_id,
-        reference_task_ids
-    )
-    SELECT
-        h.tenant_id, h.context_id, h.ancestors, h.seq_before + s.n, coalesce(s.said_at, now()),
-        h.session_before + s.session + CASE WHEN s.n >= %(first_named)s THEN h.begins_by_name ELSE 0 END, s.tokens,
-        s.size_bytes, h.owner_user_id, h.app_id, h.agent_bundle_id, s.message_id, s.role, s.name, s.agent_id, s.content,
-        s.content_sha256, s.parts, s.metadata::json, s.task_id, s.reference_task_ids
-    FROM header h, said s
-    RETURNING message_id, seq, created_at, tokens, session
-), answered AS (
-    INSERT INTO context.request (tenant_id, request_id, about_id, rpc, fingerprint, answer)
-    SELECT
-        %(tenant_id)s, %(request_key)s, %(context_id)s, %(rpc)s, %(fingerprint)s,
-        jsonb_build_object(
-            'context_id', %(context_id)s::uuid, 'created', %(created)s::boolean,
-            'messages',
-            %(known)s::jsonb || jsonb_agg(jsonb_build_array(message_id, seq, created_at, tokens) ORDER BY seq)
-        )
-    FROM written
-    WHERE %(request_key)s::uuid IS NOT NULL
-    HAVING count(*) > 0
-), {GIVEN}, placed AS (
-    SELECT w.seq, w.session, {_GIVEN_PLACED}
-    FROM header h, written w, given g
-    WHERE w.seq = h.seq_before + g.seq
-), {_AUDIENCE}
-"""  # noqa: S608 - constants
-# More passages of messages that are written, in the same transaction.
-_MORE = f"""
-WITH header AS (
-    SELECT context_id, ancestors, owner_user_id, app_id, agent_bundle_id
-    FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
-), {GIVEN}, placed AS (
-    SELECT w.seq, w.session, {_GIVEN_PLACED}
-    FROM given g CROSS JOIN LATERAL (
-        SELECT m.seq, m.session FROM context.message m
-        WHERE m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.seq = %(seq_before)s::bigint + g.seq
-        LIMIT 1  -- by its key: planned while there are few, a join would read the whole context for ever
-    ) w
-), {_AUDIENCE}
-"""  # noqa: S608 - constants
-_WRITTEN = """
-SELECT w.message_id, w.seq, w.created_at, w.tokens, h.ancestors, h.owner_user_id, h.app_id, h.agent_bundle_id
-FROM written w, header h
-ORDER BY w.seq
-"""
-
-_BEGIN = f"""
-WITH header AS (
-    INSERT INTO context.context (
-        tenant_id, context_id, ancestors, entity_node_id, expires_at, last_seq, last_said_at, last_session,
-        message_count, token_count, last_session_name, owner_user_id, app_id, agent_bundle_id, created_by, title,
-        recall_profile, only_system, only_id, agent_ids, external_ids, metadata
-    )
-    VALUES (
-        %(tenant_id)s, %(context_id)s, %(ancestors)s::uuid[] || %(context_id)s::uuid, %(entity_node_id)s,
-        %(expires_at)s, %(count)s, coalesce(%(last_said_at)s::timestamptz, now()), %(session_count)s, %(count)s,
-        %(token_count)s, %(last_name)s,
-        %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s, %(created_by)s, %(title)s, %(recall_profile)s,
-        %(only_system)s, %(only_id)s,
-        (%(agent_ids)s::text[])[1:%(agents_max)s], %(external_ids)s, %(context_metadata)s
-    )
-    RETURNING *, 0::bigint AS seq_before, 0::bigint AS session_before, 0 AS begins_by_name
-)
-{_NAMED}
-"""  # noqa: S608 - constants
-
-_APPEND = f"""
-WITH header AS (
-    UPDATE context.context c
-    SET
-        last_seq = c.last_seq + %(count)s,
-        message_count = c.message_count + %(count)s,
-        token_count = c.token_count + %(token_count)s,
-        updated_at = now(),
-        last_said_at = coalesce(%(last_said_at)s::timestamptz, now()),
-        last_session = before.last_session + before.begins + before.begins_by_name + %(session_count)s,
-        last_session_name = coalesce(nullif(%(last_name)s, ''), c.last_session_name),
-        agent_ids = CASE
-            WHEN %(agent_ids)s::text[] <@ c.agent_ids THEN c.agent_ids
-            ELSE (c.agent_ids || ARRAY(
-                SELECT a FROM unnest(%(agent_ids)s::text[]) WITH ORDINALITY u (a, n)
-                WHERE a <> ALL (c.agent_ids) ORDER BY n
-            ))[1:%(agents_max)s]
-        END
-    FROM (
-        SELECT
-            tenant_id, context_id, last_seq, last_session,
-            -- A first message that names its session counts by its name, any other by the time since the last one.
-            CASE
-                WHEN %(first_named)s > 1
-                    AND coalesce(%(first_said_at)s::timestamptz, now()) - last_said_at > %(gap)s THEN 1
-                ELSE 0
-            END AS begins,
-            CASE WHEN %(first_name)s <> last_session_name THEN 1 ELSE 0 END AS begins_by_name
-        FROM context.context
-        WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NULL AND {ALIVE}
-        FOR UPDATE
-    ) before
-    -- By its key: planned while there are few contexts, a join alone would go through all of the tenant for ever.
-    WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND c.context_id = before.context_id
-    RETURNING
-        c.tenant_id, c.context_id, c.ancestors, c.owner_user_id, c.app_id, c.agent_bundle_id,
-        before.last_seq AS seq_before, before.last_session + before.begins AS session_before, before.begins_by_name
-)
-"""  # noqa: S608 - constants
-
-_READ = f"SELECT {_HEADER} FROM context.context WHERE tenant_id = %s AND context_id = %s AND {ALIVE}"  # noqa: S608
-_LOCK = f"{_READ} FOR UPDATE"
-_HOLD = f"{_READ} FOR KEY SHARE"
 _READ_SEEN = Across(sql=_READ, administrators=True, why="an administrator reads all of the tenant")
 
 _FIND_ONLY = Across(
-    sql=f"""
-        SELECT context_id FROM context.context
-        WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(owner_user_id)s AND app_id = %(app_id)s
-            AND agent_bundle_id = %(agent_bundle_id)s AND only_system = %(system)s AND only_id = %(id)s AND {ALIVE}
-    """,  # noqa: S608
+    sql=SQL["find_only"],
     contexts=True,
     why="it finds which context is meant: that of an owner and an external id",
 )
 
-# An only context that is past its time gives its external id away, before it is removed.
 _RELEASE_EXPIRED = Across(
-    sql="""
-        UPDATE context.context SET only_system = NULL, only_id = NULL
-        WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(owner_user_id)s AND app_id = %(app_id)s
-            AND agent_bundle_id = %(agent_bundle_id)s AND only_system = %(system)s AND only_id = %(id)s
-            AND expires_at <= now()
-    """,
+    sql=SQL["release_expired"],
     contexts=True,
     why="it finds which context is meant: that of an owner and an external id",
 )
 
-_KNOWN = f"""
-SELECT m.message_id, m.seq, m.created_at, m.tokens, m.content_sha256
-FROM (
-    SELECT tenant_id, context_id FROM context.context WHERE tenant_id = %s AND context_id = %s AND {ALIVE}
-) c
-JOIN context.message m
-    ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.message_id = ANY (%s)
-"""  # noqa: S608
-
-
-def _listing(source: str) -> str:
-    return f"""
-SELECT {_HEADER}
-FROM {source}
-WHERE tenant_id = %(tenant_id)s
-    AND (%(after_at)s::timestamptz IS NULL OR (created_at, context_id) < (%(after_at)s, %(after_id)s::uuid))
-    AND (%(agent_id)s = '' OR %(agent_id)s = ANY (agent_ids))
-    AND (%(owner_user_id)s = '' OR owner_user_id = %(owner_user_id)s)
-    AND (%(created_from)s::timestamptz IS NULL OR created_at >= %(created_from)s)
-    AND (%(created_to)s::timestamptz IS NULL OR created_at < %(created_to)s)
-    AND (%(is_closed)s::boolean IS NULL OR (closed_at IS NOT NULL) = %(is_closed)s)
-    AND (%(app_id)s = '' OR app_id = %(app_id)s)
-    AND (%(entity_node_id)s::uuid IS NULL OR entity_node_id = %(entity_node_id)s)
-    AND metadata @> %(metadata)s
-    AND {ALIVE}
-ORDER BY created_at DESC, context_id DESC
-LIMIT %(count)s
-"""  # noqa: S608 - constants
-
-
-# From the newest on; or those of an external id, which are few.
-_LIST = _listing("context.context c")
-_LIST_NAMED = _listing("""(
-    SELECT c.*
-    FROM context.context_external_id e
-    JOIN context.context c ON c.tenant_id = e.tenant_id AND c.context_id = e.context_id
-    WHERE e.tenant_id = %(tenant_id)s AND e.system = %(system)s AND e.id = %(id)s
-) c""")
-
-# Each is looked up by itself. Planned before anybody counted the table, a list of them, or an equal `seq`, is sought
-# among all messages of the context, by the index of their ids; a range in order is the key's alone.
-_IDS = """
-SELECT s.seq, m.message_id
-FROM unnest(%(seqs)s::bigint[]) s (seq)
-    CROSS JOIN LATERAL (
-        SELECT m.message_id, m.retracted_at
-        FROM context.message m
-        WHERE m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.seq BETWEEN s.seq AND s.seq
-        ORDER BY m.seq
-        LIMIT 1
-    ) m
-WHERE m.retracted_at IS NULL
-"""
-
-# Whatever follows the prefix sorts before a "z", in any collation; what is found besides does not begin with it.
-_IDS_BEGINNING = """
-SELECT m.message_id, m.retracted_at IS NOT NULL AS is_retracted
-FROM unnest(%(prefixes)s::text[]) p (prefix)
-    JOIN context.message m ON m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s
-        AND m.message_id >= p.prefix AND m.message_id < p.prefix || 'z' AND starts_with(m.message_id, p.prefix)
-"""
 
 _WHY_LISTS = "it lists the headers of all contexts that the principal sees"
 _LIST_SEEN = Across(sql=_LIST, contexts=True, administrators=True, why=_WHY_LISTS)
 _LIST_NAMED_SEEN = Across(sql=_LIST_NAMED, contexts=True, administrators=True, why=_WHY_LISTS)
 
-_UPDATE = f"""
-WITH header AS (
-    UPDATE context.context
-    SET title = %(title)s, metadata = %(context_metadata)s, entity_node_id = %(entity_node_id)s,
-        expires_at = %(expires_at)s, recall_profile = %(recall_profile)s, external_ids = %(external_ids)s,
-        updated_at = now(), last_change = last_change + 1, header_change = last_change + 1
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
-    RETURNING *
-), gone AS (
-    DELETE FROM context.context_external_id e
-    USING header h
-    WHERE e.tenant_id = h.tenant_id AND e.context_id = h.context_id AND NOT EXISTS (
-        SELECT FROM jsonb_array_elements(h.external_ids) x WHERE x ->> 'system' = e.system AND x ->> 'id' = e.id
-    )
-)
-{_NAMED}
-SELECT {_HEADER} FROM header
-"""  # noqa: S608
 
-# What was forked from a context that is closed, or from such.
-_CLOSE_BELOW = f"""
-WITH this AS (
-    SELECT tenant_id, context_id, ancestors FROM context.context
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NOT NULL
-), below AS ({below("this", "closed_at")})
-UPDATE context.context c
-SET closed_at = now(), updated_at = now(), last_change = last_change + 1, header_change = last_change + 1
-FROM below
-WHERE c.tenant_id = below.tenant_id AND c.context_id = below.context_id AND c.closed_at IS NULL
-RETURNING c.context_id
-"""  # noqa: S608
 _CLOSE_BELOW_SEEN = Across(
     sql=_CLOSE_BELOW, contexts=True, why="a context that is named closes those with it that were forked from it"
 )
-_CLOSE = f"""
-UPDATE context.context
-SET closed_at = coalesce(closed_at, now()), updated_at = now(),
-    last_change = CASE WHEN closed_at IS NULL THEN last_change + 1 ELSE last_change END,
-    header_change = CASE WHEN closed_at IS NULL THEN last_change + 1 ELSE header_change END
-WHERE tenant_id = %s AND context_id = %s AND {ALIVE}
-RETURNING {_HEADER}
-"""  # noqa: S608
-
-
-# The header beside each message: a context without any gives one row, one that is not there gives none. What is past
-# the bytes of a page is cut before Postgres reads its texts.
-def _paging(order: str, which: str = "") -> str:
-    return f"""
-SELECT m.*, c.closed_at
-FROM (
-    SELECT tenant_id, context_id, closed_at FROM context.context
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND {ALIVE}
-) c
-LEFT JOIN LATERAL (
-    SELECT message_id, seq, role, name, agent_id, content, parts::text AS parts, metadata::text AS metadata, created_at,
-        said_at, tokens, task_id, reference_task_ids
-    FROM (
-        SELECT *, sum(size_bytes) OVER (ORDER BY {order} ROWS UNBOUNDED PRECEDING) AS upto,
-            row_number() OVER (ORDER BY {order}) AS place
-        FROM (
-            SELECT * FROM context.message m
-            WHERE m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.retracted_at IS NULL
-                AND m.seq BETWEEN %(seq_from)s AND %(seq_to)s{which}
-            ORDER BY {order}
-            LIMIT %(count)s
-        ) wanted
-    ) counted
-    WHERE upto <= %(bytes_max)s OR place = 1
-) m ON true
-ORDER BY {order}
-"""  # noqa: S608 - constants
 
 
 # Messages `m` in one column, for a statement that reads few of them beside something else: see `messages_of`.
@@ -401,57 +111,14 @@ json_agg(json_build_array(
 ) ORDER BY m.seq)::text
 """
 
-_PAGE, _PAGE_NEWEST_FIRST = _paging("seq"), _paging("seq DESC")
-_PAGE_OF_TASK = _paging("seq DESC", " AND m.task_id = %(task_id)s")
 _WHY = "an administrator reads all of the tenant"
 _PAGE_SEEN = Across(sql=_PAGE, administrators=True, why=_WHY)
 _PAGE_NEWEST_FIRST_SEEN = Across(sql=_PAGE_NEWEST_FIRST, administrators=True, why=_WHY)
 _PAGE_OF_TASK_SEEN = Across(sql=_PAGE_OF_TASK, administrators=True, why=_WHY)
 
-_MESSAGE = f"""
-SELECT m.message_id, m.seq, m.role, m.name, m.agent_id, m.content, m.parts::text AS parts, m.metadata::text AS metadata,
-    m.created_at, m.said_at, m.tokens, m.task_id, m.reference_task_ids, c.closed_at
-FROM (
-    SELECT tenant_id, context_id, closed_at FROM context.context
-    WHERE tenant_id = %s AND context_id = %s AND {ALIVE}
-) c
-LEFT JOIN context.message m
-    ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.message_id = %s AND m.retracted_at IS NULL
-"""  # noqa: S608
 _MESSAGE_SEEN = Across(sql=_MESSAGE, administrators=True, why=_WHY)
 
-# The header is locked: nobody else takes the next number.
-_RETRACT = """
-WITH hidden AS (
-    UPDATE context.message SET retracted_at = now(), retracted_change = (
-        SELECT last_change + 1 FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
-    )
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND message_id = ANY (%(message_ids)s)
-        AND retracted_at IS NULL
-    RETURNING seq, tokens
-), pointed AS (
-    DELETE FROM context.message_record r USING hidden
-    WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.seq = hidden.seq
-), counted AS (
-    UPDATE context.context
-    SET message_count = message_count - (SELECT count(*) FROM hidden),
-        token_count = token_count - (SELECT coalesce(sum(tokens), 0) FROM hidden),
-        updated_at = now(), last_change = last_change + 1
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND EXISTS (SELECT FROM hidden)
-)
-SELECT seq FROM hidden
-"""
 
-# All that one call took back has one number.
-_RETRACTED = """
-SELECT retracted_change AS change, array_agg(seq ORDER BY seq) AS seqs,
-    array_agg(message_id ORDER BY seq) AS message_ids
-FROM context.message
-WHERE tenant_id = %s AND context_id = %s AND retracted_change > %s AND retracted_change <= %s
-GROUP BY retracted_change
-ORDER BY retracted_change
-LIMIT %s
-"""
 _RETRACTED_SEEN = Across(sql=_RETRACTED, administrators=True, why=_WHY)
 
 

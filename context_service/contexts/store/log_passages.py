@@ -12,10 +12,13 @@ from context_service.retrieval.pure.part_texts import KINDS, RECORD
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Across, Row, Transaction
+from service_runtime.sql_files import SqlFile
 
 _MESSAGES = 500  # of a page
 
-_LOCK = "SELECT true FROM context.context WHERE tenant_id = %s AND context_id = %s FOR UPDATE"
+SQL = SqlFile.of(__file__)
+_LOCK = SQL["lock"]
+_ROWS = SQL["rows"]
 
 
 def _of_all(sql: str) -> Across:
@@ -29,7 +32,7 @@ async def _lock(transaction: Transaction, scope: Scope) -> None:
 
 CONTEXTS = Owners(
     scope_of=Scope.of_context,
-    count=_of_all("SELECT count(*) FROM context.context WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL"),
+    count=_of_all(SQL["contexts"]),
     page=_of_all("""
         SELECT context_id, owner_user_id
         FROM context.context
@@ -43,31 +46,6 @@ CONTEXTS = Owners(
     ),
     lock=_lock,
 )
-
-# A context without messages gives a row without any; one that is gone gives none.
-_ROWS = """
-SELECT m.*, c.ancestors, c.owner_user_id, c.agent_bundle_id, c.app_id
-FROM (
-    SELECT tenant_id, context_id, ancestors, owner_user_id, agent_bundle_id, app_id FROM context.context
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(scope_id)s AND deleted_at IS NULL
-) c
-LEFT JOIN LATERAL (
-    SELECT seq, session, said_at, retracted_at IS NOT NULL AS is_gone, message_id, role, name, content,
-        parts::text AS parts, task_id
-    FROM (
-        SELECT *, sum(size_bytes) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) AS upto,
-            row_number() OVER (ORDER BY seq) AS place
-        FROM (
-            SELECT * FROM context.message m
-            WHERE m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.seq > %(behind)s
-            ORDER BY seq
-            LIMIT %(count)s
-        ) wanted
-    ) counted
-    WHERE upto <= %(bytes_max)s OR place = 1
-) m ON true
-ORDER BY seq
-"""
 
 
 def log_source(count_tokens: Callable[[str], int]) -> PassageFeed:

@@ -34,6 +34,7 @@ from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.queue_room import QueueRoom
+from service_runtime.sql_files import SqlFile
 from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("pointed_records")
@@ -51,90 +52,29 @@ _NOTHING_TO_READ = frozenset({Reason.UNSUPPORTED})
 
 ReadRecord = Callable[[Tenant, UUID], Awaitable[RecordText | None]]
 
-# Records that are gone since they were checked are left out: there is nothing to read. Others stay until this is
-# written, so that whoever purges one finds what points at it.
-_OWE = """
-INSERT INTO context.message_record (
-    tenant_id, context_id, ancestors, seq, part, record_id, entity_node_id, owner_user_id, app_id, agent_bundle_id
-)
-SELECT %(tenant_id)s, %(context_id)s, %(ancestors)s::uuid[], said.seq, said.part, r.id, r.entity_node_id,
-    %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s
-FROM unnest(%(seqs)s::bigint[], %(parts)s::integer[], %(record_ids)s::uuid[]) said (seq, part, record_id)
-    JOIN context.wm_record r ON r.tenant_id = %(tenant_id)s AND r.id = said.record_id
-FOR KEY SHARE OF r
-"""
-# Rows of purged records are not counted: they come from a deletion, which is never refused.
+SQL = SqlFile.of(__file__, artifact_role=ARTIFACT_ROLE)
+_OWE = SQL["owe"]
+_HOLD = SQL["hold"]
+_LOCK = SQL["lock"]
+_POINTING = SQL["pointing"]
+_GO_ON = SQL["go_on"]
+_RENEW = SQL["renew"]
+_FINISH = SQL["finish"]
+_POSTPONE = SQL["postpone"]
+_FORGET = SQL["forget"]
+_FORGET_ALL = SQL["forget_all"]
 _COUNT_QUEUED = Across(
-    sql="""
-        SELECT count(*) AS queued FROM (
-            SELECT FROM context.message_record
-            WHERE tenant_id = %(tenant_id)s AND state = 'PENDING' AND record_id IS NOT NULL
-            LIMIT %(count_max)s
-        ) q
-    """,
+    sql=SQL["count_queued"],
     contexts=True,
     subjects=True,
     why="a tenant may queue so many, those of all its users together; the answer is a number",
 )
 _CLAIM = Across(
-    sql="""
-        WITH due AS (
-            SELECT tenant_id, context_id, seq, part FROM context.message_record
-            WHERE tenant_id = %(tenant_id)s AND (state = 'PENDING' OR record_id IS NULL) AND due_at <= now()
-            ORDER BY due_at
-            LIMIT 1
-            FOR UPDATE SKIP LOCKED
-        )
-        UPDATE context.message_record r SET due_at = now() + %(lease)s, attempts = r.attempts + 1
-        FROM due
-        WHERE r.tenant_id = due.tenant_id AND r.context_id = due.context_id AND r.seq = due.seq AND r.part = due.part
-        RETURNING r.context_id, r.seq, r.part, r.record_id, r.attempts, r.passages, r.owner_user_id
-    """,
+    sql=SQL["claim"],
     contexts=True,
     subjects=True,
     why="nobody called for it: what is pointed at is read, whoever points at it, and every row keeps its walls",
 )
-_HOLD = """
-SELECT ancestors, owner_user_id, app_id, agent_bundle_id FROM context.context
-WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND deleted_at IS NULL
-FOR KEY SHARE
-"""
-_OURS = "tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq = %(seq)s AND part = %(part)s"
-_LOCK = f"""
-SELECT passages FROM context.message_record
-WHERE {_OURS} AND record_id IS NOT NULL AND state = 'PENDING'
-FOR UPDATE
-"""  # noqa: S608
-# A message, or below zero an artifact, which is a session of its own.
-_POINTING = f"""
-SELECT role, name, session, said_at, task_id FROM context.message
-WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq = %(seq)s AND retracted_at IS NULL
-UNION ALL
-SELECT '{ARTIFACT_ROLE}', '', place, created_at, task_id FROM context.artifact
-WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND place = %(seq)s AND is_newest
-"""  # noqa: S608
-_GO_ON = f"""
-UPDATE context.message_record SET passages = %(passages)s, due_at = now() + %(lease)s WHERE {_OURS}
-"""  # noqa: S608
-# One that is due is another worker's by now, or its record was purged.
-_RENEW = f"""
-UPDATE context.message_record SET due_at = now() + %(lease)s
-WHERE {_OURS} AND attempts = %(attempts)s AND due_at > now()
-"""  # noqa: S608
-_FINISH = f"""
-UPDATE context.message_record SET state = %(state)s, reason = %(reason)s, detail = %(detail)s, due_at = now()
-WHERE {_OURS} AND state = 'PENDING'
-"""  # noqa: S608
-_POSTPONE = f"""
-UPDATE context.message_record SET due_at = now() + %(delay)s, reason = %(reason)s, detail = %(detail)s
-WHERE {_OURS} AND state = 'PENDING'
-"""  # noqa: S608
-_FORGET = f"DELETE FROM context.message_record WHERE {_OURS}"  # noqa: S608
-_FORGET_ALL = """
-DELETE FROM context.message_record
-WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq = %(seq)s
-RETURNING part
-"""
 
 
 def pointed_in(parts: Sequence[Part], *, parts_before: int = 0) -> dict[int, UUID]:

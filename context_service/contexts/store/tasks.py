@@ -13,125 +13,36 @@ from uuid import UUID
 import orjson
 
 from context_service.contexts.model import MessageInput, Task, TaskInput, TaskState
-from context_service.contexts.store.log import ALIVE, Log
+from context_service.contexts.store.log import SQL as LOG_SQL
+from context_service.contexts.store.log import Log
 from context_service.kernel.parts import of_json, to_json
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Across, Database, Row, Transaction
+from service_runtime.sql_files import SqlFile
 
 TASKS_MAX = 10_000  # of a context
 
-_TASK = """
-    t.task_id, t.context_id, t.state, t.status_message::text AS status_message, t.status_at, t.reference_task_ids,
-    t.metadata::text AS metadata, t.version, t.created_by, t.created_at, t.updated_at,
-    t.imported::text AS imported_json
-"""
+SQL = SqlFile.of(__file__, log=LOG_SQL)
+_CREATE = SQL["create"]
+_LOCK = SQL["lock"]
+_UPDATE = SQL["update"]
+_READ = SQL["read"]
+_LIST = SQL["list"]
+_CHANGED = SQL["changed"]
+_CONTEXT_OF = SQL["context_of"]
+_HOLD = SQL["hold"]
 
-_CREATE = f"""
-WITH header AS (
-    UPDATE context.context
-    SET task_count = task_count + 1, last_change = last_change + 1, updated_at = now()
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NULL AND {ALIVE}
-        AND task_count < %(tasks_max)s
-    RETURNING *
-)
-INSERT INTO context.task AS t (
-    tenant_id, context_id, task_id, ancestors, change, state, owner_user_id, app_id, agent_bundle_id, created_by,
-    reference_task_ids, status_message, metadata
-)
-SELECT tenant_id, context_id, %(task_id)s, ancestors, last_change, %(state)s, owner_user_id, app_id, agent_bundle_id,
-    %(created_by)s, %(reference_task_ids)s::uuid[], %(status_message)s::json, %(metadata)s::json
-FROM header
-RETURNING {_TASK}
-"""  # noqa: S608 - constants
-
-_LOCK = f"""
-SELECT {_TASK} FROM context.task t WHERE t.tenant_id = %s AND t.context_id = %s AND t.task_id = %s FOR UPDATE
-"""  # noqa: S608
-
-_UPDATE = f"""
-WITH header AS (
-    UPDATE context.context SET last_change = last_change + 1, updated_at = now()
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NULL AND {ALIVE}
-    RETURNING last_change
-)
-UPDATE context.task t
-SET change = h.last_change, version = t.version + 1, updated_at = now(), state = %(state)s,
-    status_message = %(status_message)s::json, metadata = %(metadata)s::json,
-    status_at = CASE WHEN %(is_status)s THEN now() ELSE t.status_at END
-FROM header h
-WHERE t.tenant_id = %(tenant_id)s AND t.context_id = %(context_id)s AND t.task_id = %(task_id)s
-RETURNING {_TASK}
-"""  # noqa: S608
-
-# The header beside the task: without one there is a row, without a context there is none.
-_READ = f"""
-SELECT {_TASK}, c.closed_at
-FROM (
-    SELECT tenant_id, context_id, closed_at FROM context.context
-    WHERE tenant_id = %s AND context_id = %s AND {ALIVE}
-) c
-LEFT JOIN context.task t ON t.tenant_id = c.tenant_id AND t.context_id = c.context_id AND t.task_id = %s
-"""  # noqa: S608
-
-# As many as fit the bytes of a page.
-_LIST = f"""
-SELECT {_TASK}, c.closed_at
-FROM (
-    SELECT tenant_id, context_id, closed_at FROM context.context
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND {ALIVE}
-) c
-LEFT JOIN LATERAL (
-    SELECT *
-    FROM (
-        SELECT *, sum(size_bytes) OVER (ORDER BY task_id DESC ROWS UNBOUNDED PRECEDING) AS upto,
-            row_number() OVER (ORDER BY task_id DESC) AS place
-        FROM (
-            SELECT *,
-                1024 + octet_length(metadata::text) + coalesce(octet_length(status_message::text), 0) AS size_bytes
-            FROM context.task t
-            WHERE t.tenant_id = c.tenant_id AND t.context_id = c.context_id
-                AND (%(before)s::uuid IS NULL OR t.task_id < %(before)s)
-                AND (%(states)s::text[] IS NULL OR t.state = ANY (%(states)s))
-            ORDER BY task_id DESC
-            LIMIT %(count)s
-        ) wanted
-    ) counted
-    WHERE upto <= %(bytes_max)s OR place = 1
-) t ON true
-ORDER BY t.task_id DESC
-"""  # noqa: S608
-
-_CHANGED = f"""
-SELECT {_TASK}, t.change FROM context.task t
-WHERE t.tenant_id = %s AND t.context_id = %s AND t.change > %s AND t.change <= %s
-ORDER BY t.change
-LIMIT %s
-"""  # noqa: S608
 
 _WHY = "an administrator reads all of the tenant"
 _READ_SEEN = Across(sql=_READ, administrators=True, why=_WHY)
 _CHANGED_SEEN = Across(sql=_CHANGED, administrators=True, why=_WHY)
 _LIST_SEEN = Across(sql=_LIST, administrators=True, why=_WHY)
 
-_CONTEXT_OF = """
-SELECT t.context_id
-FROM context.task t
-JOIN context.context c ON c.tenant_id = t.tenant_id AND c.context_id = t.context_id
-WHERE t.tenant_id = %s AND t.task_id = %s AND c.deleted_at IS NULL AND (c.expires_at IS NULL OR c.expires_at > now())
-"""
 _WHY_CONTEXT_OF = "it finds which context is meant: that of a task"
 _CONTEXT_OF_WRITTEN = Across(sql=_CONTEXT_OF, contexts=True, why=_WHY_CONTEXT_OF)
 _CONTEXT_OF_READ = Across(sql=_CONTEXT_OF, contexts=True, administrators=True, why=_WHY_CONTEXT_OF)
-
-# Until the transaction ends, none of them ends. In the order of their ids: two that hold several wait for each other.
-_HOLD = """
-SELECT task_id, state FROM context.task
-WHERE tenant_id = %s AND context_id = %s AND task_id = ANY (%s)
-ORDER BY task_id
-FOR SHARE
-"""
 
 
 class TaskRows:

@@ -17,46 +17,27 @@ from service_runtime.checks import check_text
 from service_runtime.ids import new_id
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.requests import Request, Requests
+from service_runtime.sql_files import SqlFile
 
 HOLDS_MAX = 1_000  # of a tenant
 REASON_CHARS_MAX = 1_000
 _LAST_ID = UUID(int=2**128 - 1)
 _SHOWN = 100  # that forbid one thing
 
-_COLUMNS = "hold_id, subject, context_id, reason, created_at, created_by"
-_PUT = f"""
-INSERT INTO context.hold (tenant_id, hold_id, subject, context_id, reason, created_by)
-VALUES (%(tenant_id)s, %(hold_id)s, %(subject)s, %(context_id)s, %(reason)s, %(by)s)
-RETURNING {_COLUMNS}
-"""  # noqa: S608
-_COUNT = "SELECT count(*) AS holds FROM context.hold WHERE tenant_id = %s"
-# One of a tenant at a time counts, and puts.
-_COUNTING = "SELECT pg_advisory_xact_lock(hashtextextended('context.hold ' || %s::text, 0))"
+SQL = SqlFile.of(__file__)
+_PUT = SQL["put"]
+_COUNT = SQL["count"]
+_COUNTING = SQL["counting"]
+_DELETE = SQL["delete"]
+_LIST = SQL["list"]
 _IS_THERE = Across(
-    sql="SELECT context_id FROM context.context WHERE tenant_id = %s AND context_id = %s AND deleted_at IS NULL",
+    sql=SQL["is_there"],
     contexts=True,
     subjects=True,
     why="an administrator holds what is anybody's of the tenant",
 )
-_DELETE = "DELETE FROM context.hold WHERE tenant_id = %s AND hold_id = %s RETURNING hold_id"
-_LIST = f"""
-SELECT {_COLUMNS} FROM context.hold WHERE tenant_id = %(tenant_id)s AND hold_id < %(before_id)s
-ORDER BY hold_id DESC LIMIT %(count)s
-"""  # noqa: S608
-# Of the subject, of a context of the subject's, or of one below such.
 _AGAINST = Across(
-    sql=f"""
-        SELECT {_COLUMNS} FROM context.hold h
-        WHERE tenant_id = %(tenant_id)s AND (subject = %(subject)s OR EXISTS (
-            SELECT FROM context.context held JOIN context.context c
-                ON c.tenant_id = held.tenant_id AND c.ancestors[1] = held.ancestors[1]
-                    AND (c.context_id = ANY (held.ancestors) OR held.context_id = ANY (c.ancestors))
-            WHERE held.tenant_id = h.tenant_id AND held.context_id = h.context_id
-                AND c.owner_user_id = %(subject)s AND c.owner_user_id <> ''
-        ))
-        ORDER BY hold_id
-        LIMIT %(count)s
-    """,  # noqa: S608
+    sql=SQL["against"],
     contexts=True,
     subjects=True,
     why="a subject is erased with all that is the subject's, for an administrator",

@@ -23,7 +23,8 @@ from context_service.knowledge_bases.model import (
     SaidByDocument,
     WholeDocument,
 )
-from context_service.knowledge_bases.store.documents import FOLLOWED, IS_CURRENT, scope_of
+from context_service.knowledge_bases.store.documents import SQL as DOCUMENTS_SQL
+from context_service.knowledge_bases.store.documents import scope_of
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from context_service.retrieval.pure.ranking import Ranked
 from context_service.retrieval.rules.meaning import Meaning
@@ -32,59 +33,17 @@ from context_service.retrieval.store.passages import Passages
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
+from service_runtime.sql_files import SqlFile
 
 PASSAGES_MAX = 2  # of one document
 BASES_MAX = 20  # that are searched for a question: those with most passages
 FOUND_MAX = 10  # in one base
 
-_WHICH = "b.tenant_id = %(tenant_id)s AND (b.is_of_tenant OR b.name = ANY (%(names)s::text[]))"
-_ASKED = f"""
-SELECT b.base_id, b.name, b.document_count, u.waiting, u.failed
-FROM context.knowledge_base b
-    CROSS JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE d.state <> 'FAILED') AS waiting,
-            count(*) FILTER (WHERE d.state = 'FAILED') AS failed
-        FROM context.knowledge_document d
-        WHERE d.tenant_id = b.tenant_id AND d.base_id = b.base_id AND d.state <> 'INDEXED'
-    ) u
-WHERE {_WHICH} AND b.bedrock_id = ''
-ORDER BY b.name COLLATE "C"
-"""  # noqa: S608 - constants
-_ASKED_BEDROCK = f"""
-SELECT b.base_id, b.name, b.bedrock_id, b.bedrock_region FROM context.knowledge_base b
-WHERE {_WHICH} AND b.bedrock_id <> ''
-ORDER BY b.name COLLATE "C"
-"""  # noqa: S608
-# Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
-_SHOWN = f"""
-SELECT n.n, d.document_id, d.name, d.uri, d.record_id, d.created_at, b.name AS base, e.ordinal, e.text,
-    d.headings[e.part + 1] AS heading, d.pages[e.ordinal + 1] AS page, d.starts[e.ordinal + 1] AS start,
-    d.ends[e.ordinal + 1] AS "end"
-FROM json_to_recordset(%(found)s::json) n (n integer, scope_id uuid, seq bigint, ordinal integer)
-    CROSS JOIN LATERAL (
-        SELECT e.ordinal, e.part, e.text, e.source_id FROM context.passage e
-        WHERE e.tenant_id = %(tenant_id)s AND e.scope_id = n.scope_id AND e.scope_kind = '{KNOWLEDGE_BASE}'
-            AND e.seq = n.seq AND e.ordinal = n.ordinal
-        LIMIT 1
-    ) e
-    CROSS JOIN LATERAL (
-        SELECT d.* FROM context.knowledge_document d
-        WHERE d.tenant_id = %(tenant_id)s AND d.document_id = e.source_id AND d.base_id = n.scope_id
-            AND d.state = 'INDEXED'
-        LIMIT 1
-    ) d
-    {FOLLOWED}
-    JOIN context.knowledge_base b ON b.base_id = n.scope_id AND {_WHICH}
-WHERE {IS_CURRENT}
-ORDER BY n.n
-"""  # noqa: S608
-_WHOLE = f"""
-SELECT d.document_id, d.name, d.created_at, d.is_cut, left(d.text, %(chars)s) AS text, length(d.text) AS chars
-FROM context.knowledge_document d
-    {FOLLOWED}
-    JOIN context.knowledge_base b ON b.base_id = d.base_id AND {_WHICH}
-WHERE d.tenant_id = %(tenant_id)s AND d.document_id = %(document_id)s AND d.state = 'INDEXED' AND {IS_CURRENT}
-"""  # noqa: S608
+SQL = SqlFile.of(__file__, documents=DOCUMENTS_SQL, knowledge_base=KNOWLEDGE_BASE)
+_ASKED = SQL["asked"]
+_ASKED_BEDROCK = SQL["asked_bedrock"]
+_SHOWN = SQL["shown"]
+_WHOLE = SQL["whole"]
 
 
 class AskedBases:

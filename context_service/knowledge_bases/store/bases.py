@@ -13,21 +13,16 @@ from service_runtime.copying import copied
 from service_runtime.ids import new_id
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Row, Transaction
+from service_runtime.sql_files import SqlFile
 
 DOCUMENT_TOPIC = "text of a document"  # that is to be read
 DROP_TOPIC = "passages of a knowledge base"  # that are dropped behind its removal
 
-# Who sees one that is not the tenant's: administrators, and the credential of an agent that has it. It is a part of
-# each statement, so that one that may not be seen costs and answers what none does.
-_SEEN = """(
-    %(is_admin)s OR t.is_of_tenant OR (%(by_agent)s <> '' AND EXISTS (
-        SELECT FROM context.agent a
-        LEFT JOIN context.agent u ON u.tenant_id = a.tenant_id AND u.is_template AND u.agent_id = a.template_id
-        WHERE a.tenant_id = %(tenant_id)s AND NOT a.is_template AND a.agent_id = %(by_agent)s
-            AND CASE WHEN a.body -> 'knowledge_bases' = '[]'::jsonb THEN u.body -> 'knowledge_bases' ? t.name
-                ELSE a.body -> 'knowledge_bases' ? t.name END
-    ))
-)"""
+SQL = SqlFile.of(__file__)
+_SEEN = SQL["seen"]
+_COUNTED = SQL["counted"]
+_STATES = SQL["states"]
+_DELETE = SQL["delete"]
 # Its walls stand on all that it has: they stay, and so does the base of Amazon Bedrock that it is.
 BASES = Table(
     name="context.knowledge_base",
@@ -37,28 +32,6 @@ BASES = Table(
     also=("t.document_count", "t.size_bytes"),
     seen=_SEEN,
 )
-_COUNTED = """
-UPDATE context.knowledge_base
-SET document_count = document_count + %(more)s, size_bytes = size_bytes + %(more_bytes)s
-WHERE tenant_id = %(tenant_id)s AND base_id = %(base_id)s
-RETURNING document_count, size_bytes
-"""
-_STATES = """
-SELECT state, count(*) AS documents FROM context.knowledge_document WHERE tenant_id = %s AND base_id = %s GROUP BY state
-"""
-_DELETE = """
-WITH documents AS (
-    DELETE FROM context.knowledge_document WHERE tenant_id = %(tenant_id)s AND base_id = %(base_id)s
-    RETURNING document_id
-), files AS (
-    DELETE FROM context.knowledge_file f USING documents d
-    WHERE f.tenant_id = %(tenant_id)s AND f.document_id = d.document_id
-), owed AS (
-    DELETE FROM context.outbox o USING documents d
-    WHERE o.tenant_id = %(tenant_id)s AND o.topic = %(topic)s AND o.subject_id = d.document_id
-)
-DELETE FROM context.knowledge_base WHERE tenant_id = %(tenant_id)s AND base_id = %(base_id)s
-"""
 
 
 class BaseRows:

@@ -12,42 +12,20 @@ from context_service.knowledge_bases.store.documents import KIND, audience_of, p
 from context_service.retrieval.model import KNOWLEDGE_BASE, Scope
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from service_runtime.postgres import Row
+from service_runtime.sql_files import SqlFile
 
 _DOCUMENTS = 2  # of a page; each may say two million characters
 
+SQL = SqlFile.of(__file__, drop_topic=DROP_TOPIC)
+_ROWS = SQL["rows"]
 _BASES = Owners(
     scope_of=scope_of,
-    count="SELECT count(*) FROM context.knowledge_base WHERE tenant_id = %(tenant_id)s",
-    page="""
-        SELECT base_id, '' AS user_id FROM context.knowledge_base
-        WHERE tenant_id = %(tenant_id)s AND base_id > %(behind)s
-            AND (%(only)s::uuid IS NULL OR base_id = %(only)s)
-        ORDER BY base_id
-        LIMIT %(count)s
-    """,
+    count=SQL["bases_count"],
+    page=SQL["bases_page"],
     # One whose passages are being dropped has an owner until they are.
-    owned=f"""
-        SELECT base_id FROM context.knowledge_base WHERE tenant_id = %(tenant_id)s AND base_id = ANY (%(ids)s)
-        UNION
-        SELECT subject_id FROM context.outbox
-        WHERE tenant_id = %(tenant_id)s AND topic = '{DROP_TOPIC}' AND subject_id = ANY (%(ids)s)
-    """,  # noqa: S608 - a constant
+    owned=SQL["bases_owned"],
     lock=lambda transaction, scope: take_turn(transaction, scope.id),
 )
-# A base without documents gives a row without any; one that is gone gives none.
-_ROWS = """
-SELECT d.*
-FROM (SELECT base_id FROM context.knowledge_base WHERE tenant_id = %(tenant_id)s AND base_id = %(scope_id)s) b
-LEFT JOIN LATERAL (
-    SELECT document_id, seq, created_at, name, content_type, text, page_starts, passage_count, graph_name,
-        agent_bundle_id, app_id
-    FROM context.knowledge_document
-    WHERE tenant_id = %(tenant_id)s AND base_id = b.base_id AND seq > %(behind)s AND passage_count > 0
-    ORDER BY seq
-    LIMIT %(count)s
-) d ON true
-ORDER BY seq
-"""
 
 
 def document_source(count_tokens: Callable[[str], int]) -> PassageFeed:

@@ -11,26 +11,13 @@ from context_service.retrieval.store.feeds import IndexedText, PassageFeed
 from context_service.retrieval.store.user_scopes import users_of
 from service_runtime.copying import copied
 from service_runtime.postgres import Row, Transaction
+from service_runtime.sql_files import SqlFile
 
 _MEMORIES = 200  # of a page
 
-_LOCK = """
-SELECT owner_user_id FROM context.memory_user
-WHERE tenant_id = %s AND scope_id = %s
-ORDER BY app_id, agent_bundle_id
-FOR UPDATE
-"""
-_ROWS = """
-SELECT m.seq, m.happened_at, m.quality, m.owner_user_id, m.app_id, m.agent_bundle_id, m.kind, m.key, m.text, m.goal,
-    m.outcome
-FROM context.memory m
-WHERE m.tenant_id = %(tenant_id)s AND m.seq > %(behind)s AND m.owner_user_id IN (
-    SELECT u.owner_user_id FROM context.memory_user u
-    WHERE u.tenant_id = %(tenant_id)s AND u.scope_id = %(scope_id)s
-)
-ORDER BY m.seq
-LIMIT %(count)s
-"""
+SQL = SqlFile.of(__file__)
+_LOCK = SQL["lock"]
+_ROWS = SQL["rows"]
 
 
 async def _lock(transaction: Transaction, scope: Scope) -> None:

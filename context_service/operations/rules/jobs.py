@@ -25,6 +25,7 @@ from service_runtime.calls import current_call
 from service_runtime.ids import new_id
 from service_runtime.pages import PageRequest
 from service_runtime.postgres import Database, Tenant
+from service_runtime.sql_files import SqlFile
 
 _log = logging.getLogger("jobs")
 
@@ -38,40 +39,12 @@ Kind = Callable[
     [Mapping[str, bool], Tell], Awaitable[Progress]
 ]  # does it as it is asked to, and returns what came of it
 
-_COLUMNS = """
-id, kind, started_at, updated_at, finished_at, started_by, error, options, progress,
-CASE WHEN state = 'RUNNING' AND updated_at < now() - make_interval(secs => %(silent_s)s) THEN 'LOST' ELSE state END
-    AS state
-"""
-
-_START = """
-WITH old AS (
-    DELETE FROM context.job WHERE tenant_id = %(tenant_id)s AND id IN (
-        SELECT id FROM context.job WHERE tenant_id = %(tenant_id)s ORDER BY id DESC OFFSET %(kept)s
-    )
-)
-INSERT INTO context.job (tenant_id, id, kind, started_by, options)
-VALUES (%(tenant_id)s, %(id)s, %(kind)s, %(started_by)s, %(options)s::jsonb)
-"""
-
-_TELL = """
-UPDATE context.job SET progress = %(progress)s::jsonb, updated_at = now()
-WHERE tenant_id = %(tenant_id)s AND id = %(id)s
-"""
-
-_END = """
-UPDATE context.job SET progress = coalesce(%(progress)s::jsonb, progress), state = %(state)s, error = %(error)s,
-    updated_at = now(), finished_at = now()
-WHERE tenant_id = %(tenant_id)s AND id = %(id)s
-"""
-
-_READ = f"SELECT {_COLUMNS} FROM context.job WHERE tenant_id = %(tenant_id)s AND id = %(id)s"  # noqa: S608 - our words
-
-_LIST = f"""
-SELECT {_COLUMNS} FROM context.job
-WHERE tenant_id = %(tenant_id)s AND (%(before_id)s::uuid IS NULL OR id < %(before_id)s::uuid)
-ORDER BY id DESC LIMIT %(count)s
-"""  # noqa: S608 - our words
+SQL = SqlFile.of(__file__)
+_START = SQL["start"]
+_TELL = SQL["tell"]
+_END = SQL["end"]
+_READ = SQL["read"]
+_LIST = SQL["list"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,33 +19,19 @@ from service_runtime.auth import Principal
 from service_runtime.checks import check_text
 from service_runtime.pages import PageRequest
 from service_runtime.postgres import Database, Row, lives_elsewhere
+from service_runtime.sql_files import SqlFile
 
 NAME_CHARS_MAX = 500
 LIMIT_MAX = 2**62
 _LIMITS = ("records_max", "bytes_max", "blob_bytes_max", "content_bytes_max")
 _LEAST = {"records_max": 0, "bytes_max": 0, "blob_bytes_max": 1, "content_bytes_max": 1}
 
-_LIST = """
-SELECT id, name, created_at, coalesce(database, '') AS database FROM access.tenant
-WHERE %(behind_id)s::uuid IS NULL OR id > %(behind_id)s::uuid
-ORDER BY id LIMIT %(count)s
-"""
+SQL = SqlFile.of(__file__)
+_LIST = SQL["list"]
+_FIND = SQL["find"]
+_STORED = SQL["stored"]
+_SET = SQL["set"]
 
-_FIND = """
-SELECT id, name, created_at, coalesce(database, '') AS database FROM access.tenant
-WHERE id = ANY (%(ids)s::uuid[]) OR name = %(name)s::text
-"""
-
-_STORED = """
-SELECT id, records, size_bytes, records_max, bytes_max, blob_bytes_max, content_bytes_max
-FROM context.stored_by(%(asking_id)s, %(ids)s)
-"""
-
-_SET = """
-SELECT context.set_tenant_limits(
-    %(asking_id)s, %(name)s, %(changed)s, %(records_max)s, %(bytes_max)s, %(blob_bytes_max)s, %(content_bytes_max)s
-) AS lives_there
-"""
 
 _LOOKED_FOR = 2  # times: one that has moved meanwhile is found by the second look
 

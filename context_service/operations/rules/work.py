@@ -10,11 +10,13 @@ from context_service.operations.rules.operators import everywhere
 from service_runtime.auth import Principal
 from service_runtime.checks import check_text
 from service_runtime.postgres import Database, Row
+from service_runtime.sql_files import SqlFile
 
 _KIND_CHARS_MAX = 100
 
-_OWED = "SELECT kind, owed, failed, oldest_at, last_error FROM context.owed_work(%(asking_id)s) ORDER BY kind"
-_RETRY = "SELECT context.retry_work(%(asking_id)s, %(kind)s) AS retried"
+SQL = SqlFile.of(__file__)
+_OWED = SQL["owed"]
+_RETRY = SQL["retry"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

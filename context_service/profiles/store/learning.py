@@ -16,6 +16,7 @@ from context_service.profiles.pure.lookups import Counts, counts_of, stored
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Row, Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 
 LEARNINGS_MAX = 1_000  # of a tenant: of profiles and apps
 
@@ -49,51 +50,15 @@ class LookedUpMessage(NamedTuple):
     tools: list[str]  # that its step called, if the window shows it masked
 
 
-_READ = """
-SELECT profile, app_id, counts, context_count, is_frozen, version, learned_count FROM context.window_learning
-WHERE tenant_id = %s AND profile = %s AND app_id = %s
-"""
-_LOCK = f"{_READ} FOR UPDATE"
-_VERSION = """
-SELECT version FROM context.window_learning WHERE tenant_id = %s AND profile = %s AND app_id = %s
-"""
-_BEGIN = f"""
-INSERT INTO context.window_learning (tenant_id, profile, app_id)
-SELECT %(tenant_id)s, %(profile)s, %(app_id)s
-WHERE (SELECT count(*) FROM context.window_learning WHERE tenant_id = %(tenant_id)s) < {LEARNINGS_MAX}
-ON CONFLICT (tenant_id, profile, app_id) DO NOTHING
-"""  # noqa: S608 - a constant
-_WRITE = """
-UPDATE context.window_learning
-SET counts = %s, context_count = %s, is_frozen = %s, version = %s, learned_count = %s, updated_at = now()
-WHERE tenant_id = %s AND profile = %s AND app_id = %s
-"""
-# Of steps that summaries stand for no block is seen.
-_PLACE = """
-SELECT w.profile, w.app_id, w.left_out::text AS left_out, b.is_masked, b.tools
-FROM context.context_window w
-LEFT JOIN LATERAL (
-    SELECT is_masked, tools FROM context.window_block b
-    WHERE b.tenant_id = %(tenant_id)s AND b.window_id = w.window_id AND b.epoch_to IS NULL AND b.kind = 'step'
-        AND b.seq_from <= %(seq)s AND b.seq_to >= %(seq)s
-    ORDER BY b.seq_from DESC LIMIT 1
-) b ON true
-WHERE w.tenant_id = %(tenant_id)s AND w.context_id = %(context_id)s AND w.window_id = %(window_id)s
-    AND w.reached_seq >= %(seq)s AND w.closed_at IS NULL AND (w.config ->> 'learning')::boolean
-"""
-_TOOLS = """
-SELECT tools FROM context.window_block WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)
-"""
-_APP = "SELECT app_id FROM context.context WHERE tenant_id = %s AND context_id = %s"
-_TEACH = """
-UPDATE context.context_window w SET taught_count = taught_count + 1
-WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s
-    AND taught_count < %(most)s
-RETURNING array_length(w.ancestors, 1) = 1 AND NOT EXISTS (
-    SELECT FROM context.context_window o
-    WHERE o.tenant_id = %(tenant_id)s AND o.context_id = %(context_id)s AND o.taught_count > 0
-) AS is_first
-"""
+SQL = SqlFile.of(__file__, learnings_max=LEARNINGS_MAX)
+_LOCK = SQL["lock"]
+_VERSION = SQL["version"]
+_BEGIN = SQL["begin"]
+_WRITE = SQL["write"]
+_PLACE = SQL["place"]
+_TOOLS = SQL["tools"]
+_APP = SQL["app"]
+_TEACH = SQL["teach"]
 
 
 class LearningRows:

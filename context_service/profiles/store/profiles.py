@@ -17,6 +17,7 @@ from context_service.profiles.pure.lookups import Counts, Learned, counts_of, le
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row, Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 
 LEARNED_MAX = 100  # versions of a profile that are learned, of all apps
 
@@ -48,65 +49,20 @@ class StoredProfile:
     imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
-# The row of the name is the lock: a twin of this call waits here.
-_NAME = """
-INSERT INTO context.window_profile (tenant_id, name) VALUES (%s, %s) ON CONFLICT (tenant_id, name) DO NOTHING
-RETURNING name
-"""
-_LOCK = """
-SELECT version, version_count FROM context.window_profile WHERE tenant_id = %s AND name = %s FOR UPDATE
-"""
-# Of those that come with the service a name stands for no version.
-_COUNT = """
-SELECT count(*) AS profiles FROM context.window_profile WHERE tenant_id = %s AND (version > 0 OR name = %s)
-"""
-_COUNT_VERSIONS = """
-SELECT count(*) AS versions FROM context.window_profile_version
-WHERE tenant_id = %s AND name = %s AND (base <> '') = %s
-"""
-_SAME = """
-SELECT version FROM context.window_profile_version WHERE tenant_id = %s AND name = %s AND sha256 = %s
-"""
-_INSERT = """
-INSERT INTO context.window_profile_version (tenant_id, name, version, sha256, created_by, text)
-VALUES (%s, %s, %s, %s, %s, %s)
-"""
-_PUT = """
-UPDATE context.window_profile SET version = %s, version_count = greatest(version_count, %s)
-WHERE tenant_id = %s AND name = %s
-"""
-_INSERT_LEARNED = """
-INSERT INTO context.window_profile_version (
-    tenant_id, name, version, sha256, created_by, text, base, app_id, context_count, learned, evidence
-)
-VALUES (%s, %s, %s, %s, 'learning', '', %s, %s, %s, %s, %s)
-"""
-_COUNT_LEARNED = "UPDATE context.window_profile SET version_count = %s WHERE tenant_id = %s AND name = %s"
-_COLUMNS = """
-    v.name, v.version, v.created_by, v.created_at, v.base, v.app_id, v.context_count, v.learned, v.evidence,
-    v.imported::text AS imported_json
-"""
-_READ = f"""
-SELECT {_COLUMNS}, v.text
-FROM context.window_profile_version v
-WHERE v.tenant_id = %s AND v.name = %s AND v.version = %s
-"""  # noqa: S608 - constants
-_CURRENT = "SELECT version FROM context.window_profile WHERE tenant_id = %s AND name = %s AND version > 0"
-_LIST = f"""
-SELECT {_COLUMNS}, CASE WHEN %(with_text)s THEN v.text ELSE '' END AS text
-FROM context.window_profile p
-JOIN context.window_profile_version v ON v.tenant_id = p.tenant_id AND v.name = p.name AND v.version = p.version
-WHERE p.tenant_id = %(tenant_id)s AND p.name COLLATE "C" > %(after)s AND v.tenant_id = %(tenant_id)s
-ORDER BY p.name COLLATE "C"
-LIMIT %(count)s
-"""  # noqa: S608
-_VERSIONS = f"""
-SELECT {_COLUMNS}, CASE WHEN %(with_text)s THEN v.text ELSE '' END AS text
-FROM context.window_profile_version v
-WHERE v.tenant_id = %(tenant_id)s AND v.name = %(name)s AND (%(before)s = 0 OR v.version < %(before)s)
-ORDER BY v.version DESC
-LIMIT %(count)s
-"""  # noqa: S608
+SQL = SqlFile.of(__file__)
+_NAME = SQL["name"]
+_LOCK = SQL["lock"]
+_COUNT = SQL["count"]
+_COUNT_VERSIONS = SQL["count_versions"]
+_SAME = SQL["same"]
+_INSERT = SQL["insert"]
+_PUT = SQL["put"]
+_INSERT_LEARNED = SQL["insert_learned"]
+_COUNT_LEARNED = SQL["count_learned"]
+_READ = SQL["read"]
+_CURRENT = SQL["current"]
+_LIST = SQL["list"]
+_VERSIONS = SQL["versions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

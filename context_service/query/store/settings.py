@@ -10,20 +10,12 @@ import orjson
 
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Transaction
+from service_runtime.sql_files import SqlFile
 
-_READ = """
-SELECT provider_id, setting, imported::text AS imported_json FROM context.provider_setting WHERE tenant_id = %s
-"""
-# The row is the lock: of two that change other fields at once each keeps what the other one says.
-_LOCK = """
-INSERT INTO context.provider_setting (tenant_id, provider_id, setting, updated_by) VALUES (%s, %s, '{}', '')
-ON CONFLICT (tenant_id, provider_id) DO UPDATE SET provider_id = EXCLUDED.provider_id
-RETURNING setting
-"""
-_WRITE = """
-UPDATE context.provider_setting SET setting = %s::jsonb, updated_by = %s, updated_at = now()
-WHERE tenant_id = %s AND provider_id = %s
-"""
+SQL = SqlFile.of(__file__)
+_READ = SQL["read"]
+_LOCK = SQL["lock"]
+_WRITE = SQL["write"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

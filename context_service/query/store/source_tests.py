@@ -13,6 +13,7 @@ import orjson
 from service_runtime.auth import Principal
 from service_runtime.copying import copied, fields_of
 from service_runtime.postgres import Across, Database, Row
+from service_runtime.sql_files import SqlFile
 
 KEPT_MAX = 200  # of a tenant, the newest
 
@@ -23,48 +24,12 @@ def _of_all(sql: str) -> Across:
     return Across(sql=sql, subjects=True, why=_WHY)
 
 
-_COLUMNS = """
-    t.test_id, t.created_at, t.replay_of, t.owner_user_id, t.created_by, t.label, t.warnings, t.outcome, t.question,
-    t.imported::text AS imported_json
-"""
-_INSERT = _of_all(f"""
-    WITH gone AS (
-        DELETE FROM context.source_test WHERE tenant_id = %(tenant_id)s AND test_id = ANY (ARRAY(
-            SELECT test_id FROM context.source_test
-            WHERE tenant_id = %(tenant_id)s
-            ORDER BY created_at DESC, test_id DESC
-            OFFSET {KEPT_MAX} - 1
-        ))
-    )
-    INSERT INTO context.source_test AS t (
-        tenant_id, test_id, replay_of, context_ids, owner_user_id, created_by, label, warnings, outcome, question,
-        answer
-    )
-    VALUES (
-        %(tenant_id)s, %(test_id)s, %(replay_of)s, %(context_ids)s, %(owner_user_id)s, %(created_by)s, %(label)s,
-        %(warnings)s, %(outcome)s::jsonb, %(question)s, %(answer)s
-    )
-    RETURNING {_COLUMNS}, t.answer
-""")  # noqa: S608
-_READ = _of_all(f"""
-    SELECT {_COLUMNS}, t.answer FROM context.source_test t WHERE t.tenant_id = %(tenant_id)s AND t.test_id = %(test_id)s
-""")  # noqa: S608
-_PAGE = _of_all(f"""
-    SELECT {_COLUMNS}, ''::bytea AS answer FROM context.source_test t
-    WHERE t.tenant_id = %(tenant_id)s
-        AND (%(before_at)s::timestamptz IS NULL OR (t.created_at, t.test_id) < (%(before_at)s, %(before_id)s::uuid))
-    ORDER BY t.created_at DESC, t.test_id DESC
-    LIMIT %(count)s
-""")  # noqa: S608
-_DELETE = _of_all("""
-    DELETE FROM context.source_test WHERE tenant_id = %(tenant_id)s AND test_id = %(test_id)s RETURNING test_id
-""")
-_LAST = _of_all("""
-    SELECT DISTINCT ON (p.value ->> 'id') p.value AS provider, t.created_at
-    FROM context.source_test t CROSS JOIN LATERAL jsonb_array_elements(t.outcome -> 'providers') p
-    WHERE t.tenant_id = %(tenant_id)s
-    ORDER BY p.value ->> 'id', t.created_at DESC
-""")
+SQL = SqlFile.of(__file__, kept_max=KEPT_MAX)
+_INSERT = _of_all(SQL["insert"])
+_READ = _of_all(SQL["read"])
+_PAGE = _of_all(SQL["page"])
+_DELETE = _of_all(SQL["delete"])
+_LAST = _of_all(SQL["last"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

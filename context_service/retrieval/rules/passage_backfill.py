@@ -11,9 +11,11 @@ from dataclasses import replace
 from uuid import UUID
 
 from context_service.retrieval.model import Backfilled
-from context_service.retrieval.store.vector_outbox import IS_OWED, OF_PASSAGES, TOGETHER, owing_topic
+from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
+from context_service.retrieval.store.vector_outbox import owing_topic
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Across, Database, Tenant
+from service_runtime.sql_files import SqlFile
 
 BATCH = 100  # scopes that are looked at in one statement
 WAITING_MAX = 8  # scopes of a tenant that are owed; more when the services have come so far
@@ -22,46 +24,15 @@ POLL_S = 0.5
 _FIRST_ID = UUID(int=0)
 _WHY = "an operator has vectors made anew, whoever wrote what they are of"
 
-# What is owed already is left out.
+SQL = SqlFile.of(__file__, vector_outbox=VECTOR_OUTBOX_SQL)
 _LACKING = Across(
-    sql=f"""
-        SELECT s.scope_id, l.passages, l.owed
-        FROM (
-            SELECT DISTINCT scope_id FROM context.passage_scope
-            WHERE tenant_id = %(tenant_id)s AND scope_kind = %(scope_kind)s AND scope_id > %(behind)s
-            ORDER BY scope_id
-            LIMIT %(count_max)s
-        ) s
-        LEFT JOIN context.outbox o
-            ON o.tenant_id = %(tenant_id)s AND o.topic = %(topic)s AND o.subject_id = s.scope_id
-        CROSS JOIN LATERAL (
-            SELECT count(*) AS passages, ({OF_PASSAGES})::text AS owed
-            FROM context.passage p
-            WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = s.scope_id AND p.scope_kind = %(scope_kind)s
-                AND NOT ({IS_OWED})
-                AND NOT EXISTS (
-                    SELECT FROM context.passage_vector v
-                    WHERE v.tenant_id = %(tenant_id)s AND v.scope_id = s.scope_id AND v.scope_kind = %(scope_kind)s
-                        AND v.seq = p.seq AND v.ordinal = p.ordinal AND v.model = %(model)s
-                )
-        ) l
-        ORDER BY s.scope_id
-    """,  # noqa: S608 - constants
+    sql=SQL["lacking"],
     contexts=True,
     subjects=True,
     why=_WHY,
 )
-# Unless it was deleted since.
 _OWE = Across(
-    sql=f"""
-        INSERT INTO context.outbox AS o (tenant_id, id, topic, subject_id, payload)
-        SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, %(scope_id)s, %(owed)s::jsonb
-        WHERE EXISTS (
-            SELECT FROM context.passage_scope
-            WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-        )
-        ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE SET id = excluded.id, payload = {TOGETHER}
-    """,  # noqa: S608
+    sql=SQL["owe"],
     contexts=True,
     subjects=True,
     why=_WHY,

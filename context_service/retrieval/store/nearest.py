@@ -17,66 +17,15 @@ from context_service.retrieval.model import Scope
 from context_service.retrieval.store.passage_vectors import BESIDE
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database
+from service_runtime.sql_files import SqlFile
 
 NEAREST_MAX = 50  # passages that are candidates by their vectors alone
 
 Place = tuple[int, int]  # `seq` and `ordinal`
 
-_OF_SCOPE = """
-    v.tenant_id = %(tenant_id)s AND v.scope_id = %(scope_id)s AND v.scope_kind = %(scope_kind)s
-"""
-# A vector of another size is none to compare with.
-_COMPARED = f"{_OF_SCOPE} AND v.model = %(model)s AND public.vector_dims(v.vector) = %(dimension)s"
-_COSINE = "-(v.vector OPERATOR(public.<#>) %(vector)s::public.halfvec)"
-_TOLD = f"v.seq, v.ordinal, v.previous_seq, v.previous_ordinal, v.previous_cosine, {_COSINE} AS cosine"
-
-_WHOLE = f"SELECT {_TOLD}, true AS is_asked FROM context.passage_vector v WHERE {_COMPARED}"  # noqa: S608
-
-# Whatever a scope has is looked at once, for the nearest alone, and nothing of it is kept: what is told is looked up by
-# its `seq`, of which there may be many. That are those which are asked for, the nearest, and what was said right behind
-# these; and what was said before each of them. `coalesce` keeps an IN from being made a join: nobody may have counted
-# the rows yet, and one that goes through them again for each is the only slow one.
-_COSINES = f"""
-WITH near AS MATERIALIZED (
-    SELECT v.seq, v.ordinal
-    FROM context.passage_vector v
-    WHERE {_COMPARED} AND v.seq BETWEEN %(seq_from)s AND %(seq_to)s
-    ORDER BY {_COSINE} DESC, v.seq, v.ordinal
-    LIMIT %(count)s
-), asked AS MATERIALIZED (
-    SELECT a.seq, a.ordinal FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
-    UNION ALL
-    SELECT n.seq, n.ordinal FROM near n
-    UNION ALL
-    SELECT behind.seq, behind.ordinal
-    FROM near n
-        CROSS JOIN LATERAL (
-            SELECT v.session, v.place FROM context.passage v
-            WHERE {_OF_SCOPE} AND v.seq = n.seq AND v.ordinal = n.ordinal
-            LIMIT 1
-        ) here
-        CROSS JOIN LATERAL (
-            SELECT v.seq, v.ordinal FROM context.passage v
-            WHERE {_OF_SCOPE} AND v.session = here.session AND v.place = here.place + 1
-            LIMIT 1
-        ) behind
-), told AS MATERIALIZED (
-    SELECT {_TOLD}
-    FROM context.passage_vector v
-    WHERE {_COMPARED} AND v.seq = ANY (ARRAY(SELECT DISTINCT seq FROM asked))
-        AND coalesce((v.seq, v.ordinal) IN (SELECT seq, ordinal FROM asked), false)
-), before AS MATERIALIZED (
-    SELECT previous_seq AS seq, previous_ordinal AS ordinal FROM told
-    EXCEPT
-    SELECT seq, ordinal FROM told
-)
-SELECT t.*, true AS is_asked FROM told t
-UNION ALL
-SELECT {_TOLD}, false
-FROM context.passage_vector v
-WHERE {_COMPARED} AND v.seq = ANY (ARRAY(SELECT DISTINCT seq FROM before))
-    AND coalesce((v.seq, v.ordinal) IN (SELECT seq, ordinal FROM before), false)
-"""  # noqa: S608
+SQL = SqlFile.of(__file__)
+_WHOLE = SQL["whole"]
+_COSINES = SQL["cosines"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,11 +44,13 @@ from context_service.retrieval.model import CONTEXT, Audience, Passage, Scope
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, meant, one_slip_away
 from context_service.retrieval.pure.terms import masks, stems, words_of
-from context_service.retrieval.store.vector_outbox import OF_PASSAGES, TOGETHER, owing_topic
+from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
+from context_service.retrieval.store.vector_outbox import owing_topic
 from service_runtime.auth import Principal
 from service_runtime.calls import give_way, in_slices
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Across, Database, Tenant, TextArray, Transaction, json_rows
+from service_runtime.sql_files import SqlFile
 
 READ_WHOLE = 600  # passages of a scope that is read as it is
 WORDS_FOUND_MAX = 200  # passages of a larger one that may have a word like one that it does not have
@@ -90,433 +92,60 @@ _K = TypeVar("_K")
 _T = TypeVar("_T")
 
 
-# What a statement consists of that writes passages, among other things: `given` has them as they are handed over, by
-# `n` in their order. Behind it the statement says in `placed` the same with the `seq` and `session` where they stand,
-# and in one row of `audience` who may see them; `Passages.puts` writes them. The parameters are those of `putting`, and
-# `tenant_id`.
-GIVEN = """
-given AS (
-    SELECT g.*
-    FROM ROWS FROM (json_to_recordset(%(passages)s::json) AS (
-        seq bigint, session bigint, said_at timestamptz, ordinal integer, part integer, is_said boolean,
-        marks smallint, kind text, role text, author text, task_id uuid, source_id uuid, terms integer[], text text
-    )) WITH ORDINALITY g (
-        seq, session, said_at, ordinal, part, is_said, marks, kind, role, author, task_id, source_id, terms, text, n
-    )
+SQL = SqlFile.of(
+    __file__, asked_terms_max=ASKED_TERMS_MAX, finding_together=_FINDING_TOGETHER, vector_outbox=VECTOR_OUTBOX_SQL
 )
-"""
-_PUTTING = """
-numbered AS MATERIALIZED (
-    -- Places begin at 0 for each session here, and of what comes first it is not known yet what was said before it.
-    SELECT p.*, cardinality(p.terms) AS length,
-        CASE WHEN p.is_said THEN row_number() OVER said - 1 END AS place,
-        CASE WHEN p.is_said THEN lag(cardinality(p.terms)) OVER said ELSE 0 END AS length_before
-    FROM placed p
-    WINDOW said AS (PARTITION BY p.session, p.is_said ORDER BY p.n)
-), together AS (
-    SELECT n.session, count(*) AS passages, sum(n.length) AS length, count(n.place) AS places,
-        coalesce((array_agg(n.length ORDER BY n.n DESC) FILTER (WHERE n.is_said))[1], 0) AS last_length
-    FROM numbered n
-    GROUP BY n.session
-), sessions AS (
-    -- Locked in their order, before the scope.
-    INSERT INTO context.passage_session AS s (
-        tenant_id, scope_id, scope_kind, context_id, session, passages, length, places, last_length,
-        length_before_last, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors
-    )
-    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, a.context_id, t.session, t.passages, t.length, t.places,
-        t.last_length, 0, a.owner_user_id, a.graph_name, a.agent_bundle_id, a.app_id, a.ancestors
-    FROM together t, audience a
-    ORDER BY t.session
-    ON CONFLICT (tenant_id, scope_id, scope_kind, session) DO UPDATE
-        SET passages = s.passages + excluded.passages, length = s.length + excluded.length,
-            places = s.places + excluded.places,
-            last_length = CASE WHEN excluded.places > 0 THEN excluded.last_length ELSE s.last_length END,
-            length_before_last = s.last_length
-    RETURNING s.session, s.passages, s.places, s.length_before_last
-), put AS (
-    -- Places go on where the session was, and what comes first there has that before it which was said last.
-    INSERT INTO context.passage AS p (
-        tenant_id, scope_id, scope_kind, context_id, seq, session, said_at, ordinal, part, place, length_before, marks,
-        kind, role, author, task_id, source_id, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, terms,
-        text
-    )
-    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, a.context_id, n.seq, n.session, n.said_at, n.ordinal, n.part,
-        s.places - t.places + n.place, coalesce(n.length_before, s.length_before_last), n.marks, n.kind, n.role,
-        n.author, n.task_id, n.source_id, a.owner_user_id, a.graph_name, a.agent_bundle_id, a.app_id, a.ancestors,
-        n.terms, n.text
-    FROM numbered n
-        JOIN sessions s ON s.session = n.session
-        JOIN together t ON t.session = n.session
-        CROSS JOIN audience a
-    RETURNING p.seq, p.place, p.length_before, cardinality(p.terms) AS length
-), totals AS (
-    INSERT INTO context.passage_scope AS t (
-        tenant_id, scope_id, scope_kind, context_id, first_seq, last_seq, passages, sessions, length, length_before,
-        length_after, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, authors
-    )
-    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, a.context_id, p.first_seq, p.last_seq, p.passages,
-        (SELECT count(*) FROM sessions s JOIN together t ON t.session = s.session AND t.passages = s.passages),
-        p.length, p.length_before, p.length_after, a.owner_user_id, a.graph_name, a.agent_bundle_id, a.app_id,
-        a.ancestors, %(authors)s::text[]
-    FROM (
-        SELECT min(p.seq) AS first_seq, max(p.seq) AS last_seq, count(*) AS passages, sum(p.length) AS length,
-            sum(p.length_before) AS length_before, coalesce(sum(p.length) FILTER (WHERE p.place > 0), 0) AS length_after
-        FROM put p
-        HAVING count(*) > 0
-    ) p, audience a
-    ON CONFLICT (tenant_id, scope_id, scope_kind, owner_user_id, graph_name, agent_bundle_id, app_id) DO UPDATE
-        SET first_seq = least(t.first_seq, excluded.first_seq), last_seq = greatest(t.last_seq, excluded.last_seq),
-            passages = t.passages + excluded.passages, sessions = t.sessions + excluded.sessions,
-            length = t.length + excluded.length, length_before = t.length_before + excluded.length_before,
-            length_after = t.length_after + excluded.length_after,
-            authors = CASE
-                WHEN excluded.authors <@ t.authors THEN t.authors
-                ELSE (t.authors || ARRAY(SELECT unnest(excluded.authors) EXCEPT SELECT unnest(t.authors)))
-                    [1 : %(authors_max)s::integer]
-            END
-)
-"""
+GIVEN = SQL["given"]
+_PUTTING = SQL["putting"]
+_OWED = SQL["owed"]
+_REMOVE_VECTORS = SQL["remove_vectors"]
+_REMOVE = SQL["remove"]
+_FORGET_SESSIONS = SQL["forget_sessions"]
+_FORGET_SCOPE = SQL["forget_scope"]
+_TOTALS = SQL["totals"]
+_SCOPES_WITH = SQL["scopes_with"]
+_WHOLE = SQL["whole"]
+_MATCHING = SQL["matching"]
+_MATCHING_AT_END = SQL["matching_at_end"]
+_MATCHING_SAID = SQL["matching_said"]
+_MATCHING_SAID_AT_END = SQL["matching_said_at_end"]
+_AT = SQL["at"]
+_SAMPLE = SQL["sample"]
+_TEXTS = SQL["texts"]
+_NEWEST_TEXTS = SQL["newest_texts"]
+_TEXTS_WITH = SQL["texts_with"]
+_OF_SOURCES = SQL["of_sources"]
+_DROP_OWED = SQL["drop_owed"]
 
-# Owed once for a scope. Whoever is at it keeps it, and goes on.
-_OWED = f"""
-, owed AS (
-    INSERT INTO context.outbox AS o (tenant_id, id, topic, subject_id, payload)
-    SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, %(scope_id)s, {OF_PASSAGES}
-    FROM put p
-    HAVING count(*) > 0
-    ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE SET id = excluded.id, payload = {TOGETHER}
-)
-"""  # noqa: S608
-
-_AUDIENCE = """
-WITH audience AS (
-    SELECT %(context_id)s::uuid AS context_id, %(owner_user_id)s::text AS owner_user_id,
-        %(graph_name)s::text AS graph_name, %(agent_bundle_id)s::text AS agent_bundle_id, %(app_id)s::text AS app_id,
-        %(ancestors)s::uuid[] AS ancestors
-)
-"""
-
-# A statement behind the one that removes passages: it sees the vectors that were stored while that one waited.
-_REMOVE_VECTORS = """
-DELETE FROM context.passage_vector
-WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-    AND seq = ANY (%(seqs)s::bigint[]) AND ordinal BETWEEN %(first)s AND %(last)s
-"""
-
-_REMOVE = """
-WITH gone AS (
-    DELETE FROM context.passage
-    WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-        AND seq = ANY (%(seqs)s::bigint[]) AND ordinal BETWEEN %(first)s AND %(last)s
-    RETURNING session, place, length_before, cardinality(terms) AS length, owner_user_id, graph_name, agent_bundle_id,
-        app_id
-), sessions AS (
-    UPDATE context.passage_session s SET passages = s.passages - g.passages, length = s.length - g.length
-    FROM (SELECT session, count(*) AS passages, sum(length) AS length FROM gone GROUP BY session) g
-    WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s AND s.scope_kind = %(scope_kind)s
-        AND s.session = g.session
-    RETURNING s.passages, s.owner_user_id, s.graph_name, s.agent_bundle_id, s.app_id
-)
-UPDATE context.passage_scope t
-SET passages = t.passages - g.passages, length = t.length - g.length, length_before = t.length_before - g.length_before,
-    length_after = t.length_after - g.length_after,
-    sessions = t.sessions - (
-        SELECT count(*) FROM sessions s
-        WHERE s.passages = 0 AND (s.owner_user_id, s.graph_name, s.agent_bundle_id, s.app_id)
-            = (g.owner_user_id, g.graph_name, g.agent_bundle_id, g.app_id))
-FROM (
-    SELECT owner_user_id, graph_name, agent_bundle_id, app_id, count(*) AS passages, sum(length) AS length,
-        sum(length_before) AS length_before, coalesce(sum(length) FILTER (WHERE place > 0), 0) AS length_after
-    FROM gone
-    GROUP BY owner_user_id, graph_name, agent_bundle_id, app_id
-) g
-WHERE t.tenant_id = %(tenant_id)s AND t.scope_id = %(scope_id)s AND t.scope_kind = %(scope_kind)s
-    AND t.owner_user_id = g.owner_user_id AND t.graph_name = g.graph_name AND t.agent_bundle_id = g.agent_bundle_id
-    AND t.app_id = g.app_id
-RETURNING g.passages
-"""
-
-# Of what has its sessions for itself: nothing is counted of it any more.
-_FORGET_SESSIONS = """
-DELETE FROM context.passage_session
-WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-    AND session = ANY (%(seqs)s::bigint[]) AND passages = 0
-"""
-_FORGET_SCOPE = """
-DELETE FROM context.passage_scope
-WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s AND passages = 0
-"""
-
-_TOTALS = """
-SELECT passages, sessions, length, length_before, length_after, first_seq, last_seq, authors
-FROM context.passage_scope
-WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-"""
-
-_SCOPES_WITH = """
-SELECT scope_id FROM context.passage_scope
-WHERE tenant_id = %(tenant_id)s AND scope_id = ANY (%(ids)s::uuid[]) AND scope_kind = %(scope_kind)s
-GROUP BY scope_id
-HAVING sum(passages) > 0
-ORDER BY sum(passages) DESC, scope_id
-LIMIT %(count)s
-"""
-
-_COLUMNS = """
-    p.seq, p.ordinal, p.session, p.place, p.length_before, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
-    p.terms
-"""
-_IN_SCOPE = "p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s"
-
-_SESSION = """
-    SELECT s.session, s.length, s.places FROM context.passage_session s
-    WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s AND s.scope_kind = %(scope_kind)s
-"""
-
-
-def _as_rows(sessions: str) -> str:
-    """Return the part of a statement that reads rows of what is in `read`, each beside its session.
-
-    Which of the terms stand where is told by one number each: of terms that nobody asked for none is sent. Each is
-    looked for in the passage: going through all that a long one has takes four times as long.
-    """
-    return f"""
-SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before,
-    s.length AS session_length, s.places AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
-    ARRAY(
-        SELECT (place - 1) * {ASKED_TERMS_MAX} + array_position(%(asked)s::integer[], a.term) - 1
-        FROM unnest(%(different)s::integer[]) a (term), unnest(array_positions(p.terms, a.term)) place
-        WHERE a.term = ANY (p.terms)
-        ORDER BY place
-    )::integer[] AS found
-FROM read p {sessions}
-ORDER BY p.seq DESC, p.ordinal DESC
-"""  # noqa: S608
-
-
-_OF_FEW_SESSIONS = _as_rows(f"JOIN ({_SESSION}) s ON s.session = p.session")
-# Of a large scope each is looked up: a join that nobody has counted for reads all sessions for each row.
-_OF_MANY_SESSIONS = _as_rows(f"CROSS JOIN LATERAL ({_SESSION} AND s.session = p.session LIMIT 1) s")
-
-_WHOLE = f"""
-WITH read AS MATERIALIZED (
-    SELECT {_COLUMNS} FROM context.passage p WHERE {_IN_SCOPE} ORDER BY p.seq DESC, p.ordinal DESC LIMIT %(rows_max)s
-)
-{_OF_FEW_SESSIONS}
-"""  # noqa: S608
-
-_FOUND_BY_INDEX = f"""
-    context.passage_of_tenant p
-    WHERE p.terms && %(finding)s::integer[] AND nullif({_IN_SCOPE}, false) IS NOT NULL
-"""
-# Below row-level security no index serves the terms: they are looked for from the end of the scope on.
-_FOUND_AT_END = f"""
-    (
-        SELECT {_COLUMNS} FROM context.passage p
-        WHERE {_IN_SCOPE} AND p.seq >= %(seq_from)s AND p.terms && %(finding)s::integer[]
-        ORDER BY p.seq DESC, p.ordinal DESC
-        LIMIT %(searched_max)s
-    ) p
-"""  # noqa: S608
-
-
-# The scope is asked so that no index serves it: of a large one the primary key would be read whole, to meet the few
-# rows that the terms find.
-def _best(found: str) -> str:
-    return f"""
-    SELECT {_COLUMNS}
-    FROM {found}
-    ORDER BY (
-        SELECT sum(a.weight) FROM unnest(%(asked)s::integer[], %(weights)s::real[]) a (term, weight)
-        WHERE a.term = ANY (p.terms)
-    ) DESC, p.seq DESC, p.ordinal DESC
-    LIMIT %(rows_max)s
-"""  # noqa: S608
-
-
-def _matching(found: str) -> str:
-    return f"""
-WITH read AS MATERIALIZED ({_best(found)})
-{_OF_MANY_SESSIONS}
-"""
-
-
-# What was said beside them is looked up by its place, but for what is one of them already; what was said before them
-# only where it may have a term, and not be found by it.
-def _matching_and_beside(found: str) -> str:
-    return f"""
-WITH matched AS MATERIALIZED ({_best(found)}), behind AS MATERIALIZED (
-    SELECT m.session, m.place + 1 AS place FROM matched m WHERE m.place IS NOT NULL
-    EXCEPT
-    SELECT m.session, m.place FROM matched m
-), before AS MATERIALIZED (
-    SELECT m.session, m.place - 1 AS place FROM matched m
-    WHERE m.place IS NOT NULL AND (%(is_left_out)s OR (SELECT count(*) FROM matched) >= %(rows_max)s)
-    EXCEPT
-    SELECT m.session, m.place FROM matched m
-    EXCEPT
-    SELECT b.session, b.place FROM behind b
-), read AS MATERIALIZED (
-    SELECT {_COLUMNS} FROM matched p
-    UNION ALL
-    SELECT {_COLUMNS}
-    FROM behind b
-        CROSS JOIN LATERAL (
-            SELECT {_COLUMNS} FROM context.passage p
-            WHERE {_IN_SCOPE} AND p.session = b.session AND p.place = b.place
-            LIMIT 1
-        ) p
-    UNION ALL
-    SELECT {_COLUMNS}
-    FROM before b
-        CROSS JOIN LATERAL (
-            SELECT {_COLUMNS} FROM context.passage p
-            WHERE {_IN_SCOPE} AND p.session = b.session AND p.place = b.place
-            LIMIT 1
-        ) p
-    WHERE p.terms && %(asked)s::integer[]
-)
-{_OF_MANY_SESSIONS}
-"""  # noqa: S608
-
-
-# Only in contexts does somebody say something: in others there is nothing beside, and planning for it takes as long as
-# reading.
-_MATCHING, _MATCHING_AT_END = _matching(_FOUND_BY_INDEX), _matching(_FOUND_AT_END)
-_MATCHING_SAID, _MATCHING_SAID_AT_END = map(_matching_and_beside, (_FOUND_BY_INDEX, _FOUND_AT_END))
-
-# Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
-_AT = f"""
-WITH read AS MATERIALIZED (
-    SELECT {_COLUMNS}
-    FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
-        CROSS JOIN LATERAL (
-            SELECT {_COLUMNS} FROM context.passage p
-            WHERE {_IN_SCOPE} AND p.seq = a.seq AND p.ordinal = a.ordinal
-            LIMIT 1
-        ) p
-)
-{_OF_MANY_SESSIONS}
-"""  # noqa: S608
-
-# At random: evenly, in a conversation of two, one might be asked each time.
-_SAMPLE = """
-SELECT t.term, count(*) AS passages
-FROM (
-    SELECT %(first_seq)s::bigint + floor(random() * (%(last_seq)s::bigint - %(first_seq)s::bigint + 1))::bigint AS seq
-    FROM generate_series(1, %(sample)s)
-) one
-    CROSS JOIN LATERAL (
-        SELECT p.terms
-        FROM context.passage p
-        WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s
-            AND p.seq >= one.seq
-        ORDER BY p.seq, p.ordinal
-        LIMIT 1
-    ) p
-    CROSS JOIN LATERAL (SELECT DISTINCT unnest(p.terms)) t (term)
-GROUP BY t.term
-HAVING count(*) >= %(sampled_min)s
-"""
-
-_TEXTS = f"""
-SELECT p.seq, p.ordinal, p.text
-FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
-    CROSS JOIN LATERAL (
-        SELECT p.seq, p.ordinal, p.text FROM context.passage p
-        WHERE {_IN_SCOPE} AND p.seq = a.seq AND p.ordinal = a.ordinal
-        LIMIT 1
-    ) p
-"""  # noqa: S608
-
-_NEWEST_TEXTS = f"""
-SELECT p.text FROM context.passage p WHERE {_IN_SCOPE} AND p.seq > %(behind)s
-ORDER BY p.seq DESC, p.ordinal DESC
-LIMIT %(rows_max)s
-"""  # noqa: S608
-# Of so many terms the planner would think that every row has one, and read them all: it is not told them. And the index
-# looks, for each row that one of them finds, at each of them: so a few are asked for at a time.
-_TEXTS_WITH = f"""
-WITH f AS MATERIALIZED (
-    SELECT array_agg(a.term) AS terms
-    FROM unnest(%(finding)s::integer[]) WITH ORDINALITY a (term, n)
-    GROUP BY (a.n - 1) / {_FINDING_TOGETHER}
-), found AS MATERIALIZED (
-    SELECT DISTINCT ON (p.seq, p.ordinal) p.text
-    FROM f
-        CROSS JOIN LATERAL (
-            SELECT p.seq, p.ordinal, p.text
-            FROM context.passage_of_tenant p
-            WHERE p.terms && f.terms AND nullif({_IN_SCOPE}, false) IS NOT NULL
-            LIMIT %(rows_max)s
-        ) p
-    ORDER BY p.seq, p.ordinal
-)
-SELECT text FROM found LIMIT %(rows_max)s
-"""  # noqa: S608
-
-# Of sources that are named, whatever their terms: as rows in which nothing was asked for.
-_OF_SOURCES = f"""
-SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before, 0 AS session_length,
-    0 AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at, '{{}}'::integer[] AS found
-FROM context.passage p
-WHERE {_IN_SCOPE} AND p.seq = ANY (%(seqs)s::bigint[])
-ORDER BY p.seq DESC, p.ordinal
-LIMIT %(count)s
-"""  # noqa: S608
 
 # By where the rows are: a join with the few that a step names, planned before anybody counted the table, reads the
 # scope once for each of them.
 _WHY_DROPPED = "a scope whose owner is gone, whoever it was: its statements name the scope, and nothing comes back"
 _DROP_TOTALS = Across(
-    sql="""
-        DELETE FROM context.passage_scope
-        WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-    """,
+    sql=SQL["drop_totals"],
     why=_WHY_DROPPED,
     contexts=True,
     subjects=True,
 )
 
 
-# Each step goes on behind the one before: what is deleted stays in the index for a while, and would be passed again.
-def _dropping(table: str) -> Across:
+def _dropping(sql: str) -> Across:
     return Across(
-        sql=f"""
-            DELETE FROM {table} WHERE ctid = ANY (ARRAY(
-                SELECT ctid FROM {table}
-                WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-                    AND seq >= %(behind)s
-                ORDER BY seq, ordinal
-                LIMIT %(step)s
-            ))
-            RETURNING seq AS behind
-        """,  # noqa: S608
+        sql=sql,
         why=_WHY_DROPPED,
         contexts=True,
         subjects=True,
     )
 
 
-_DROP_PASSAGES = _dropping("context.passage")
-_DROP_VECTORS = _dropping("context.passage_vector")
+_DROP_PASSAGES = _dropping(SQL["drop_passages"])
+_DROP_VECTORS = _dropping(SQL["drop_vectors"])
 _DROP_SESSIONS = Across(
-    sql="""
-        DELETE FROM context.passage_session WHERE ctid = ANY (ARRAY(
-            SELECT ctid FROM context.passage_session
-            WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-                AND session >= %(behind)s
-            ORDER BY session
-            LIMIT %(step)s
-        ))
-        RETURNING session AS behind
-    """,
+    sql=SQL["drop_sessions"],
     why=_WHY_DROPPED,
     contexts=True,
     subjects=True,
 )
-_DROP_OWED = "DELETE FROM context.outbox WHERE tenant_id = %s AND topic = %s AND subject_id = %s"
 _FIRST = -(2**63)  # before all of them
 
 
@@ -568,7 +197,7 @@ class Passages:
         for portion in portions(passages):
             put = await beside_the_loop(putting_bytes(portion), putting, scope, portion)
             await transaction.query(
-                f"{_AUDIENCE}, {GIVEN}, placed AS (SELECT * FROM given), {self.puts(scope.kind)} SELECT",  # noqa: S608
+                SQL.filled("put", puts=self.puts(scope.kind)),
                 {**put, **seen_by},
             )
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service_runtime.administration import administering
+from service_runtime.sql_files import SqlFile
 
 _INDEX = "context.passage_terms"
-# What a REINDEX leaves behind that was broken off: an index that is written to, and that nobody reads.
-_LEFT = """
-    SELECT format('%I.%I', n.nspname, c.relname) AS name
-    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE i.indrelid = 'context.passage'::regclass AND NOT i.indisvalid AND c.relname ~ '^passage_terms_cc(new|old)'
-"""
-_SIZE = "SELECT pg_relation_size(%s::regclass)"
+SQL = SqlFile.of(__file__)
+_LEFT = SQL["left"]
+_SIZE = SQL["size"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

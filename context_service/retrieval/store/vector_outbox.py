@@ -7,41 +7,15 @@ else. An artifact in a long conversation lets nobody look at the conversation ag
 
 from __future__ import annotations
 
-# Of the row `o`, as a relation `owed`: a row for each stretch, none of it where there is none.
-PLACES = """
-    (VALUES
-        ((o.payload ->> 'below_from')::bigint, (o.payload ->> 'below_to')::bigint),
-        ((o.payload ->> 'seq_from')::bigint, 9223372036854775807)
-    ) owed (low, high)
-"""
-# Whether the passage `p` is in one of them.
-IS_OWED = """
-    coalesce(p.seq BETWEEN (o.payload ->> 'below_from')::bigint AND (o.payload ->> 'below_to')::bigint, false)
-        OR coalesce(p.seq >= (o.payload ->> 'seq_from')::bigint, false)
-"""
-# The first place of the row `o`.
-FIRST = "least((o.payload ->> 'below_from')::bigint, (o.payload ->> 'seq_from')::bigint)"
-# What is owed of the passages `p`, together.
-OF_PASSAGES = """
-    jsonb_strip_nulls(jsonb_build_object(
-        'seq_from', min(p.seq) FILTER (WHERE p.seq >= 0),
-        'below_from', min(p.seq) FILTER (WHERE p.seq < 0),
-        'below_to', max(p.seq) FILTER (WHERE p.seq < 0)))
-"""
-# What is owed by the row `o` that is there, and by one that was to be inserted beside it.
-TOGETHER = """
-    jsonb_strip_nulls(jsonb_build_object(
-        'seq_from', least((o.payload ->> 'seq_from')::bigint, (excluded.payload ->> 'seq_from')::bigint),
-        'below_from', least((o.payload ->> 'below_from')::bigint, (excluded.payload ->> 'below_from')::bigint),
-        'below_to', greatest((o.payload ->> 'below_to')::bigint, (excluded.payload ->> 'below_to')::bigint)))
-"""
-# What is left of the row `o` when all before a `seq` is made.
-BEHIND = """
-    CASE
-        WHEN %(seq)s < 0 THEN o.payload || jsonb_build_object('below_from', %(seq)s::bigint)
-        ELSE jsonb_build_object('seq_from', %(seq)s::bigint)
-    END
-"""
+from service_runtime.sql_files import SqlFile
+
+SQL = SqlFile.of(__file__)
+PLACES = SQL["places"]
+IS_OWED = SQL["is_owed"]
+FIRST = SQL["first"]
+OF_PASSAGES = SQL["of_passages"]
+TOGETHER = SQL["together"]
+BEHIND = SQL["behind"]
 
 
 def owing_topic(kind: str) -> str:

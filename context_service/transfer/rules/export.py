@@ -50,6 +50,7 @@ from service_runtime.held_bytes import CallBytes, HeldBytes
 from service_runtime.ids import new_id
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Across, Database, Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 
 ScopeKind = Literal["tenant", "context", "user", "graph"]
 
@@ -62,48 +63,20 @@ _GROUP_BYTES = 8 * 1024 * 1024  # of files, until an export can be gone on with
 _SENT_MAX = 100_000  # files that are known to be in the archive
 _MESSAGE_BYTES = CHUNK_BYTES // 4  # until what is there is sent
 
-# By the clock that stamps erasures: an import compares both.
-_BEGUN = "SELECT max(version) AS version, now() AS begun_at FROM context.migration"
-# With those that were forked from it, whatever they are below it.
+SQL = SqlFile.of(__file__)
+_BEGUN = SQL["begun"]
+_FILES = SQL["files"]
+_FILE = SQL["file"]
+_WINDOWS_NOW = SQL["windows_now"]
+_RECORDS_OF = SQL["records_of"]
+_CONTEXTS_OF_USER = SQL["contexts_of_user"]
 _TREE = Across(
-    sql="""
-        SELECT b.context_id FROM context.context c JOIN context.context b
-            ON b.tenant_id = c.tenant_id AND b.ancestors[1] = c.ancestors[1] AND c.context_id = ANY (b.ancestors)
-        WHERE c.tenant_id = %s AND c.context_id = %s AND c.deleted_at IS NULL AND b.deleted_at IS NULL
-        ORDER BY b.context_id
-    """,
+    sql=SQL["tree"],
     contexts=True,
     subjects=True,
     why=ALL.why,
 )
-_FILES = """
-SELECT r.id, b.sha256, b.size_bytes, b.damaged_at IS NOT NULL AS is_damaged
-FROM context.wm_record r JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
-WHERE r.tenant_id = %s AND r.id = ANY (%s)
-"""
-_FILE = """
-SELECT b.provider, b.key, b.size_bytes, b.crc32c
-FROM context.wm_record r JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
-WHERE r.tenant_id = %s AND r.id = %s
-"""
-# What a pack, a fold or an edit changes of windows: two readings that give the same have seen the same windows.
-_WINDOWS_NOW = """
-SELECT md5(coalesce(string_agg(w::text, ',' ORDER BY window_id), '')) AS state
-FROM (
-    SELECT window_id, updated_at, reached_seq, epoch, entry_count, block_count, packed_at, checkpoint_count
-    FROM context.context_window WHERE tenant_id = %s AND context_id = %s
-) w
-"""
 
-_RECORDS_OF = """
-t.context_id = ANY (%(context_ids)s::uuid[]) OR t.id IN (
-    SELECT m.record_id FROM context.message_record m
-    WHERE m.tenant_id = %(tenant_id)s AND m.context_id = ANY (%(context_ids)s::uuid[])
-)
-"""
-_CONTEXTS_OF_USER = """
-SELECT c.context_id FROM context.context c WHERE c.tenant_id = %(tenant_id)s AND c.owner_user_id = %(user_id)s
-"""
 # Which rows, by the kind of what is exported. What nobody owns in particular goes with the contexts that point at it.
 _RECORDS_WHERE = {
     "tenant": "true",

@@ -13,42 +13,19 @@ from context_service.working_memory.room import EMBEDDING_TOPIC, TEXT_TOPIC
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Row, Transaction
 from service_runtime.queue_room import QUEUED_MAX
+from service_runtime.sql_files import SqlFile
 
-_OWE = """
-INSERT INTO context.outbox (tenant_id, id, topic, subject_id)
-SELECT r.tenant_id, gen_random_uuid(), %(topic)s, r.{id} FROM context.{table} r
-WHERE r.tenant_id = %(tenant_id)s AND r.{id} = ANY (%(ids)s::uuid[]) AND r.{state} = '{owed}'
-ON CONFLICT (tenant_id, topic, subject_id) DO NOTHING
-"""
+SQL = SqlFile.of(__file__)
+_OWE = SQL["owe"]
+_HERE = SQL["here"]
+_COUNT_MEMORIES = SQL["count_memories"]
+_PAGES = SQL["pages"]
+_NAME_PAGE = SQL["name_page"]
+_NAMED = SQL["named"]
+_BUMP_MAPPINGS = SQL["bump_mappings"]
 _OWE_TEXTS = _OWE.format(table="wm_record", id="id", state="text_state", owed="PENDING")
 _OWE_VECTORS = _OWE.format(table="wm_record", id="id", state="index_state", owed="PENDING")
 _OWE_DOCUMENTS = _OWE.format(table="knowledge_document", id="document_id", state="state", owed="QUEUED")
-_HERE = "SELECT id::text AS id FROM context.wm_record WHERE tenant_id = %s AND id = ANY (%s::uuid[])"
-_COUNT_MEMORIES = """
-INSERT INTO context.memory_user (tenant_id, scope_id, owner_user_id, app_id, agent_bundle_id, memory_count)
-SELECT m.tenant_id, u.scope_id, m.owner_user_id, m.app_id, m.agent_bundle_id, count(*)
-FROM unnest(%(users)s::text[], %(scopes)s::uuid[]) u (user_id, scope_id)
-    JOIN context.memory m ON m.tenant_id = %(tenant_id)s AND m.owner_user_id = u.user_id
-GROUP BY m.tenant_id, u.scope_id, m.owner_user_id, m.app_id, m.agent_bundle_id
-ON CONFLICT (tenant_id, owner_user_id, app_id, agent_bundle_id) DO UPDATE SET memory_count = excluded.memory_count
-"""
-_PAGES = """
-SELECT p.page_id, p.slug, p.owner_user_id, p.app_id, p.agent_bundle_id, v.aliases
-FROM context.wiki_page p
-    JOIN context.wiki_page_version v ON v.tenant_id = p.tenant_id AND v.page_id = p.page_id AND v.version = p.version
-WHERE p.tenant_id = %s AND p.page_id = ANY (%s::uuid[])
-"""
-_NAME_PAGE = """
-INSERT INTO context.wiki_page_name (tenant_id, name_id, page_id, owner_user_id, app_id, agent_bundle_id)
-SELECT %(tenant_id)s, n, %(page_id)s, %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s
-FROM unnest(%(name_ids)s::uuid[]) n
-ON CONFLICT (tenant_id, name_id) DO NOTHING
-"""
-_NAMED = """
-SELECT count(*) AS others FROM context.wiki_page_name
-WHERE tenant_id = %s AND name_id = ANY (%s) AND page_id <> %s
-"""
-_BUMP_MAPPINGS = "UPDATE context.mapping_revision SET revision = revision + 1"
 
 
 class ImportFollowups:

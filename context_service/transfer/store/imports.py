@@ -15,79 +15,26 @@ from context_service.transfer.store.tables import CONTEXT_ROWS
 from contextkeep.errors import Aborted
 from service_runtime.copying import copied
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 
 GIVEN_UP = timedelta(days=7)  # without a word
 KEPT = timedelta(days=30)
 _STEP_ROWS = 1_000
 CLEAR_S = 1.0  # that a tenant's are cleared before it is the next tenant's turn
 
-_COLUMNS = """
-    import_id, state, offset_bytes, pieces, seal, manifest, report, created_at, updated_at, open_context_id,
-    open_context::text AS open_context
-"""
-_START = """
-INSERT INTO context.import (tenant_id, import_id, imported_by) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
-"""
-_READ = f"SELECT {_COLUMNS} FROM context.import WHERE tenant_id = %s AND import_id = %s"  # noqa: S608 - a constant
-_SAVE = """
-UPDATE context.import SET state = %(state)s, offset_bytes = %(offset_bytes)s, pieces = %(pieces)s, seal = %(seal)s,
-    manifest = %(manifest)s::jsonb, report = %(report)s::jsonb, open_context_id = %(open_context_id)s,
-    open_context = %(open_context)s::json, updated_at = now()
-WHERE tenant_id = %(tenant_id)s AND import_id = %(import_id)s AND pieces = %(pieces_before)s AND state = 'RUNNING'
-RETURNING updated_at
-"""
-_FORGET = "DELETE FROM context.import WHERE tenant_id = %s AND updated_at < now() - %s AND open_context_id IS NULL"
-# Whoever saves the row meanwhile goes on; and who gives it up holds it until it is marked.
-_GIVE_UP = """
-UPDATE context.import SET state = 'GIVEN_UP'
-WHERE tenant_id = %s AND state = 'RUNNING' AND updated_at < now() - %s
-"""
-# The newest import of a context goes on: what another one has begun of it is nobody's.
-_TAKE_OVER = """
-UPDATE context.import SET state = 'GIVEN_UP'
-WHERE tenant_id = %s AND open_context_id = %s AND state = 'RUNNING'
-"""
-_LEFT_OPEN = """
-SELECT import_id, open_context_id FROM context.import
-WHERE tenant_id = %s AND state = 'GIVEN_UP' AND open_context_id IS NOT NULL
-"""
-_CLOSE = """
-UPDATE context.import SET open_context_id = NULL, open_context = NULL
-WHERE tenant_id = %s AND import_id = %s AND state = 'GIVEN_UP'
-"""
-
-_THERE = """
-SELECT
-    EXISTS (SELECT FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s) AS is_there,
-    EXISTS (SELECT FROM context.erasure WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s) AS is_erased
-"""
-# Of subjects; an older archive does not bring them back. Whoever came again behind an erasure is in a newer one.
-_ERASED_SINCE = """
-SELECT erasure_id, subject_sha256 FROM context.subject_erasure
-WHERE tenant_id = %s AND created_at > coalesce(%s::timestamptz, '-infinity')
-"""
-_REACHED = """
-SELECT coalesce(min(seq), 1) AS first, coalesce(max(seq), 0) AS last
-FROM context.message
-WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
-"""
-# What changed while a large context was read may have later numbers than its header knew; the next one comes behind.
-_AGREE = """
-UPDATE context.context c
-SET task_count = (
-        SELECT count(*) FROM context.task t WHERE t.tenant_id = c.tenant_id AND t.context_id = c.context_id
-    ),
-    last_change = greatest(
-        c.last_change, c.header_change,
-        (SELECT max(t.change) FROM context.task t WHERE t.tenant_id = c.tenant_id AND t.context_id = c.context_id),
-        (SELECT max(a.change) FROM context.artifact a WHERE a.tenant_id = c.tenant_id AND a.context_id = c.context_id),
-        (
-            SELECT max(m.retracted_change) FROM context.message m
-            WHERE m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.retracted_change IS NOT NULL
-        )
-    )
-WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s
-"""
+SQL = SqlFile.of(__file__)
+_START = SQL["start"]
+_READ = SQL["read"]
+_SAVE = SQL["save"]
+_FORGET = SQL["forget"]
+_GIVE_UP = SQL["give_up"]
+_TAKE_OVER = SQL["take_over"]
+_LEFT_OPEN = SQL["left_open"]
+_CLOSE = SQL["close"]
+_THERE = SQL["there"]
+_ERASED_SINCE = SQL["erased_since"]
+_REACHED = SQL["reached"]
+_AGREE = SQL["agree"]
 
 
 class ContextHeld(Aborted):
@@ -192,16 +139,7 @@ async def agree(transaction: Transaction, context_id: str) -> None:
 
 def _removing(table: str, whose: str) -> Across:
     return Across(
-        sql=f"""
-            DELETE FROM context.{table} WHERE ctid = ANY (ARRAY(
-                SELECT t.ctid FROM context.{table} t
-                WHERE t.tenant_id = %(tenant_id)s AND t.{whose} = %(context_id)s AND NOT EXISTS (
-                    SELECT FROM context.context c WHERE c.tenant_id = t.tenant_id AND c.context_id = %(context_id)s
-                )
-                LIMIT %(rows)s
-            ))
-            RETURNING true
-        """,  # noqa: S608 - names of the catalogue
+        sql=SQL.filled("removing", table=table, whose=whose),
         contexts=True,
         subjects=True,
         why="nobody called for it: what an import left of a context that never was is nobody's",

@@ -7,9 +7,11 @@ from context_service.usage.pure.endings import Endings, loaded, stored
 from context_service.windows.store.windows import Window
 from service_runtime.auth import Principal
 from service_runtime.postgres import Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 
-_READ = "SELECT outcomes FROM context.context_window WHERE tenant_id = %s AND window_id = %s"
-_WRITE = "UPDATE context.context_window SET outcomes = %s WHERE tenant_id = %s AND window_id = %s"
+SQL = SqlFile.of(__file__)
+_READ = SQL["read"]
+_WRITE = SQL["write"]
 
 
 class EndingRows:

@@ -9,6 +9,7 @@ from context_service.kernel.tokens import Calibration
 from context_service.windows.store.windows import Window, WindowInput, model_sha
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Transaction
+from service_runtime.sql_files import SqlFile
 
 CALIBRATIONS_MAX = 1_000  # of a tenant: of models and profiles; then the one that was not used for longest goes
 
@@ -34,60 +35,16 @@ class Usage:
     output_tokens: int = 0
 
 
-_ADD = """
-INSERT INTO context.window_usage AS u (
-    tenant_id, context_id, window_id, ancestors, epoch, calls, pack_tokens, input_tokens, cached_tokens,
-    cache_write_tokens, output_tokens, owner_user_id, app_id, agent_bundle_id
-)
-SELECT tenant_id, context_id, window_id, ancestors, %(epoch)s, 1, %(pack_tokens)s, %(input_tokens)s, %(cached_tokens)s,
-    %(cache_write_tokens)s, %(output_tokens)s, owner_user_id, app_id, agent_bundle_id
-FROM context.context_window
-WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
-ON CONFLICT (tenant_id, window_id, epoch) DO UPDATE
-    SET calls = u.calls + 1, pack_tokens = u.pack_tokens + excluded.pack_tokens,
-        input_tokens = u.input_tokens + excluded.input_tokens, cached_tokens = u.cached_tokens + excluded.cached_tokens,
-        cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
-        output_tokens = u.output_tokens + excluded.output_tokens
-"""
-_TAKE_FACTOR = """
-UPDATE context.context_window SET token_factor = %s WHERE tenant_id = %s AND window_id = %s
-"""
-_OWN = "SELECT bill_ratios AS ratios FROM context.context_window WHERE tenant_id = %s AND window_id = %s"
-_LEARN_OWN = "UPDATE context.context_window SET bill_ratios = %s WHERE tenant_id = %s AND window_id = %s"
-# A write, though nothing is other than it was: whoever learns locks what is known.
-_LOCK_CALIBRATION = """
-INSERT INTO context.token_calibration AS c (tenant_id, model_sha, profile)
-VALUES (%s, %s, %s)
-ON CONFLICT (tenant_id, model_sha, profile) DO UPDATE SET updated_at = now()
-RETURNING c.ratios
-"""
-_LEARN = """
-UPDATE context.token_calibration SET ratios = %s, factor = %s
-WHERE tenant_id = %s AND model_sha = %s AND profile = %s
-"""
-_FORGET_OLDEST = f"""
-DELETE FROM context.token_calibration
-WHERE tenant_id = %s AND (model_sha, profile) IN (
-    SELECT model_sha, profile FROM context.token_calibration
-    WHERE tenant_id = %s
-    ORDER BY updated_at DESC, model_sha, profile
-    OFFSET {CALIBRATIONS_MAX}
-    FOR UPDATE SKIP LOCKED
-)
-"""  # noqa: S608 - a constant
-_CALIBRATION = """
-SELECT ratios FROM context.token_calibration WHERE tenant_id = %s AND model_sha = %s AND profile = %s
-"""
-
-
-_BILLED = """
-SELECT coalesce(sum(calls), 0)::bigint AS calls, coalesce(sum(pack_tokens), 0)::bigint AS pack_tokens,
-    coalesce(sum(input_tokens), 0)::bigint AS input_tokens, coalesce(sum(cached_tokens), 0)::bigint AS cached_tokens,
-    coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
-    coalesce(sum(output_tokens), 0)::bigint AS output_tokens
-FROM context.window_usage
-WHERE tenant_id = %s AND window_id = %s
-"""
+SQL = SqlFile.of(__file__, calibrations_max=CALIBRATIONS_MAX)
+_ADD = SQL["add"]
+_TAKE_FACTOR = SQL["take_factor"]
+_OWN = SQL["own"]
+_LEARN_OWN = SQL["learn_own"]
+_LOCK_CALIBRATION = SQL["lock_calibration"]
+_LEARN = SQL["learn"]
+_FORGET_OLDEST = SQL["forget_oldest"]
+_CALIBRATION = SQL["calibration"]
+_BILLED = SQL["billed"]
 
 
 class UsageRows:

@@ -19,49 +19,19 @@ from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best, few_of_each
 from context_service.retrieval.store.passages import Passages
 from context_service.wiki.model import AskedOfPages, Page, PageName, SaidByPage
-from context_service.wiki.store.pages import CITED, PageRows, scope_of, stale_of
+from context_service.wiki.store.pages import SQL as PAGES_SQL
+from context_service.wiki.store.pages import PageRows, scope_of, stale_of
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
+from service_runtime.sql_files import SqlFile
 
 PASSAGES_MAX = 2  # of one page
 CITING_MAX = 5  # pages that memories bring
 
-_COLUMNS = """
-    p.page_id, p.slug, v.title, v.version, v.headings[e.part + 1] AS heading, e.ordinal, e.text, v.created_at, p.as_of,
-    p.fresh_until, p.fresh_until < now() AS is_past, f.gone, f.changed, f.superseded
-"""
-# Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
-_SHOWN = f"""
-SELECT n.n, {_COLUMNS}
-FROM json_to_recordset(%(found)s::json) n (n integer, seq bigint, ordinal integer)
-    CROSS JOIN LATERAL (
-        SELECT e.seq, e.ordinal, e.part, e.text, e.source_id FROM context.passage e
-        WHERE e.tenant_id = %(tenant_id)s AND e.scope_id = %(scope_id)s AND e.scope_kind = '{WIKI}' AND e.seq = n.seq
-            AND e.ordinal = n.ordinal
-        LIMIT 1
-    ) e
-    CROSS JOIN LATERAL (
-        SELECT p.* FROM context.wiki_page p
-        WHERE p.tenant_id = %(tenant_id)s AND p.page_id = e.source_id AND p.owner_user_id = %(user_id)s
-        LIMIT 1
-    ) p
-    JOIN context.wiki_page_version v ON v.tenant_id = p.tenant_id AND v.page_id = p.page_id AND v.version = p.version
-        AND v.seq = e.seq
-    {CITED}
-ORDER BY n.n
-"""  # noqa: S608 - constants
-# Of the pages that cite memories, those that cite most of them first.
-_CITING = """
-SELECT v.seq, array_agg(c.memory_id ORDER BY c.memory_id) AS memory_ids
-FROM context.wiki_citation c
-    JOIN context.wiki_page p ON p.tenant_id = c.tenant_id AND p.page_id = c.page_id
-    JOIN context.wiki_page_version v ON v.tenant_id = p.tenant_id AND v.page_id = p.page_id AND v.version = p.version
-WHERE c.tenant_id = %(tenant_id)s AND c.memory_id = ANY (%(memory_ids)s::uuid[]) AND p.owner_user_id = %(user_id)s
-GROUP BY v.seq
-ORDER BY count(*) DESC, v.seq DESC
-LIMIT %(count)s
-"""
+SQL = SqlFile.of(__file__, pages=PAGES_SQL, wiki=WIKI)
+_SHOWN = SQL["shown"]
+_CITING = SQL["citing"]
 
 
 class _Taken(NamedTuple):

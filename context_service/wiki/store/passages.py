@@ -11,17 +11,12 @@ from context_service.retrieval.store.user_scopes import users_of
 from context_service.wiki.store import pages
 from context_service.wiki.store.pages import KIND, cut_of, passage
 from service_runtime.postgres import Row
+from service_runtime.sql_files import SqlFile
 
 _PAGES = 5  # each of which may say a mebibyte
 
-_ROWS = """
-SELECT p.page_id, p.owner_user_id, p.app_id, p.agent_bundle_id, v.seq, v.created_at, v.title, v.aliases, v.markdown
-FROM context.wiki_page p
-    JOIN context.wiki_page_version v ON v.tenant_id = p.tenant_id AND v.page_id = p.page_id AND v.version = p.version
-WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND v.seq > %(behind)s
-ORDER BY v.seq
-LIMIT %(count)s
-"""
+SQL = SqlFile.of(__file__)
+_ROWS = SQL["rows"]
 
 
 def page_source(count_tokens: Callable[[str], int]) -> PassageFeed:

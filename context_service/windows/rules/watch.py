@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from context_service.contexts.store.log import ALIVE
+from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.kernel.lookout import Kind, Lookout, Nothing
 from context_service.packing.store.views import Receipt, StoredEntry, ViewRows
 from context_service.windows.rules.explain import ENTRY_SECTIONS, Accounts
@@ -21,20 +21,14 @@ from context_service.windows.store.windows import Window, WindowRows, no_window
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Row
+from service_runtime.sql_files import SqlFile
 
 _RECEIPTS = 10  # that are read at once; one of a large fold is large
 _ENTRIES = 100
 
+SQL = SqlFile.of(__file__, log=LOG_SQL)
 _MARKS = Across(
-    sql=f"""
-        SELECT w.window_id AS watched_id, w.epoch, w.entry_count, w.reached_seq, w.updated_at
-        FROM context.context_window w CROSS JOIN LATERAL (
-            SELECT FROM context.context
-            WHERE tenant_id = w.tenant_id AND context_id = w.context_id AND {ALIVE}
-            LIMIT 1  -- by its key: planned while there are few, a join would go through all of the tenant for ever
-        ) c
-        WHERE w.tenant_id = %s AND w.window_id = ANY (%s)
-    """,  # noqa: S608
+    sql=SQL["marks"],
     contexts=True,
     subjects=True,
     why="it tells watchers that there is more, and nothing of it: they read it behind their own walls",

@@ -14,7 +14,8 @@ import orjson
 from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.contexts.model import Message
 from context_service.contexts.room import Log
-from context_service.contexts.store.log import ALIVE, MESSAGES_JSON, messages_of
+from context_service.contexts.store.log import MESSAGES_JSON, messages_of
+from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.kernel.rendering import Format, Rendered
 from context_service.kernel.tokens import countable
 from context_service.windows.pure.config import Config
@@ -23,6 +24,7 @@ from contextkeep.errors import WindowNotFound
 from service_runtime.auth import Principal
 from service_runtime.copying import copied, fields_of
 from service_runtime.postgres import Across, Database, Row, Transaction
+from service_runtime.sql_files import SqlFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,130 +135,33 @@ class WindowSnapshot(NamedTuple):
 
 _FEW, _SMALL_BYTES = 4, 32 * 1024  # messages
 
-_LISTED = """
-    w.window_id, w.context_id, w.model, w.format, w.tokens_family, w.context_tokens, w.token_limit, w.head_tokens,
-    w.goal, w.epoch, w.reached_seq, w.retracted_count, w.first_number, w.block_count, w.left_out_tokens,
-    w.profile, w.entry_count, w.step_count, w.folded_step, w.state_tokens, w.pins_tokens, w.owner_user_id, w.created_by,
-    w.has_untold, w.created_at, w.updated_at, w.closed_at, w.config::text AS config_json, w.spent_tokens,
-    w.token_factor, w.checkpoint_step, w.rolled_back_epoch, w.left_out::text AS left_out,
-    w.run_window_id IS NOT NULL AS is_of_run, w.imported::text AS imported_json
-"""
-_WINDOW = f"{_LISTED}, w.system_prompt, w.tools::text AS tools_json, w.state_pieces, w.pins_pieces"
+SQL = SqlFile.of(__file__, few=_FEW, log=LOG_SQL, messages_json=MESSAGES_JSON, small_bytes=_SMALL_BYTES)
+_COUNT_OPEN = SQL["count_open"]
+_OPEN = SQL["open"]
+_READ = SQL["read"]
+_LOCK = SQL["lock"]
+_CONTEXT_OF = SQL["context_of"]
+_HEADER = SQL["header"]
+_LIST = SQL["list"]
+_CLOSE = SQL["close"]
+_CONFIGURE = SQL["configure"]
+_SPENT = SQL["spent"]
+_SPEND_OF_RUN = SQL["spend_of_run"]
+_SPEND = SQL["spend"]
+_PACKED = SQL["packed"]
 
-_COUNT_OPEN = """
-SELECT count(*) AS opened FROM context.context_window WHERE tenant_id = %s AND context_id = %s AND closed_at IS NULL
-"""
-_OPEN = f"""
-INSERT INTO context.context_window AS w (
-    tenant_id, context_id, window_id, ancestors, retracted_count, context_tokens, token_limit, head_tokens, format,
-    tokens_family, model, profile, owner_user_id, app_id, agent_bundle_id, created_by, system_prompt, goal, tools,
-    config, token_factor
-)
-SELECT tenant_id, context_id, %(window_id)s, ancestors, last_seq - message_count, %(context_tokens)s,
-    %(token_limit)s, %(head_tokens)s, %(format)s, %(tokens_family)s, %(model)s, %(profile)s, owner_user_id, app_id,
-    agent_bundle_id, %(created_by)s, %(system_prompt)s, %(goal)s, %(tools)s::json,
-    %(config)s::json, coalesce((
-        SELECT factor FROM context.token_calibration
-        WHERE tenant_id = %(tenant_id)s AND model_sha = %(model_sha)s AND profile = %(profile)s
-    ), 1)
-FROM context.context
-WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
-RETURNING {_WINDOW}
-"""  # noqa: S608 - constants
 
-_READ = f"""
-SELECT {_WINDOW} FROM context.context_window w WHERE w.tenant_id = %s AND w.context_id = %s AND w.window_id = %s
-"""  # noqa: S608
-_LOCK = f"{_READ} FOR UPDATE"
 _READ_SEEN = Across(sql=_READ, administrators=True, why="an administrator reads all of the tenant")
-# One look at both: how far the window is, and how far the log; with what an ordinary step has added.
 _STANDING = Across(
-    sql=f"""
-        SELECT {_WINDOW}, c.last_seq, c.retracted, w.packed_seq,
-            extract(epoch FROM now() - w.packed_at)::double precision AS idle_s,
-            CASE WHEN c.last_seq - w.reached_seq BETWEEN 1 AND {_FEW} THEN (
-            SELECT {MESSAGES_JSON}
-            FROM context.message m
-            WHERE m.tenant_id = w.tenant_id AND m.context_id = w.context_id AND m.seq > w.reached_seq
-                AND m.seq <= c.last_seq AND m.retracted_at IS NULL AND m.size_bytes <= {_SMALL_BYTES}
-                AND NOT m.seq <@ w.left_out
-        ) END AS following
-        FROM context.context_window w CROSS JOIN LATERAL (
-            SELECT last_seq, last_seq - message_count AS retracted FROM context.context
-            WHERE tenant_id = w.tenant_id AND context_id = w.context_id AND {ALIVE}
-            LIMIT 1  -- by its key: planned while there are few, a join would go through all of the tenant for ever
-        ) c
-        WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
-    """,  # noqa: S608
+    sql=SQL["standing"],
     contexts=True,
     why="it finds which context is meant: that of a window",
 )
 
-_CONTEXT_OF = """
-SELECT w.context_id, coalesce((w.config ->> 'learning')::boolean, false) AS learns
-FROM context.context_window w
-JOIN context.context c ON c.tenant_id = w.tenant_id AND c.context_id = w.context_id
-WHERE w.tenant_id = %s AND w.window_id = %s AND c.deleted_at IS NULL AND (c.expires_at IS NULL OR c.expires_at > now())
-"""
 _WHY_CONTEXT_OF = "it finds which context is meant: that of a window"
 _CONTEXT_OF_SEEN = Across(sql=_CONTEXT_OF, contexts=True, administrators=True, why=_WHY_CONTEXT_OF)
 
-_HEADERS = f"""
-SELECT {_LISTED}, '' AS system_prompt, '' AS tools_json, '[]' AS state_pieces,
-    '[]' AS pins_pieces
-FROM context.context_window w
-"""  # noqa: S608
-_HEADER = f"{_HEADERS} WHERE w.tenant_id = %s AND w.context_id = %s AND w.window_id = %s"
-_LIST = f"""
-{_HEADERS} WHERE w.tenant_id = %s AND w.context_id = %s AND (%s::uuid IS NULL OR w.window_id < %s)
-ORDER BY w.window_id DESC
-LIMIT %s
-"""
 _LIST_SEEN = Across(sql=_LIST, administrators=True, why="an administrator lists all of the tenant")
-
-_CLOSE = f"""
-WITH blocks AS (
-    DELETE FROM context.window_block WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
-), summaries AS (
-    DELETE FROM context.window_summary WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
-), entries AS (
-    DELETE FROM context.window_entry WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
-), checkpoints AS (
-    DELETE FROM context.window_checkpoint WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
-)
-UPDATE context.context_window w
-SET closed_at = coalesce(closed_at, now()), updated_at = coalesce(closed_at, now()), system_prompt = '', tools = NULL,
-    goal = '', tallies = DEFAULT, outcomes = DEFAULT, state_text = '', state_pieces = '[]', state_tokens = 0,
-    pins_pieces = '[]', pins_tokens = 0, has_untold = false, prepared = NULL
-WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
-RETURNING {_WINDOW}
-"""  # noqa: S608
-
-
-# A fold that was prepared by another config is none.
-_CONFIGURE = """
-UPDATE context.context_window
-SET config = %(config)s::text::json, token_limit = %(token_limit)s, updated_at = now(),
-    prepared = CASE WHEN config::text = %(config)s THEN prepared END,
-    prepared_epoch = CASE WHEN config::text = %(config)s THEN prepared_epoch END
-WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s
-"""
-_SPENT = """
-SELECT w.spent_tokens, w.spent_epoch, w.spent_seq
-FROM context.context_window w WHERE w.tenant_id = %s AND w.context_id = %s AND w.window_id = %s
-FOR UPDATE
-"""
-_SPEND_OF_RUN = "SELECT spent, spent_max, is_over FROM context.spend_of_run(%s, %s, %s)"
-_SPEND = """
-UPDATE context.context_window SET spent_tokens = %s, spent_epoch = %s, spent_seq = %s
-WHERE tenant_id = %s AND context_id = %s AND window_id = %s
-"""
-
-# It was packed for a model.
-_PACKED = """
-UPDATE context.context_window SET packed_at = now(), packed_seq = greatest(packed_seq, %s)
-WHERE tenant_id = %s AND context_id = %s AND window_id = %s AND closed_at IS NULL
-"""
 
 
 class WindowRows:

@@ -19,13 +19,15 @@ from context_service.retrieval.documents.reading import FILE_BYTES_MAX, FileText
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece, numbered
 from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
 from context_service.working_memory.rules.record_texts import RecordTexts
-from context_service.working_memory.store.passages import PLACE, RecordPassages
+from context_service.working_memory.store.passages import SQL as PASSAGES_SQL
+from context_service.working_memory.store.passages import RecordPassages
 from context_service.working_memory.store.records import TEXT_TOPIC
 from contextkeep.errors import Unavailable
 from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Database, Row, Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("file_texts")
@@ -40,19 +42,11 @@ ATTEMPTS_MAX = 3  # for failures that may be due to a crowded machine
 
 _READ_LATER = frozenset({Kind.HTML, Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})
 
-_LOCK = f"SELECT {PLACE} FROM context.wm_record WHERE tenant_id = %s AND id = %s FOR NO KEY UPDATE"  # noqa: S608
-_NODE = "SELECT entity_node_id FROM context.wm_record WHERE tenant_id = %s AND id = %s"
-_PUT = """
-UPDATE context.wm_record
-SET blob_text = CASE WHEN blob_id IS NOT NULL THEN coalesce(blob_text, %(text)s) END, text_state = 'INDEXED',
-    text_error = '', passage_count = coalesce(passage_count, 0)
-WHERE tenant_id = %(tenant_id)s AND id = %(id)s
-"""
-_TELL = """
-UPDATE context.wm_record
-SET text_error = %(error)s, text_state = CASE WHEN %(failed)s THEN 'FAILED' ELSE text_state END
-WHERE tenant_id = %(tenant_id)s AND id = %(id)s
-"""
+SQL = SqlFile.of(__file__, passages=PASSAGES_SQL)
+_LOCK = SQL["lock"]
+_NODE = SQL["node"]
+_PUT = SQL["put"]
+_TELL = SQL["tell"]
 
 
 def owes_text(types: Sequence[str], name: str, *, size_bytes: int, is_inline: bool) -> bool:

@@ -23,11 +23,12 @@ from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
 from context_service.working_memory.rules.search import TEXT_CHARS_MAX as QUERY_CHARS_MAX
 from context_service.working_memory.rules.search import Searches, SearchMode, SearchQuestion
 from context_service.working_memory.store.passages import NODE, scope_of
-from context_service.working_memory.store.record_filters import ACTIVE
+from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Database, Row
+from service_runtime.sql_files import SqlFile
 
 NODES_MAX = 20  # that a caller may name
 PASSAGES_MAX = 2  # of one record
@@ -38,75 +39,20 @@ FILES_COUNTED = 1_000  # records that are counted; one more means that there are
 _WHOLE_PASSAGES_MAX = 4_096  # of a record that are joined to its text
 _LOOKED_AT_MAX = 1_000  # passages of a record, from its beginning, among which the best is chosen
 
-# Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
-_SHOWN = f"""
-SELECT f.n, f.ordinal, r.id, r.name, r.entity_node_id, r.memory_type, r.content_type, r.owner_user_id, r.updated_at,
-    p.text
-FROM json_to_recordset(%(found)s::json) f (n integer, node_id uuid, seq bigint, ordinal integer)
-    CROSS JOIN LATERAL (
-        SELECT p.text, p.source_id FROM context.passage p
-        WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = f.node_id AND p.scope_kind = '{NODE}' AND p.seq = f.seq
-            AND p.ordinal = f.ordinal
-        LIMIT 1
-    ) p
-    CROSS JOIN LATERAL (
-        SELECT r.* FROM context.wm_record r
-        WHERE r.tenant_id = %(tenant_id)s AND r.id = p.source_id AND {ACTIVE}
-        LIMIT 1
-    ) r
-ORDER BY f.n
-"""  # noqa: S608
-
-_BEST_PASSAGES = f"""
-SELECT f.n, coalesce(p.ordinal, -1) AS ordinal, r.id, r.name, r.entity_node_id, r.memory_type, r.content_type,
-    r.owner_user_id, r.updated_at,
-    coalesce(p.text, nullif(left(coalesce(r.content_text, r.blob_text), {TEXT_CHARS_MAX}), ''),
-        left(r.content::text, {TEXT_CHARS_MAX}), nullif(r.description, ''), r.name) AS text
-FROM json_to_recordset(%(found)s::json) f (n integer, id uuid, terms integer[])
-    CROSS JOIN LATERAL (
-        SELECT r.* FROM context.wm_record r
-        WHERE r.tenant_id = %(tenant_id)s AND r.id = f.id AND {ACTIVE}
-        LIMIT 1
-    ) r
-    LEFT JOIN LATERAL (
-        SELECT p.ordinal, p.text
-        FROM (
-            SELECT p.ordinal, p.text, p.terms FROM context.passage p
-            WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = r.entity_node_id AND p.scope_kind = '{NODE}'
-                AND p.seq = r.seq
-            ORDER BY p.ordinal
-            LIMIT {_LOOKED_AT_MAX}
-        ) p
-        ORDER BY (SELECT count(*) FROM unnest(f.terms) t WHERE t = ANY (p.terms)) DESC, p.ordinal
-        LIMIT 1
-    ) p ON true
-ORDER BY f.n
-"""  # noqa: S608
-
-# What a long file says is in its passages, which tile it; its column has only the beginning.
-_WHOLE = f"""
-SELECT r.name, r.entity_node_id, r.owner_user_id, r.updated_at, t.text, length(t.text) > %(chars_max)s AS is_cut
-FROM context.wm_record r
-    CROSS JOIN LATERAL (
-        SELECT left(coalesce(
-            r.content_text,
-            r.content::text,
-            CASE WHEN length(r.blob_text) < {TEXT_CHARS_MAX} THEN r.blob_text END,
-            (
-                SELECT string_agg(p.text, '' ORDER BY p.ordinal)
-                FROM (
-                    SELECT p.ordinal, p.text FROM context.passage p
-                    WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = r.entity_node_id AND p.scope_kind = '{NODE}'
-                        AND p.seq = r.seq
-                    ORDER BY p.ordinal
-                    LIMIT {_WHOLE_PASSAGES_MAX}
-                ) p
-            ),
-            nullif(r.blob_text, ''), nullif(r.description, ''), r.name
-        ), %(chars_max)s + 1) AS text
-    ) t
-WHERE r.tenant_id = %(tenant_id)s AND r.id = %(id)s AND {ACTIVE}
-"""  # noqa: S608
+SQL = SqlFile.of(
+    __file__,
+    files_counted=FILES_COUNTED,
+    looked_at_max=_LOOKED_AT_MAX,
+    node=NODE,
+    record_filters=RECORD_FILTERS_SQL,
+    text_chars_max=TEXT_CHARS_MAX,
+    whole_passages_max=_WHOLE_PASSAGES_MAX,
+)
+_SHOWN = SQL["shown"]
+_BEST_PASSAGES = SQL["best_passages"]
+_WHOLE = SQL["whole"]
+_COUNT = SQL["count"]
+_COUNT_OF_NODES = SQL["count_of_nodes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,28 +65,6 @@ class Whole:
     updated_at: datetime
     text: str
     is_cut: bool  # at `chars_max`
-
-
-_COUNT = f"""
-SELECT count(*) AS files
-FROM (
-    SELECT FROM context.wm_record r
-    WHERE r.tenant_id = %(tenant_id)s AND {ACTIVE}
-    LIMIT {FILES_COUNTED} + 1
-) one
-"""  # noqa: S608
-_COUNT_OF_NODES = f"""
-SELECT count(*) AS files
-FROM (
-    SELECT FROM unnest(%(node_ids)s::uuid[]) n (id)
-    CROSS JOIN LATERAL (
-        SELECT FROM context.wm_record r
-        WHERE r.tenant_id = %(tenant_id)s AND r.entity_node_id = n.id AND {ACTIVE}
-        OFFSET 0
-    ) r
-    LIMIT {FILES_COUNTED} + 1
-) one
-"""  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

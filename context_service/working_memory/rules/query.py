@@ -19,6 +19,7 @@ from service_runtime.auth import Principal
 from service_runtime.checks import check_count, check_text
 from service_runtime.conditions import Bindings, Field, FieldType, condition_sql
 from service_runtime.postgres import Database
+from service_runtime.sql_files import SqlFile
 
 LIMIT_DEFAULT = 100
 LIMIT_MAX = 1000
@@ -32,26 +33,8 @@ _ORDERED = frozenset(
     {FieldType.TEXT, FieldType.NUMBER, FieldType.TIME, FieldType.ID, FieldType.BOOLEAN, FieldType.JSON}
 )
 
-# What is cut is known by its size before it leaves the database. A materialized part is read in its own order. There is
-# one row at least, which says how many were found.
-_ANSWER = """
-WITH answer AS MATERIALIZED (
-    SELECT {values}
-    FROM (
-        SELECT {fields}
-        FROM context.wm_record_of_tenant r
-        WHERE r.tenant_id = %(tenant_id)s AND (%(include_archived)s OR {active}) AND {where}
-    ) s
-    {group_by}
-    ORDER BY {order_by}
-    LIMIT %(limit)s + 1
-), sized AS (
-    SELECT a.*, sum({sizes}) OVER (ROWS UNBOUNDED PRECEDING) AS bytes_so_far FROM answer a
-)
-SELECT (SELECT count(*) FROM answer), z.bytes_so_far, {names}
-FROM (VALUES (1)) one LEFT JOIN sized z ON z.bytes_so_far <= %(bytes_max)s
-LIMIT %(limit)s
-"""
+SQL = SqlFile.of(__file__)
+_ANSWER = SQL["answer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,13 +14,10 @@ from contextkeep.errors import BlobCorrupted
 from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Row, Tenant
+from service_runtime.sql_files import SqlFile
 
-_READ = """
-SELECT r.name, r.description, r.memory_type, r.content_type, r.content::text AS content_json, r.content_text,
-    b.provider, b.key, b.size_bytes, b.crc32c
-FROM context.wm_record r LEFT JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
-WHERE r.tenant_id = %s AND r.id = %s
-"""
+SQL = SqlFile.of(__file__)
+_READ = SQL["read"]
 
 
 class RecordTexts:

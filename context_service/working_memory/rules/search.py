@@ -26,13 +26,12 @@ from context_service.retrieval.store.passages import Passages
 from context_service.working_memory.pure.fields import FILTER_VALUES_MAX
 from context_service.working_memory.store.passages import NODE
 from context_service.working_memory.store.record_columns import (
-    CONTENT,
     READ,
-    SIZE_WITH_CONTENT,
     STORED,
     Record,
     record_of,
 )
+from context_service.working_memory.store.record_columns import SQL as RECORD_COLUMNS_SQL
 from context_service.working_memory.store.record_filters import ACTIVE, RECORD_FIELDS
 from context_service.working_memory.store.words_in_passages import found_in_passages
 from contextkeep.errors import InvalidArgument, SliceTooLarge
@@ -42,6 +41,7 @@ from service_runtime.conditions import Bindings, condition_sql
 from service_runtime.copying import copied
 from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Database, Row, Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 from service_runtime.vectors import check_vector
 
 LIMIT_DEFAULT = 10
@@ -148,12 +148,10 @@ LIMIT %(limit)s
 # Beyond that, by the index that docs/operations.md describes: nearest first, those that the filters leave, until there
 # are enough or it has looked at too many. Without sorting there is no other plan.
 _INDEX = f"context.{VECTOR_INDEX}"
-_HAS_INDEX = "SELECT coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)), false) AS has_index"
-SET_INDEXED = """
-SELECT set_config('enable_sort', 'off', true), set_config('hnsw.iterative_scan', 'strict_order', true),
-    set_config('hnsw.ef_search', %s, true), set_config('hnsw.max_scan_tuples', %s, true),
-    set_config('transaction_read_only', 'on', true)
-"""
+SQL = SqlFile.of(__file__, read=READ, record_columns=RECORD_COLUMNS_SQL, stored=STORED)
+_HAS_INDEX = SQL["has_index"]
+SET_INDEXED = SQL["set_indexed"]
+_RECORDS = SQL["records"]
 _COUNT = """
 SELECT count(*) AS vectors
 FROM (SELECT FROM context.embedding_of_tenant e {records} WHERE {slice} LIMIT %(vectors_max)s + 1) slice
@@ -172,24 +170,6 @@ LIMIT %(limit)s
 _RECORDS_OF_VECTORS = """
     JOIN context.wm_record_of_tenant r ON r.tenant_id = e.tenant_id AND r.id = e.owner_id
 """
-
-# Cut where the answer is full, behind one record at least.
-_RECORDS = f"""
-SELECT {READ}, content_json, content_text
-FROM (
-    SELECT r.*, found.place, row_number() OVER by_place AS row_place, sum(r.bytes) OVER by_place AS bytes_so_far
-    FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY found (id, place)
-    CROSS JOIN LATERAL (
-        SELECT {STORED}, {CONTENT}, {SIZE_WITH_CONTENT} AS bytes
-        FROM context.wm_record r
-        WHERE r.tenant_id = %(tenant_id)s AND r.id = found.id
-        OFFSET 0
-    ) r
-    WINDOW by_place AS (ORDER BY found.place ROWS UNBOUNDED PRECEDING)
-) r
-WHERE bytes_so_far <= %(bytes_max)s OR row_place = 1
-ORDER BY place
-"""  # noqa: S608 - a constant
 
 
 EmbedText = Callable[[str], Awaitable[Embedding]]

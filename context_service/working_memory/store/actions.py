@@ -15,52 +15,15 @@ from uuid import UUID
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database
+from service_runtime.sql_files import SqlFile
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# For an entry that an import wrote: the import, and the author that its archive names.
-_IMPORTED = "CASE WHEN imported IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('imported', imported) END"
-
-_LIST_ACTIONS = f"""
-SELECT seq, created_at, request_id, kind, principal, (details || {_IMPORTED})::text AS details_json
-FROM context.action
-WHERE tenant_id = %s AND record_id = %s AND seq > %s
-ORDER BY seq
-LIMIT %s
-"""  # noqa: S608 - a constant
-
-
-# The log of an entity's records, also of purged ones; with a few fields of records that still exist.
-def _of_entity(way: str, after: str) -> str:
-    """Return the statement of a page, ascending or descending."""
-    return f"""
-SELECT a.created_at_us, a.seq, a.record_id, a.request_id, a.kind, a.principal,
-    (coalesce(r.said, '{{}}') || a.details)::text AS document_json
-FROM (
-    SELECT (extract(epoch FROM created_at) * 1000000)::bigint AS created_at_us, seq, record_id, request_id, kind,
-        principal, details || {_IMPORTED} AS details
-    FROM context.action
-    WHERE tenant_id = %(tenant_id)s AND entity_node_id = %(entity_node_id)s
-        AND (created_at, seq) {after} (%(behind_at)s::timestamptz, %(behind_seq)s::bigint)
-    ORDER BY created_at {way}, seq {way}
-    LIMIT %(count_max)s
-) a
-LEFT JOIN LATERAL (
-    SELECT jsonb_build_object(
-        'name', name, 'memory_type', memory_type, 'content_type', content_type, 'size_bytes', size_bytes
-    ) AS said
-    FROM context.wm_record
-    WHERE tenant_id = %(tenant_id)s AND id = a.record_id
-    OFFSET 0
-) r ON true
-ORDER BY a.created_at_us {way}, a.seq {way}
-"""  # noqa: S608 - of constants
-
-
-_OF_ENTITY = _of_entity("ASC", ">")
-_OF_ENTITY_DESCENDING = _of_entity("DESC", "<")  # the same page from the other end
-
-_LAST_KIND = "SELECT kind FROM context.action WHERE tenant_id = %s AND record_id = %s ORDER BY seq DESC LIMIT 1"
+SQL = SqlFile.of(__file__)
+_LIST_ACTIONS = SQL["list_actions"]
+_OF_ENTITY = SQL["of_entity"]
+_OF_ENTITY_DESCENDING = SQL["of_entity_descending"]
+_LAST_KIND = SQL["last_kind"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

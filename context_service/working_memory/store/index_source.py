@@ -16,41 +16,19 @@ from context_service.retrieval.pure.text_pieces import NumberedTextPiece, TextPi
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from context_service.working_memory.store.passages import NODE, passage, scope_of, take_turn
 from service_runtime.postgres import Row
+from service_runtime.sql_files import SqlFile
 
 _RECORDS = 5  # of a page; each may have thousands of passages
 
+SQL = SqlFile.of(__file__)
+_ROWS = SQL["rows"]
 _NODES = Owners(
     scope_of=scope_of,
-    count="""
-        SELECT count(DISTINCT entity_node_id) FROM context.wm_record
-        WHERE tenant_id = %(tenant_id)s AND passage_count > 0
-    """,
-    page="""
-        SELECT DISTINCT entity_node_id, '' AS user_id FROM context.wm_record
-        WHERE tenant_id = %(tenant_id)s AND entity_node_id > %(behind)s AND passage_count > 0
-            AND (%(only)s::uuid IS NULL OR entity_node_id = %(only)s)
-        ORDER BY entity_node_id
-        LIMIT %(count)s
-    """,
-    owned="""
-        SELECT DISTINCT entity_node_id FROM context.wm_record
-        WHERE tenant_id = %(tenant_id)s AND entity_node_id = ANY (%(ids)s) AND passage_count > 0
-    """,
+    count=SQL["nodes_count"],
+    page=SQL["nodes_page"],
+    owned=SQL["nodes_owned"],
     lock=lambda transaction, scope: take_turn(transaction, scope.id),
 )
-_ROWS = """
-SELECT r.id, r.seq, r.created_at, r.graph_name, r.agent_bundle_id, r.app_id, p.ordinal, p.text
-FROM (
-    SELECT * FROM context.wm_record
-    WHERE tenant_id = %(tenant_id)s AND entity_node_id = %(scope_id)s AND seq > %(behind)s AND passage_count > 0
-    ORDER BY seq
-    LIMIT %(count)s
-) r
-LEFT JOIN context.passage p
-    ON p.tenant_id = r.tenant_id AND p.scope_id = r.entity_node_id AND p.scope_kind = %(scope_kind)s AND p.seq = r.seq
-        AND p.source_id = r.id AND p.ordinal < r.passage_count
-ORDER BY r.seq, p.ordinal
-"""
 
 
 async def _origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:

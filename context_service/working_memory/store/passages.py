@@ -15,16 +15,16 @@ from context_service.retrieval.pure.part_texts import RECORD
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece
 from context_service.retrieval.store.passages import Passages
 from service_runtime.postgres import Row, Transaction
+from service_runtime.sql_files import SqlFile
 
 NODE = "node"  # the kind of scope whose passages are those of a node's records
 
-PLACE = "entity_node_id, seq, created_at, graph_name, agent_bundle_id, app_id, passage_count"  # what `put` needs
-
-# Until the transaction ends. A lock of its own: before the first passage of a node there is no row to lock.
-_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('passages of ' || %s::text, 0))"
-_PLACE = f"SELECT {PLACE} FROM context.wm_record WHERE tenant_id = %s AND id = %s"  # noqa: S608 - a constant
-_COUNT = "UPDATE context.wm_record SET passage_count = %s WHERE tenant_id = %s AND id = %s"
-_FORGET = "UPDATE context.wm_record SET passage_count = NULL WHERE tenant_id = %s AND id = %s"
+SQL = SqlFile.of(__file__)
+PLACE = SQL["place"]
+_TURN = SQL["turn"]
+_PLACE = SQL["place_text"]
+_COUNT = SQL["count"]
+_FORGET = SQL["forget"]
 
 
 def scope_of(node_id: UUID) -> Scope:

@@ -13,6 +13,7 @@ from uuid import UUID
 from context_service.working_memory.store.record_filters import ACTIVE
 from service_runtime.copying import copied
 from service_runtime.postgres import Row
+from service_runtime.sql_files import SqlFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +74,6 @@ def stored(*, is_archived: str = f"NOT {ACTIVE}") -> str:
 STORED = stored()
 # The same columns by their names alone, for a subquery that has them.
 READ = ", ".join(_NAMES)
-# The content of a row `r`; null unless the parameter `with_content` is true.
-CONTENT = """
-    CASE WHEN %(with_content)s THEN r.content::text END AS content_json,
-    CASE WHEN %(with_content)s AND r.content IS NULL THEN r.content_text END AS content_text
-"""
 # The bytes of a row `r` in a page: its texts, and a constant for the rest of its message.
 _REST_BYTES = 600
 _TEXTS = (
@@ -92,7 +88,9 @@ SIZE = " + ".join(
         *(f"octet_length(r.{name})" for name in _TEXTS),
     ]
 )
-SIZE_WITH_CONTENT = f"{SIZE} + CASE WHEN %(with_content)s AND r.blob_id IS NULL THEN r.size_bytes ELSE 0 END"
+SQL = SqlFile.of(__file__, size=SIZE)
+CONTENT = SQL["content"]
+SIZE_WITH_CONTENT = SQL["size_with_content"]
 
 
 def record_of(row: Row, *, with_content: bool = False) -> Record:

@@ -7,20 +7,12 @@ from __future__ import annotations
 
 from context_service.working_memory.pure.fields import RecordFilter
 from service_runtime.conditions import Field, Fields, FieldType
+from service_runtime.sql_files import SqlFile
 
-ACTIVE = "(r.archived_at IS NULL AND coalesce(r.expires_at > now(), true))"
+SQL = SqlFile.of(__file__)
+ACTIVE = SQL["active"]
+FILTERED = SQL["filtered"]
 
-# What a `RecordFilter` lets through, whatever its entity; its parameters are those of `filter_parameters`.
-FILTERED = f"""(
-    (%(include_archived)s OR {ACTIVE})
-    AND (%(memory_types)s::text[] = '{{}}' OR r.memory_type = ANY (%(memory_types)s::text[]))
-    AND (%(subtypes)s::text[] = '{{}}' OR r.subtype = ANY (%(subtypes)s::text[]))
-    AND (%(semantic_purposes)s::text[] = '{{}}' OR r.semantic_purpose = ANY (%(semantic_purposes)s::text[]))
-    AND (%(names)s::text[] = '{{}}' OR r.name = ANY (%(names)s::text[]))
-    AND starts_with(r.name, %(name_prefix)s)
-    AND r.tags @> %(tags)s::text[]
-    AND (%(metadata_contains_json)s::jsonb = '{{}}' OR r.metadata @> %(metadata_contains_json)s::jsonb)
-)"""
 
 RECORD_FIELDS = Fields(
     columns={

@@ -19,20 +19,21 @@ from context_service.blobs.storage import StoredBlob
 from context_service.kernel.llm.embeddings import Embedding
 from context_service.working_memory.pure.fields import RecordFilter
 from context_service.working_memory.store.record_columns import (
-    CONTENT,
     READ,
-    SIZE_WITH_CONTENT,
     STORED,
     Record,
     record_of,
     stored,
 )
-from context_service.working_memory.store.record_filters import FILTERED, filter_parameters
+from context_service.working_memory.store.record_columns import SQL as RECORD_COLUMNS_SQL
+from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
+from context_service.working_memory.store.record_filters import filter_parameters
 from service_runtime.auth import Principal
 from service_runtime.copying import fields_of
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, answer_parameters
+from service_runtime.sql_files import SqlFile
 
 INLINE_PROVIDER = "postgres"
 EMBEDDING_TOPIC = "embedding"  # of the outbox: make a vector of the record's text
@@ -54,175 +55,30 @@ _SAID = (
     "search_language",
 )  # fmt: skip
 
-# The record, its vector, the first entry of its log and the answer to its request in one statement: one round trip,
-# and all of it or nothing. Whatever is there already makes Postgres refuse the whole; a concurrent twin waits.
-_INSERT_RECORD = f"""
-WITH new_record AS (
-    INSERT INTO context.wm_record AS r (
-        {", ".join(_SAID)}, tenant_id, id, blob_id, blob_key, created_by, owner_user_id, agent_id, index_state,
-        metadata, content, content_text, blob_text, text_state
-    )
-    VALUES (
-        {", ".join(f"%({name})s" for name in _SAID)}, %(tenant_id)s, %(id)s, %(blob_id)s, %(blob_key)s, %(created_by)s,
-        %(owner_user_id)s, %(agent_id)s, CASE WHEN %(order_id)s::uuid IS NULL THEN 'NONE' ELSE 'PENDING' END,
-        %(metadata_json)s, %(content_json)s, %(content_text)s, %(blob_text)s,
-        CASE WHEN %(text_order_id)s::uuid IS NULL THEN 'NONE' ELSE 'PENDING' END
-    )
-    RETURNING {STORED}
-), new_vector AS (
-    INSERT INTO context.embedding (
-        tenant_id, owner_kind, owner_id, dimension, model, vector, entity_node_id, hidden_at, memory_type, graph_name,
-        agent_bundle_id, app_id
-    )
-    SELECT %(tenant_id)s, 'record', id, %(dimension)s, %(model)s, %(vector)s::public.halfvec, entity_node_id,
-        expires_at, memory_type, graph_name, agent_bundle_id, app_id
-    FROM new_record
-    WHERE %(vector)s::public.halfvec IS NOT NULL
-), owed AS (
-    INSERT INTO context.outbox (tenant_id, id, topic, subject_id)
-    SELECT %(tenant_id)s, %(order_id)s, %(topic)s, id FROM new_record WHERE %(order_id)s::uuid IS NOT NULL
-    UNION ALL
-    SELECT %(tenant_id)s, %(text_order_id)s, %(text_topic)s, id FROM new_record
-    WHERE %(text_order_id)s::uuid IS NOT NULL
-), logged AS (
-    INSERT INTO context.action (tenant_id, record_id, entity_node_id, request_id, kind, principal)
-    SELECT %(tenant_id)s, id, entity_node_id, %(request_id)s, 'created', %(created_by)s FROM new_record
-), answered AS (
-    INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer)
-    SELECT %(tenant_id)s, %(request_key)s, %(rpc)s, %(fingerprint)s, to_jsonb(new_record)
-    FROM new_record
-    WHERE %(request_key)s::uuid IS NOT NULL
+SQL = SqlFile.of(
+    __file__,
+    read=READ,
+    record_columns=RECORD_COLUMNS_SQL,
+    record_filters=RECORD_FILTERS_SQL,
+    said_changes=", ".join(f"{name} = %({name})s" for name in _SAID),
+    said_columns=", ".join(_SAID),
+    said_values=", ".join(f"%({name})s" for name in _SAID),
+    stored=STORED,
+    stored_archived=stored(is_archived="r.archived_at IS NOT NULL"),
 )
-SELECT {READ} FROM new_record
-"""  # noqa: S608 - a constant
-
-# Named by its id or by the key of its blob; the other one is null. CASE, because Postgres takes `coalesce` for what may
-# leak, and compares that with all rows of the tenant, behind the policy, instead of asking an index.
-_FIND_RECORD = f"""
-SELECT {STORED}, {CONTENT},
-    b.provider AS stored_provider, b.key AS stored_key, CASE WHEN %(with_blob)s THEN b.crc32c END AS stored_crc32c
-FROM context.wm_record r LEFT JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
-WHERE r.tenant_id = %(tenant_id)s AND r.id = CASE
-    WHEN %(id)s::uuid IS NOT NULL THEN %(id)s::uuid
-    ELSE (SELECT k.id FROM context.wm_record k WHERE k.tenant_id = %(tenant_id)s AND k.blob_key = %(blob_key)s)
-END
-"""  # noqa: S608 - a constant
-
-# Locks the record until the transaction ends.
-_LOCK_RECORD = f"""
-SELECT {stored(is_archived="r.archived_at IS NOT NULL")}
-FROM context.wm_record r
-WHERE tenant_id = %(tenant_id)s AND id = CASE
-    WHEN %(id)s::uuid IS NOT NULL THEN %(id)s::uuid
-    ELSE (SELECT k.id FROM context.wm_record k WHERE k.tenant_id = %(tenant_id)s AND k.blob_key = %(blob_key)s)
-END
-FOR NO KEY UPDATE
-"""  # noqa: S608 - a constant
-
-# The content is left alone unless it changes: a megabyte that stays is not written again.
-_UPDATE_RECORD = f"""
-UPDATE context.wm_record r SET
-    {", ".join(f"{name} = %({name})s" for name in _SAID)}, metadata = %(metadata_json)s,
-    content = CASE WHEN %(content_changes)s THEN %(content_json)s::json ELSE content END,
-    content_text = CASE WHEN %(content_changes)s THEN %(content_text)s::text ELSE content_text END,
-    index_state = %(index_state)s, index_error = %(index_error)s, text_state = %(text_state)s,
-    text_error = %(text_error)s,
-    updated_at = greatest(now(), updated_at), version = version + 1
-WHERE tenant_id = %(tenant_id)s AND id = %(id)s
-RETURNING {STORED}
-"""  # noqa: S608 - a constant
-
-_ARCHIVE_RECORD = f"""
-WITH archived AS (
-    UPDATE context.wm_record r SET archived_at = now(), updated_at = greatest(now(), updated_at), version = version + 1
-    WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND archived_at IS NULL
-    RETURNING {STORED}
-), logged AS (
-    INSERT INTO context.action (tenant_id, record_id, entity_node_id, created_at, kind, principal)
-    SELECT %(tenant_id)s, id, entity_node_id, clock_timestamp(), 'archived', %(principal)s FROM archived
-)
-SELECT {READ} FROM archived
-"""  # noqa: S608 - a constant
-
-# An end that has passed would archive the record again at once.
-_RESTORE_RECORD = f"""
-WITH restored AS (
-    UPDATE context.wm_record r SET archived_at = NULL, updated_at = greatest(now(), updated_at), version = version + 1,
-        expires_at = CASE WHEN expires_at > now() THEN expires_at END
-    WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND (archived_at IS NOT NULL OR expires_at <= now())
-    RETURNING {STORED}
-), logged AS (
-    INSERT INTO context.action (tenant_id, record_id, entity_node_id, created_at, kind, principal)
-    SELECT %(tenant_id)s, id, entity_node_id, clock_timestamp(), 'restored', %(principal)s FROM restored
-)
-SELECT {READ} FROM restored
-"""  # noqa: S608 - a constant
-
-# A keyset page of at most `count_max` rows; one more is looked at, to know whether there are more. The window cuts it
-# at a number of bytes, behind one row at least, so that a page of large documents never leaves the database. The first
-# page starts at infinity: an OR for it would keep a prepared plan from starting any other page at its key, and so would
-# `coalesce`, as above.
-_LIST_RECORDS = f"""
-SELECT {READ}, {CONTENT}, found
-FROM (
-    SELECT w.*, count(*) OVER () AS found, row_number() OVER newest AS place, sum(w.bytes) OVER newest AS bytes_so_far
-    FROM (
-        SELECT {STORED}, r.content, r.content_text, {SIZE_WITH_CONTENT} AS bytes
-        FROM context.wm_record r
-        WHERE r.tenant_id = %(tenant_id)s AND r.entity_node_id = %(entity_node_id)s
-            AND (r.created_at, r.seq) < (
-                CASE WHEN %(created_at)s::timestamptz IS NULL THEN 'infinity' ELSE %(created_at)s::timestamptz END,
-                %(seq)s::bigint
-            )
-            AND (NOT %(blobs_only)s OR r.blob_id IS NOT NULL)
-            AND {FILTERED}
-        ORDER BY r.created_at DESC, r.seq DESC
-        LIMIT %(count_max)s + 1
-    ) w
-    WINDOW newest AS (ORDER BY w.created_at DESC, w.seq DESC ROWS UNBOUNDED PRECEDING)
-) r
-WHERE place <= %(count_max)s AND (bytes_so_far <= %(bytes_max)s OR place = 1)
-ORDER BY created_at DESC, seq DESC
-"""  # noqa: S608 - a constant
-
-_HOLDS_TEXT = """
-SELECT id FROM context.wm_record WHERE tenant_id = %s AND id = %s AND content IS NULL AND content_text IS NOT NULL
-"""
-
-_RECORD_EXISTS = "SELECT id FROM context.wm_record WHERE tenant_id = %s AND id = %s"
-
-# With the time of the clock: a transaction may have waited, since it began, for another one that is in the log now.
-_APPEND_ACTION = """
-INSERT INTO context.action (
-    tenant_id, record_id, entity_node_id, created_at, request_id, kind, principal, details
-)
-SELECT tenant_id, id, entity_node_id, clock_timestamp(), %(request_id)s, %(kind)s, %(principal)s, %(details)s
-FROM context.wm_record
-WHERE tenant_id = %(tenant_id)s AND id = %(record_id)s
-"""
-
-_PUT_EMBEDDING = """
-INSERT INTO context.embedding (
-    tenant_id, owner_kind, owner_id, dimension, model, vector, entity_node_id, hidden_at, memory_type, graph_name,
-    agent_bundle_id, app_id
-)
-SELECT %(tenant_id)s, 'record', r.id, %(dimension)s, %(model)s, %(vector)s, r.entity_node_id,
-    least(r.archived_at, r.expires_at), r.memory_type, r.graph_name, r.agent_bundle_id, r.app_id
-FROM context.wm_record r
-WHERE r.tenant_id = %(tenant_id)s AND r.id = %(owner_id)s
-ON CONFLICT (tenant_id, owner_kind, owner_id, name) DO UPDATE
-    SET dimension = excluded.dimension, model = excluded.model, vector = excluded.vector, text_sha256 = NULL,
-        created_at = now()
-"""
-
-_DELETE_EMBEDDING = """
-DELETE FROM context.embedding WHERE tenant_id = %s AND owner_kind = 'record' AND owner_id = %s AND name = ''
-"""
-
-_HAS_VECTOR_OF_CALLER = """
-SELECT owner_id FROM context.embedding
-WHERE tenant_id = %s AND owner_kind = 'record' AND owner_id = %s AND name = '' AND text_sha256 IS NULL
-"""
+_INSERT_RECORD = SQL["insert_record"]
+_FIND_RECORD = SQL["find_record"]
+_LOCK_RECORD = SQL["lock_record"]
+_UPDATE_RECORD = SQL["update_record"]
+_ARCHIVE_RECORD = SQL["archive_record"]
+_RESTORE_RECORD = SQL["restore_record"]
+_LIST_RECORDS = SQL["list_records"]
+_HOLDS_TEXT = SQL["holds_text"]
+_RECORD_EXISTS = SQL["record_exists"]
+_APPEND_ACTION = SQL["append_action"]
+_PUT_EMBEDDING = SQL["put_embedding"]
+_DELETE_EMBEDDING = SQL["delete_embedding"]
+_HAS_VECTOR_OF_CALLER = SQL["has_vector_of_caller"]
 
 
 class Records:

@@ -21,6 +21,7 @@ from service_runtime.administration import administering
 from service_runtime.auth import Principal
 from service_runtime.checks import check_size
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 
 # Room is scarce below a tenth of the limit, or below these values if they are larger. With more room writes are not
 # serialized: to pass the limit, they would have to add this much within the milliseconds of their commits.
@@ -30,39 +31,12 @@ SCARCE_BYTES = 1024**3
 CACHED_S = 5.0  # how long a process uses the limits of a tenant before it reads them again
 _CACHED_MAX = 10_000
 
-_OWN_LIMITS = """
-SELECT blob_bytes_max, content_bytes_max, bytes_max, records_max FROM context.tenant_limit WHERE tenant_id = %s
-"""
-
-_USAGE = """
-SELECT coalesce(sum(records), 0)::bigint AS records, coalesce(sum(size_bytes), 0)::bigint AS size_bytes
-FROM context.tenant_usage WHERE tenant_id = %s
-"""
-
-# The row is counted in by nobody; whoever has it is the one whose turn it is, until his transaction ends.
-_TAKE_TURN = """
-INSERT INTO context.tenant_usage AS u (tenant_id, shard, records, size_bytes) VALUES (%s, -1, 0, 0)
-ON CONFLICT (tenant_id, shard) DO UPDATE SET records = u.records
-"""
-
-_PUT_LIMITS = """
-SELECT context.put_tenant_limits(
-    %(name)s, %(changed)s, %(records_max)s, %(bytes_max)s, %(blob_bytes_max)s, %(content_bytes_max)s
-)
-"""
-
-_LIST_LIMITS = """
-SELECT t.name AS tenant, l.records_max, coalesce(u.records, 0) AS records, l.bytes_max,
-    coalesce(u.size_bytes, 0) AS size_bytes, l.blob_bytes_max, l.content_bytes_max
-FROM access.tenant t
-LEFT JOIN context.tenant_limit l ON l.tenant_id = t.id
-LEFT JOIN (
-    SELECT tenant_id, sum(records)::bigint AS records, sum(size_bytes)::bigint AS size_bytes
-    FROM context.tenant_usage GROUP BY tenant_id
-) u ON u.tenant_id = t.id
-WHERE (%(name)s::text IS NULL OR t.name = %(name)s) AND access.lives_here(t.id)
-ORDER BY t.id
-"""
+SQL = SqlFile.of(__file__)
+_OWN_LIMITS = SQL["own_limits"]
+_USAGE = SQL["usage"]
+_TAKE_TURN = SQL["take_turn"]
+_PUT_LIMITS = SQL["put_limits"]
+_LIST_LIMITS = SQL["list_limits"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,84 +21,17 @@ from context_service.working_memory.pure.fields import RecordInput
 from contextkeep.errors import Aborted, UploadNotFound
 from service_runtime.copying import copied
 from service_runtime.postgres import Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 
-_START_UPLOAD = """
-INSERT INTO context.upload (tenant_id, id, due_at, size_bytes, sha256, record) VALUES (%s, %s, now() + %s, %s, %s, %s)
-RETURNING due_at
-"""
-
-_FIND_UPLOAD = """
-SELECT u.size_bytes, u.sha256, u.due_at, u.record, coalesce(p.offset_bytes + p.size_bytes, 0) AS offset_bytes,
-    coalesce(p.number, 0) AS parts
-FROM context.upload u LEFT JOIN LATERAL (
-    SELECT l.offset_bytes, l.size_bytes, l.number FROM context.upload_part l
-    WHERE l.tenant_id = u.tenant_id AND l.upload_id = u.id
-    ORDER BY l.offset_bytes DESC LIMIT 1
-) p ON true
-WHERE u.tenant_id = %s AND u.id = %s
-"""
-
-_RENEW_UPLOAD = """
-UPDATE context.upload SET due_at = now() + %s WHERE tenant_id = %s AND id = %s RETURNING id
-"""
-
-_LOCK_UPLOAD = "SELECT id FROM context.upload WHERE tenant_id = %s AND id = %s FOR UPDATE"
-
-_LIST_PARTS = """
-SELECT b.provider, b.key, p.size_bytes, b.crc32c
-FROM context.upload_part p JOIN context.blob b ON b.tenant_id = p.tenant_id AND b.id = p.blob_id
-WHERE p.tenant_id = %s AND p.upload_id = %s
-ORDER BY p.offset_bytes
-"""
-
-# A blob that a sweeper has taken is not `writing` any more: then there is no part.
-_ADD_PART = """
-WITH kept AS (
-    UPDATE context.blob SET state = 'part', due_at = NULL, size_bytes = %(size_bytes)s, sha256 = %(sha256)s,
-        crc32c = %(crc32c)s
-    WHERE tenant_id = %(tenant_id)s AND id = %(blob_id)s AND state = 'writing'
-    RETURNING id
-), renewed AS (
-    UPDATE context.upload SET due_at = now() + %(lease)s
-    WHERE tenant_id = %(tenant_id)s AND id = %(upload_id)s AND EXISTS (SELECT FROM kept)
-    RETURNING due_at
-), added AS (
-    INSERT INTO context.upload_part (tenant_id, upload_id, blob_id, offset_bytes, size_bytes, number)
-    SELECT %(tenant_id)s, %(upload_id)s, id, %(offset_bytes)s, %(size_bytes)s, %(number)s FROM kept
-)
-SELECT due_at FROM renewed
-"""
-
-_REMOVE_UPLOAD = """
-WITH parts AS (
-    DELETE FROM context.upload_part WHERE tenant_id = %(tenant_id)s AND upload_id = %(id)s
-    RETURNING blob_id, size_bytes
-), blobs AS (
-    UPDATE context.blob b SET state = 'deleting', due_at = now() FROM parts p
-    WHERE b.tenant_id = %(tenant_id)s AND b.id = p.blob_id
-), gone AS (
-    DELETE FROM context.upload WHERE tenant_id = %(tenant_id)s AND id = %(id)s
-)
-SELECT coalesce(sum(size_bytes), 0)::bigint AS size_bytes FROM parts
-"""
-
-# Behind a part that was added meanwhile an upload is not due any more, and Postgres looks again.
-_GIVE_UP_UPLOADS = """
-WITH due AS (
-    SELECT id FROM context.upload WHERE tenant_id = %(tenant_id)s AND due_at <= now()
-    ORDER BY due_at LIMIT %(count_max)s
-    FOR UPDATE SKIP LOCKED
-), parts AS (
-    DELETE FROM context.upload_part p USING due WHERE p.tenant_id = %(tenant_id)s AND p.upload_id = due.id
-    RETURNING p.blob_id
-), blobs AS (
-    UPDATE context.blob b SET state = 'deleting', due_at = now() FROM parts p
-    WHERE b.tenant_id = %(tenant_id)s AND b.id = p.blob_id
-), gone AS (
-    DELETE FROM context.upload u USING due WHERE u.tenant_id = %(tenant_id)s AND u.id = due.id
-)
-SELECT id FROM due
-"""
+SQL = SqlFile.of(__file__)
+_START_UPLOAD = SQL["start_upload"]
+_FIND_UPLOAD = SQL["find_upload"]
+_RENEW_UPLOAD = SQL["renew_upload"]
+_LOCK_UPLOAD = SQL["lock_upload"]
+_LIST_PARTS = SQL["list_parts"]
+_ADD_PART = SQL["add_part"]
+_REMOVE_UPLOAD = SQL["remove_upload"]
+_GIVE_UP_UPLOADS = SQL["give_up_uploads"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from context_service.working_memory.rules.file_texts import owes_text
 from context_service.working_memory.store.records import TEXT_TOPIC
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Row, Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 
 BATCH = 200
 WAITING_MAX = 100  # queued texts of a tenant; more are added when the services have read some
@@ -23,26 +24,10 @@ POLL_S = 0.5
 
 _FIRST_ID = UUID(int=0)
 
-# What was tried has a number of passages, or says why not, or is owed.
-_UNREAD = "r.tenant_id = %(tenant_id)s AND r.passage_count IS NULL AND r.text_state IN ('NONE', 'INDEXED')"
-
-_PAGE = f"""
-SELECT r.id, r.name, r.content_type, r.memory_type, r.size_bytes, r.blob_id IS NULL AS is_inline
-FROM context.wm_record r
-WHERE {_UNREAD} AND r.id > %(behind)s AND (r.blob_id IS NOT NULL OR r.size_bytes > 0)
-ORDER BY r.id
-LIMIT %(count_max)s
-"""  # noqa: S608 - a constant
-_LOCK = f"SELECT r.id FROM context.wm_record r WHERE {_UNREAD} AND r.id = ANY (%(ids)s) ORDER BY r.id FOR NO KEY UPDATE"  # noqa: S608
-_OWE = """
-WITH owed AS (
-    INSERT INTO context.outbox (tenant_id, id, topic, subject_id)
-    SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, one FROM unnest(%(ids)s::uuid[]) one
-    ON CONFLICT (tenant_id, topic, subject_id) DO NOTHING
-)
-UPDATE context.wm_record SET text_state = 'PENDING', text_error = ''
-WHERE tenant_id = %(tenant_id)s AND id = ANY (%(ids)s)
-"""
+SQL = SqlFile.of(__file__)
+_PAGE = SQL["page"]
+_LOCK = SQL["lock"]
+_OWE = SQL["owe"]
 
 
 class TextBackfill:

@@ -14,6 +14,7 @@ from context_service.retrieval.model import Backfilled
 from context_service.working_memory.store.records import EMBEDDING_TOPIC
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 
 BATCH = 200
 WAITING_MAX = 1_000  # queued vectors of a tenant; more are added when the services have made some
@@ -21,41 +22,10 @@ POLL_S = 0.5
 
 _FIRST_ID = UUID(int=0)
 
-# An embedding from the caller has no `text_sha256`. What is owed already has its row.
-_LACKING = """
-    r.tenant_id = %(tenant_id)s
-    AND NOT EXISTS (
-        SELECT FROM context.embedding e
-        WHERE e.tenant_id = %(tenant_id)s AND e.owner_kind = 'record' AND e.owner_id = r.id AND e.name = ''
-            AND (e.text_sha256 IS NULL OR e.model = %(model)s)
-    )
-    AND NOT EXISTS (
-        SELECT FROM context.outbox o
-        WHERE o.tenant_id = %(tenant_id)s AND o.topic = %(topic)s AND o.subject_id = r.id
-    )
-"""
-
-_COUNT = f"SELECT count(*) AS records FROM context.wm_record r WHERE {_LACKING}"  # noqa: S608 - a constant
-
-_LOCK = f"""
-SELECT r.id FROM context.wm_record r
-WHERE {_LACKING} AND r.id > %(behind)s
-ORDER BY r.id LIMIT %(count_max)s
-FOR NO KEY UPDATE OF r
-"""  # noqa: S608
-
-# A statement of its own: it sees what others did to the records before they were locked.
-_OWE = f"""
-WITH owed AS (
-    INSERT INTO context.outbox (tenant_id, id, topic, subject_id)
-    SELECT r.tenant_id, gen_random_uuid(), %(topic)s, r.id FROM context.wm_record r
-    WHERE {_LACKING} AND r.id = ANY (%(ids)s)
-    RETURNING subject_id
-)
-UPDATE context.wm_record r SET index_state = 'PENDING', index_error = ''
-FROM owed WHERE r.tenant_id = %(tenant_id)s AND r.id = owed.subject_id
-RETURNING r.id
-"""  # noqa: S608
+SQL = SqlFile.of(__file__)
+_COUNT = SQL["count"]
+_LOCK = SQL["lock"]
+_OWE = SQL["owe"]
 
 
 class Backfill:

@@ -1,0 +1,171 @@
+-- turn
+-- The row is the lock: who else writes memories of the user, the app and the agent bundle waits here.
+INSERT INTO context.memory_user AS u (
+    tenant_id, scope_id, owner_user_id, app_id, agent_bundle_id, memory_count
+)
+VALUES (%(tenant_id)s, %(scope_id)s, %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s, greatest(%(more)s, 0))
+ON CONFLICT (tenant_id, owner_user_id, app_id, agent_bundle_id) DO UPDATE
+    SET memory_count = greatest(u.memory_count + %(more)s, 0)
+RETURNING memory_count;
+
+-- insert
+INSERT INTO context.memory (
+    tenant_id, memory_id, happened_at, confidence, passage_count, quality, owner_user_id, app_id, agent_bundle_id,
+    created_by, kind, key, text, goal, outcome, sources, statement_sha256
+)
+VALUES (
+    %(tenant_id)s, %(memory_id)s, coalesce(%(happened_at)s::timestamptz, now()), %(confidence)s, %(passage_count)s,
+    %(quality)s, %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s, %(created_by)s, %(kind)s, %(key)s, %(text)s,
+    %(goal)s, %(outcome)s, %(sources)s, %(statement_sha256)s
+)
+RETURNING seq, happened_at;
+
+-- of_key
+tenant_id = %(tenant_id)s AND owner_user_id = %(owner_user_id)s AND app_id = %(app_id)s
+    AND agent_bundle_id = %(agent_bundle_id)s AND key = %(key)s AND key <> ''
+
+-- link
+WITH newer AS (
+    SELECT memory_id FROM context.memory
+    WHERE {{of_key}} AND (happened_at, seq) > (%(happened_at)s, %(seq)s)
+    ORDER BY happened_at, seq
+    LIMIT 1
+), older AS (
+    SELECT memory_id FROM context.memory
+    WHERE {{of_key}} AND (happened_at, seq) < (%(happened_at)s, %(seq)s)
+    ORDER BY happened_at DESC, seq DESC
+    LIMIT 1
+)
+UPDATE context.memory
+SET superseded_by = CASE
+    WHEN memory_id = %(memory_id)s THEN (SELECT memory_id FROM newer)
+    ELSE %(memory_id)s
+END
+WHERE tenant_id = %(tenant_id)s
+    AND memory_id = ANY (ARRAY(SELECT %(memory_id)s::uuid UNION ALL SELECT memory_id FROM older));
+
+-- unlink
+-- Whoever it superseded is superseded by the next one of the key.
+UPDATE context.memory m SET superseded_by = x.superseded_by
+FROM context.memory x
+WHERE x.tenant_id = %(tenant_id)s AND x.memory_id = %(memory_id)s
+    AND m.tenant_id = %(tenant_id)s AND m.owner_user_id = x.owner_user_id AND m.app_id = x.app_id
+    AND m.agent_bundle_id = x.agent_bundle_id AND m.key = x.key AND m.key <> '' AND m.superseded_by = x.memory_id;
+
+-- update
+UPDATE context.memory
+SET happened_at = %(happened_at)s, confidence = %(confidence)s, passage_count = %(passage_count)s,
+    quality = %(quality)s, kind = %(kind)s, key = %(key)s, text = %(text)s, goal = %(goal)s, outcome = %(outcome)s,
+    sources = %(sources)s, statement_sha256 = %(statement_sha256)s, superseded_by = NULL, version = version + 1,
+    updated_at = now()
+WHERE tenant_id = %(tenant_id)s AND memory_id = %(memory_id)s;
+
+-- join
+UPDATE context.memory
+SET sources = %(sources)s, confidence = %(confidence)s, version = version + 1, updated_at = now()
+WHERE tenant_id = %(tenant_id)s AND memory_id = %(memory_id)s;
+
+-- delete
+DELETE FROM context.memory WHERE tenant_id = %(tenant_id)s AND memory_id = %(memory_id)s;
+
+-- columns
+m.memory_id, m.seq, m.happened_at, m.created_at, m.updated_at, m.superseded_by, m.confidence, m.version,
+m.passage_count, m.quality, m.owner_user_id, m.app_id, m.agent_bundle_id, m.created_by, m.kind, m.key, m.text,
+m.goal, m.outcome
+
+-- told(which)
+-- reads memories `m` with what is told of each besides; `which` ones, and in what order.
+SELECT {{columns}}, m.sources, m.imported_json, coalesce(c.memory_ids, '{}') AS contradicts, v.made, v.failed
+FROM (
+    SELECT {{columns}}, m.tenant_id, m.statement_sha256, m.sources::text AS sources,
+        m.imported::text AS imported_json
+    FROM context.memory m
+    WHERE m.tenant_id = %(tenant_id)s AND {{which}}
+) m
+    LEFT JOIN LATERAL (
+        SELECT array_agg(o.memory_id ORDER BY o.happened_at DESC, o.seq DESC) AS memory_ids
+        FROM (
+            SELECT o.memory_id, o.happened_at, o.seq
+            FROM context.memory o
+            WHERE o.tenant_id = m.tenant_id AND o.owner_user_id = m.owner_user_id AND o.app_id = m.app_id
+                AND o.agent_bundle_id = m.agent_bundle_id AND o.key = m.key AND o.key <> ''
+                AND o.statement_sha256 <> m.statement_sha256
+            ORDER BY o.happened_at DESC, o.seq DESC
+            LIMIT {{contradictions_max}}
+        ) o
+    ) c ON m.key <> ''
+    CROSS JOIN LATERAL (
+        SELECT count(*) FILTER (WHERE v.error = '') AS made, count(*) FILTER (WHERE v.error <> '') AS failed
+        FROM context.passage_vector v
+        WHERE v.tenant_id = m.tenant_id AND v.scope_id = %(scope_id)s AND v.scope_kind = '{{memory}}' AND v.seq = m.seq
+            AND v.model = %(model)s
+    ) v
+
+-- read
+{{told(m.memory_id = ANY (%(memory_ids)s))}};
+
+-- at
+{{told(m.owner_user_id = %(owner_user_id)s AND m.seq = ANY (%(seqs)s))}};
+
+-- list
+-- What a page holds: as many as fit, and one at least. The last row says whether more follow.
+SELECT seq, upto <= %(bytes_max)s OR place = 1 AS fits
+FROM (
+    SELECT seq, sum(size_bytes) OVER w AS upto, row_number() OVER w AS place
+    FROM (
+        SELECT m.seq, octet_length(m.text) + octet_length(m.goal) + octet_length(m.outcome)
+            + octet_length(m.sources::text) AS size_bytes
+        FROM context.memory m
+        WHERE m.tenant_id = %(tenant_id)s AND m.owner_user_id = %(owner_user_id)s AND m.seq < %(before)s
+        AND (%(kinds)s::text[] = '{}' OR m.kind = ANY (%(kinds)s::text[]))
+        AND (%(key)s = '' OR m.key = %(key)s)
+        AND (NOT %(holding_only)s OR m.superseded_by IS NULL)
+        AND (%(happened_from)s::timestamptz IS NULL OR m.happened_at >= %(happened_from)s::timestamptz)
+        AND (%(happened_to)s::timestamptz IS NULL OR m.happened_at < %(happened_to)s::timestamptz)
+        ORDER BY m.seq DESC
+        LIMIT %(count)s
+    ) m
+    WINDOW w AS (ORDER BY seq DESC)
+) m
+ORDER BY seq DESC;
+
+-- duplicates
+-- Of a key only where nothing else was said in between: what was so, was not so, and is so again is no duplicate.
+SELECT g.memory_ids
+FROM (
+    SELECT m.app_id, m.agent_bundle_id, m.key, m.statement_sha256, min(m.seq) AS seq,
+        min(m.happened_at) AS happened_from, max(m.happened_at) AS happened_to,
+        array_agg(m.memory_id ORDER BY m.happened_at DESC, m.seq DESC) AS memory_ids
+    FROM context.memory m
+    WHERE m.tenant_id = %(tenant_id)s AND m.owner_user_id = %(owner_user_id)s
+    GROUP BY m.app_id, m.agent_bundle_id, m.kind, m.key, m.statement_sha256
+    HAVING count(*) > 1
+) g
+WHERE NOT EXISTS (
+    SELECT FROM context.memory o
+    WHERE o.tenant_id = %(tenant_id)s AND o.owner_user_id = %(owner_user_id)s AND o.app_id = g.app_id
+        AND o.agent_bundle_id = g.agent_bundle_id AND o.key = g.key AND o.key <> ''
+        AND o.statement_sha256 <> g.statement_sha256 AND o.happened_at BETWEEN g.happened_from AND g.happened_to
+)
+ORDER BY g.seq
+LIMIT %(count)s;
+
+-- of_runs
+{{told(
+    m.owner_user_id = %(owner_user_id)s AND m.kind = 'experience' AND EXISTS (
+        SELECT FROM jsonb_array_elements(m.sources) s WHERE s ->> 'context_id' = ANY (%(runs)s::text[])
+    )
+    ORDER BY m.seq
+    LIMIT %(count)s
+)}};
+
+-- observed
+SELECT m.app_id, m.agent_bundle_id, m.statement_sha256
+FROM context.memory m
+WHERE m.tenant_id = %(tenant_id)s AND m.owner_user_id = %(owner_user_id)s AND m.kind = 'observation'
+    AND m.statement_sha256 = ANY (%(statements)s);
+
+-- forget_answers
+-- The answer to a correction has the text as it was then, which the repeat does not say again.
+UPDATE context.request SET {{erased}}
+WHERE tenant_id = %s AND about_id = %s AND rpc = 'UpdateMemory' AND answer ->> 'memory_id' = %s;
