@@ -1,8 +1,9 @@
-"""A tool as data: its name, its RPC, its arguments and where they go in the request, and how its answer is cut.
+"""A tool as data: its name, its RPC, its arguments with the fields that they fill, and how its answer is shortened.
 
-`Tool.call` does the same for all of them: it fills the request, lets the servicer answer it, with all checks of the
-RPC, and turns the response into a document that a model can read. An error names the argument as the model wrote it. A
-few tools do more than one RPC does; they have a function of their own (`Tool.own`), and use the same pieces.
+`Tool.call` handles all tools alike: it fills the request, calls the servicer, which checks it as any request, and turns
+the response into a document that fits a model. An error names the argument as the model wrote it. A few tools need more
+than one RPC; they have a function of their own (`Tool.own`) and use the same parts. The tools of `/mcp/query` are rows
+of the same type; its server sends their requests itself.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin
 
 import orjson
 from google.protobuf import descriptor_pool
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor import EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, create_model
 
 from context_service.contexts.api.artifacts import ArtifactsServicer
@@ -32,7 +36,8 @@ from service_runtime import calls, replays
 from service_runtime.methods import Method, method_of
 
 _VIOLATIONS_MAX = 20
-_SUBJECT = "subject_user_id"  # the connection's, and no argument of any tool
+# Of the connection. No tool has an argument for them: what holds for a user or an agent must not depend on its model.
+_SUBJECT, _AGENT = "subject_user_id", "agent_id"
 _JSON = "_json"
 _NEEDLESS = {"title", "default", "additionalProperties", "minimum", "minLength", "maxItems"}
 _QUERY_FORM = '{"select": ["name", "metadata.topic"], "where": {"memory_type": "data/json"}, "limit": 10}'
@@ -45,7 +50,7 @@ _TYPES: dict[int, type] = {
 
 
 class Arguments(BaseModel):
-    """What a tool takes."""
+    """The arguments of a tool."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -112,25 +117,32 @@ class Services:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
-    """One call of a tool."""
+class Surroundings:
+    """The facts of a call that the connection says, and not the model."""
 
-    services: Services
-    current_entity: str  # empty: there is none
-    subject_user_id: str  # for whom, of what belongs to users; empty: for the key's user, or nobody
+    current_entity: str = ""  # empty: there is none
+    subject_user_id: str = ""  # the user whose data is meant; empty: the key's user, if it has one
+    agent_id: str = ""  # empty: the key's agent, if it has one
 
-    def entity(self, named: str) -> str:
+    def entity(self, entity_node_id: str) -> str:
         """Return the entity that the call is about.
 
         Raises:
-            InvalidArgument: neither the arguments nor the caller's surroundings name one.
+            InvalidArgument: neither the arguments nor the connection name one.
         """
-        entity = named or self.current_entity
+        entity = entity_node_id or self.current_entity
         if not entity:
             raise InvalidArgument(
                 "entity_node_id is required: there is no current entity", field=f"{ARGUMENTS}.entity_node_id"
             )
         return entity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use(Surroundings):
+    """One call of a tool."""
+
+    services: Services
 
 
 Own = Callable[["Tool", Use, Any], Awaitable[Document]]
@@ -184,7 +196,8 @@ class Tool:
         fields: dict[str, Any] = {}
         for name, argument in self.arguments.items():
             kind = argument.type or _type_of(self._field(name))
-            default = ... if argument.is_required else kind() if argument.default is None else argument.default
+            default = _default_of(kind) if argument.default is None else argument.default
+            default = ... if argument.is_required else default
             fields[name] = (kind, Field(default, description=argument.description or None, **argument.limits))
         return create_model(self.name, __base__=Arguments, **fields)
 
@@ -224,18 +237,22 @@ class Tool:
         try:
             return await (self.own(self, use, asked) if self.own else self.answer(use, self.request(use, asked), asked))
         except ContextKeepError as error:
-            raise self._named(error) from error
+            raise self.about_arguments(error) from error
 
-    def request(self, use: Use, asked: Any) -> Any:
+    def request(self, surroundings: Surroundings, asked: Any) -> Any:
         """Return the request of the RPC."""
         request: Any = GetMessageClass(self._descriptor.input_type)(**self.fixed)
-        if _SUBJECT in request.DESCRIPTOR.fields_by_name:
-            request.subject_user_id = use.subject_user_id
+        for of_connection in (_SUBJECT, _AGENT):
+            if of_connection in request.DESCRIPTOR.fields_by_name:
+                setattr(request, of_connection, getattr(surroundings, of_connection))
         for name, argument in self.arguments.items():
             if (described := self._field(name)) is None:
                 continue
             value = getattr(asked, name)
-            _fill(request, self._path(name), described, use.entity(value) if argument.is_entity else value)
+            value = surroundings.entity(value) if argument.is_entity else value
+            # A zero that differs from the default is sent only where the field can tell it from an absent one.
+            if value or (argument.default and described.has_presence):
+                _fill(request, self._path(name), described, value)
         return request
 
     async def answer(self, use: Use, request: Any, asked: Any) -> Document:
@@ -283,8 +300,8 @@ class Tool:
         found: FieldDescriptor | None = message.fields_by_name.get(last)
         return found
 
-    def _named(self, error: ContextKeepError) -> ContextKeepError:
-        """Return an error about the arguments instead of the fields that they fill."""
+    def about_arguments(self, error: ContextKeepError) -> ContextKeepError:
+        """Return an error that names the arguments instead of the fields that they fill."""
         arguments = {self._path(name): name for name in self.arguments}
         violations = tuple(replace(one, field=_argument(one.field, arguments)) for one in error.violations)
         told = copy.copy(error)
@@ -309,8 +326,6 @@ def _argument(path: str, arguments: Mapping[str, str]) -> str:
 
 
 def _fill(request: Message, path: str, described: FieldDescriptor, value: Any) -> None:
-    if not value:
-        return  # and its parents stay absent
     *parents, last = path.split(".")
     target: Any = request
     for parent in parents:
@@ -318,15 +333,49 @@ def _fill(request: Message, path: str, described: FieldDescriptor, value: Any) -
     if last.endswith(_JSON):
         setattr(target, last, orjson.dumps(value).decode())
     elif not described.is_repeated:
-        try:
-            setattr(target, last, value)
-        except ValueError:  # more than its 32 or 64 bits
-            raise InvalidArgument(f"{path} is out of range", field=path) from None
+        _set(target, path, described, value)
     elif described.message_type is not None:
         for one in value:
             getattr(target, last).add(**one.model_dump())
     else:
         getattr(target, last).extend([value] if isinstance(value, str) else value)
+
+
+def _set(target: Any, path: str, described: FieldDescriptor, value: Any) -> None:
+    """Set one field of a message to the value of an argument."""
+    name = described.name
+    if isinstance(value, BaseModel):  # present in the request, even if it is empty
+        message = getattr(target, name)
+        message.SetInParent()
+        for inner in type(value).model_fields:
+            if getattr(value, inner):
+                _fill(message, inner, message.DESCRIPTOR.fields_by_name[inner], getattr(value, inner))
+        return
+    try:
+        if isinstance(value, datetime):
+            timestamp = Timestamp()
+            timestamp.FromDatetime(value)
+            getattr(target, name).CopyFrom(timestamp)
+        elif described.enum_type is not None:
+            setattr(target, name, _enum_number(described.enum_type, value))
+        else:
+            setattr(target, name, value)
+    except (OverflowError, ValueError):  # it does not fit into 32 or 64 bits, or is before the year 1
+        raise InvalidArgument(f"{path} is out of range", field=path) from None
+
+
+def _enum_number(described: EnumDescriptor, name: str) -> int:
+    """Return the number of an enum value by the last part of its name: "deep" is QUERY_DEPTH_DEEP."""
+    for value in described.values:
+        if value.name.endswith(f"_{name.upper()}"):
+            return int(value.number)
+    raise ValueError(name)
+
+
+def _default_of(kind: Any) -> Any:
+    """Return the value of an argument that a model leaves out: None if the type has it, else its empty value."""
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return None if NoneType in get_args(bare) else kind()
 
 
 def _type_of(described: FieldDescriptor | None) -> Any:

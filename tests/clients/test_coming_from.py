@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from context_service.kernel.extensions import NAMED_POINTS, POINTS
-from context_service.mcp.tools.query import FAMILY_TOOLS
+from context_service.mcp.tools.query import TOOLS_BY_NAME
 from context_service.packing.pure.task_state import SHARES, WHOLE
 from context_service.packing.rules.pack import Zones
 from context_service.profiles.pure.profiles import profile_names
@@ -34,7 +34,7 @@ OF_CORTEX = {
 }
 OF_THINKWORK = {
     *(state.value for state in State),
-    *FAMILY_TOOLS,
+    *TOOLS_BY_NAME,
     *("overloaded", "memory", "brain", "wiki", "workspace", "knowledge", "base", "bedrock", "mcp", "sub", "agent"),
     *("query_context", "list_context_providers"),
 }
