@@ -24,7 +24,7 @@ from starlette.types import ASGIApp
 
 from context_service.mcp.api import ToolsServicer
 from context_service.mcp.query_server import query_server
-from context_service.mcp.server import Context, mcp_server, shown
+from context_service.mcp.server import Context, error_fields, mcp_server
 from context_service.query.api.query import ContextQueryServicer
 from contextkeep.errors import (
     ContextKeepError,
@@ -167,7 +167,7 @@ class Mcp:
         headers = {"allow": "POST"} if status == 405 else {}
         if scope := error.metadata.get("scope"):  # RFC 6750: what a token has to have
             headers["www-authenticate"] = f'Bearer error="insufficient_scope", scope="{scope}"'
-        return door.refused(error, status, {"error": shown(error)}, headers)
+        return door.refused(error, status, {"error": error_fields(error)}, headers)
 
 
 def opened(

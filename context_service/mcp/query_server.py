@@ -14,7 +14,7 @@ import orjson
 from mcp.server.lowlevel import Server
 
 from context_service.mcp.answers import plain
-from context_service.mcp.server import Context, Rpcs, shown
+from context_service.mcp.server import Context, Rpcs, error_fields
 from context_service.mcp.tool import Surroundings, Tool
 from context_service.mcp.tools.query import (
     FAMILY_TOOLS,
@@ -63,8 +63,8 @@ def query_server(session_of: Callable[[Context], QuerySession]) -> Server[Any]:
         try:
             return await _called(session_of(context), params.name, params.arguments or {})
         except ContextKeepError as error:
-            told = orjson.dumps({"error": shown(error)}).decode()
-            return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
+            text = orjson.dumps({"error": error_fields(error)}).decode()
+            return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
     return Server(
         "context-query",

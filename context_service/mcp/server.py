@@ -1,7 +1,7 @@
 """The MCP server over the tools' RPCs: one for every transport.
 
-It knows the three RPCs and who can call them, and nothing of what is behind: a process that speaks stdio calls them
-over gRPC, the service's own HTTP endpoint calls them where they are.
+It needs only the three RPCs of `Tools` and a caller: a process that speaks stdio calls them over gRPC, and the HTTP
+endpoint of the service calls them in its own process.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from contextkeep.version import __version__
 
 _RESOURCES_OF_A_PAGE = 50
 _INSTRUCTIONS = (
-    "Context Service keeps the state of agents: files and documents of an entity (wm_*), what was said and what "
-    "happened (history_*), conversations that recall their own past (context_*), what is seen of long ones (window_*), "
-    "and searches over all of it (rag_*). Entities are nodes of a graph and have UUIDs; an entity_node_id that is left "
-    "out is the current entity, if there is one. A long answer has a next_page_token: give it as page_token for the "
-    "next page. Archived records are left out unless include_archived is true. Kinds of passages are text, data, "
-    "tool_call, tool_result, file, record and artifact; roles are user, assistant, system and tool. With the same "
-    "request_id, a UUID, a repeat changes nothing more."
+    "Context Service keeps the state of agents: files and JSON documents of an entity (wm_*), messages and events of "
+    "the entity graph (history_*), conversations and recall in them (context_*), windows of long conversations "
+    "(window_*), and searches over everything that you may see (rag_*). Entities are nodes of a graph and have UUIDs; "
+    "without an entity_node_id a tool takes the current entity, if there is one. A long answer has a next_page_token: "
+    "pass it as page_token to get the next page. Archived records are left out unless include_archived is true. Kinds "
+    "of passages are text, data, tool_call, tool_result, file, record and artifact; roles are user, assistant, system "
+    "and tool. Repeat a call with the same request_id, a UUID, to retry it: it takes effect once."
 )
 
 
 class Rpcs(Protocol):
-    """Calls the RPCs of `Tools`, as somebody."""
+    """Calls the RPCs of `Tools` for one caller."""
 
     async def call(self, rpc: str, request: Message) -> Any:
         """Return the answer of a call.
 
         Raises:
-            ContextKeepError: what the RPC says.
+            ContextKeepError: the error of the RPC.
         """
         ...
 
 
 class Session(Protocol):
-    """Who asks, and about what."""
+    """The caller of a request, and the entity that it is about."""
 
     @property
     def rpcs(self) -> Rpcs: ...  # noqa: D102
@@ -69,7 +69,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
     """Return an MCP server.
 
     Args:
-        session_of: Who asks, by the request that is being answered.
+        session_of: Returns the caller of a request.
     """
 
     async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -84,7 +84,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
         try:
             text = await _execute(session_of(context), params.name, params.arguments or {})
         except ContextKeepError as error:
-            told = orjson.dumps({"error": shown(error)}).decode()
+            told = orjson.dumps({"error": error_fields(error)}).decode()
             return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=orjson.loads(text))
 
@@ -123,7 +123,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
         template = types.ResourceTemplate(
             name="working memory record",
             uri_template="wm://{working_memory_id}{?page_token}",
-            description="The content of a record; of a long one a piece, whose _meta has the next_uri.",
+            description="The content of a record. A long content comes in pieces; the _meta of each has the next_uri.",
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
@@ -162,7 +162,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
 async def _execute(session: Session, name: str, arguments: dict[str, Any]) -> str:
     try:
         arguments_json = orjson.dumps(arguments).decode()
-    except (TypeError, ValueError):  # a lone surrogate, or a number of more than 64 bits
+    except (TypeError, ValueError):  # a lone surrogate, or a number above 64 bits
         raise InvalidArgument("the arguments are not JSON in UTF-8", field="arguments") from None
     request = pb.ExecuteToolRequest(
         tool_name=name,
@@ -199,7 +199,7 @@ def _named(uri: str) -> tuple[str, str]:
     """Return the record and the page token that a URI names.
 
     Raises:
-        InvalidArgument: it is none of ours.
+        InvalidArgument: it is not a URI of a record.
     """
     try:
         parts = urlsplit(uri)
@@ -207,25 +207,25 @@ def _named(uri: str) -> tuple[str, str]:
     except ValueError:
         parts, page_token = urlsplit(""), ""
     if parts.scheme != "wm" or parts.path or not parts.netloc:
-        raise InvalidArgument("a resource is wm://{working_memory_id}", field="uri")
+        raise InvalidArgument("uri must be wm://{working_memory_id}", field="uri")
     return parts.netloc, page_token
 
 
-def shown(error: ContextKeepError) -> dict[str, Any]:
-    """Return what a caller is told of an error: what gRPC's details hold."""
-    told: dict[str, Any] = {"reason": error.reason, "message": error.message}
+def error_fields(error: ContextKeepError) -> dict[str, Any]:
+    """Return an error as callers read it: the same fields as in the details of gRPC."""
+    fields: dict[str, Any] = {"reason": error.reason, "message": error.message}
     if error.metadata:
-        told["metadata"] = error.metadata
+        fields["metadata"] = error.metadata
     if error.violations:  # with the argument as the model wrote it
-        told["violations"] = [
+        fields["violations"] = [
             {"field": one.field.removeprefix(f"{ARGUMENTS}."), "description": one.description}
             for one in error.violations
         ]
     if error.retry_after_s is not None:
-        told["retry_after_s"] = error.retry_after_s
-    return told
+        fields["retry_after_s"] = error.retry_after_s
+    return fields
 
 
 def _protocol_error(error: ContextKeepError) -> MCPError:
     code = types.INVALID_PARAMS if isinstance(error, InvalidArgument | NotFound) else types.INTERNAL_ERROR
-    return MCPError(code, error.message, shown(error))
+    return MCPError(code, error.message, error_fields(error))

@@ -1,4 +1,4 @@
-"""Tools of the context type History: what was said, and what happened."""
+"""Tools of the context type History: messages and events of the entity graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HISTORY_TOOLS = (
         name="history_chat",
         context_type="History",
         rpc="/contextkeep.context.v1.ChatHistory/AssembleContext",
-        description="Reads the messages of a conversation in the entity graph, oldest first.",
+        description="Reads the chat messages below an entity of the graph, oldest first.",
         arguments={
             "entity_node_id": Argument(path="node_id", is_entity=True),
             "limit": Argument(
@@ -40,7 +40,7 @@ HISTORY_TOOLS = (
         name="history_entity",
         context_type="History",
         rpc="/contextkeep.context.v1.ChatHistory/FetchEntityHistory",
-        description="Reads what happened to an entity, by time: node, status, progress, edges, and its records.",
+        description="Lists the events of an entity by time: node, status, progress, edges and records.",
         arguments={
             "entity_node_id": Argument(path="node_id", is_entity=True),
             "descending": Argument(description="Newest first."),

@@ -30,7 +30,8 @@ RAG_TOOLS = (
         name="rag_search_records",
         context_type="RAG",
         rpc="/contextkeep.context.v1.WorkingMemory/SearchWMRecords",
-        description="Finds records of all entities by words, the best first, with small contents.",
+        description="Finds records of all entities by words, best first, with small contents. Use it if you do not "
+        "know the entity.",
         arguments={
             "query": QUERY,
             "memory_types": Argument(),
@@ -48,7 +49,7 @@ RAG_TOOLS = (
         arguments={
             "query": Argument(type=str, description="Part of the name."),
             "where": Argument(
-                path="filter.condition_json", description='As of wm_query, over fields, "type" and "data.*".'
+                path="filter.condition_json", description='As in wm_query, on fields, "type" and "data.*".'
             ),
             "below_node_id": Argument(path="filter.connected_to.node_id"),
             "graph_name": Argument(path="filter.graph_name"),
@@ -63,7 +64,7 @@ RAG_TOOLS = (
         name="rag_similar_nodes",
         context_type="RAG",
         rpc="/contextkeep.entity.v1.EntityGraph/SearchSimilar",
-        description="Finds nodes whose embeddings are nearest to that of a node.",
+        description="Finds the nodes whose embeddings are nearest to that of a node.",
         arguments={
             "entity_node_id": Argument(path="node_id", is_entity=True),
             "embedding_name": Argument(path="name"),

@@ -135,7 +135,7 @@ async def _archived(response: pb.DeleteWMRecordResponse) -> Document:
 RECORD_ID = Argument(is_required=True)
 QUERY = Argument(path="text", is_required=True, limits={"min_length": 1}, description="Words.")
 ARCHIVED = Argument()
-WHERE = Argument(path="where_json", description="As of wm_query.")
+WHERE = Argument(path="where_json", description="As in wm_query.")
 MEMORY_TYPES = Argument()
 
 WORKING_MEMORY_TOOLS = (
@@ -143,14 +143,14 @@ WORKING_MEMORY_TOOLS = (
         name="wm_list",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/FetchWMRecordsByEntity",
-        description="Lists the records (files, JSON documents) of an entity, newest first.",
+        description="Lists the records (files and JSON documents) of an entity, newest first.",
         arguments={
             "entity_node_id": ENTITY,
             "memory_types": MEMORY_TYPES,
             "names": Argument(),
             "name_prefix": Argument(),
-            "tags": Argument(description="All of them."),
-            "metadata": Argument(path="metadata_contains_json", description="Contained in the record's."),
+            "tags": Argument(description="All of these."),
+            "metadata": Argument(path="metadata_contains_json", description="Contained in the metadata."),
             "include_archived": ARCHIVED,
             "page_size": page_size(50),
             "page_token": PAGE_TOKEN,
@@ -161,7 +161,7 @@ WORKING_MEMORY_TOOLS = (
         name="wm_read",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/FetchWMRecord",
-        description="Reads a record's content in pieces: as text, or else as base64.",
+        description="Reads the content of a record in pages: text, or base64 if it is binary.",
         arguments={
             "working_memory_id": RECORD_ID,
             "bytes_max": Argument(type=int, default=16 * 1024, limits={"ge": 16}),
@@ -175,7 +175,7 @@ WORKING_MEMORY_TOOLS = (
         name="wm_search",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/SearchWMRecords",
-        description="Finds records of an entity by words, the best first.",
+        description="Finds records of one entity by words, best first.",
         arguments={
             "query": QUERY,
             "entity_node_id": Argument(path="entity_node_ids", type=str, is_entity=True),
@@ -190,7 +190,8 @@ WORKING_MEMORY_TOOLS = (
         name="wm_query",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/QueryWMRecords",
-        description="Selects columns and aggregates of all records that you may see. It takes no SQL.",
+        description="Selects columns or aggregates of all records that you may see, to count or filter them. It takes "
+        "no SQL.",
         arguments={
             "select": Argument(
                 is_required=True,
@@ -213,7 +214,7 @@ WORKING_MEMORY_TOOLS = (
         name="wm_manifest",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/FetchWMManifest",
-        description="Lists the entities below an entity, each with its records by memory type.",
+        description="Lists the entities below an entity with their records by memory type, for an overview.",
         arguments={
             "entity_node_id": Argument(path="root_node_id", is_entity=True),
             "depth_max": limit(3, 100),
@@ -251,7 +252,7 @@ WORKING_MEMORY_TOOLS = (
         name="wm_archive",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/DeleteWMRecord",
-        description="Archives a record, which is deleted when its retention ends.",
+        description="Archives a record: lists and searches leave it out, and it is deleted later.",
         arguments={"working_memory_id": RECORD_ID},
         shape=_archived,
         outputs=("working_memory_id", "status"),
