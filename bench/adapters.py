@@ -61,7 +61,7 @@ class Conversation:
         calls = list(zip(texts[::2], texts[1::2], strict=True))
         seconds, _ = await self._store.call("turn", "one", calls)
         self._written += count
-        return [one / 2 for one in seconds]
+        return [item / 2 for item in seconds]
 
     async def call(self, do: str) -> float:
         """Return the milliseconds of an operation, once."""
@@ -97,14 +97,14 @@ async def run(stores: dict[str, tuple[Peer, Peer]], sizes: Sequence[int]) -> lis
         rows = {do: f"{label}: {what}" for do, what in (OPERATIONS | BYTES).items()}
         rows = {do: f"{row:44}" for do, row in rows.items()}
         for size in sizes:
-            for one in both:
-                await one.grow(size + (size != sizes[0]) * CALLS)
+            for entry in both:
+                await entry.grow(size + (size != sizes[0]) * CALLS)
             for do in OPERATIONS:
-                figures = [[await one.call(do) for one in both] for _ in range(CALLS)]
+                figures = [[await item.call(do) for item in both] for _ in range(CALLS)]
                 theirs, ours = (statistics.median(column) for column in zip(*figures, strict=True))
                 rows[do] += _beside(theirs, ours)
-            rows["bytes"] += _beside(*(one.bytes_a_byte() for one in both))
-            rows["next"] += _beside(*[await one.next_bytes_a_byte() for one in both])
+            rows["bytes"] += _beside(*(item.bytes_a_byte() for item in both))
+            rows["next"] += _beside(*[await item.next_bytes_a_byte() for item in both])
             print(f"({label}, {size:,} turns)", file=sys.stderr, flush=True)
         lines += rows.values()
     return lines

@@ -70,9 +70,9 @@ def _measure(folder: Path, server: subprocess.Popen[bytes], size_mib: int) -> bo
     met = True
     for name, target in (("upload", UPLOAD_MIN), ("download", DOWNLOAD_MIN)):
         seconds, cpu_s, client_cpu_s = (
-            min(one[key] for one in ours[name]) for key in ("seconds", "server_cpu_s", "client_cpu_s")
+            min(item[key] for item in ours[name]) for key in ("seconds", "server_cpu_s", "client_cpu_s")
         )
-        floor_s, floor_cpu_s = min(one.seconds for one in floor[name]), min(one.cpu_s for one in floor[name])
+        floor_s, floor_cpu_s = min(item.seconds for item in floor[name]), min(item.cpu_s for item in floor[name])
         good = floor_s / seconds >= target and (name == "download" or cpu_s / floor_cpu_s <= UPLOAD_CPU_MAX)
         per_gib = 1024 / size_mib
         print(

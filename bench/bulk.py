@@ -152,8 +152,8 @@ class Bench:
         for _ in range(WRITE_ROUNDS):
             made = conversation(WRITE_NODES)
             await self._graph.graph.write([NodeInput("Session", id=made[0].session)], [])
-            nodes = [NodeInput("Message", id=one.id, status="Completed", data=one.data) for one in made]
-            edges = [EdgeInput(one.session, one.id, "Contains", id=one.edge_id) for one in made]
+            nodes = [NodeInput("Message", id=item.id, status="Completed", data=item.data) for item in made]
+            edges = [EdgeInput(item.session, item.id, "Contains", id=item.edge_id) for item in made]
             rounds.append(await self._round(self._graph.graph.write(nodes, edges), WRITE_NODES))
         self._say(f"WriteGraph of {WRITE_NODES:,} nodes and edges", rounds, 2 * WRITE_NODES, WRITE_MIN)
 
@@ -193,17 +193,17 @@ class Bench:
         return {name: now - before[name] for name, now in self._processes.cpu_s().items()}
 
     def _say(self, name: str, rounds: list[Round], rows: int, target: float) -> None:
-        ratio = statistics.median(one.copy / one.ours for one in rounds)
-        bare_ratio = statistics.median(one.bare / one.ours for one in rounds)
+        ratio = statistics.median(item.copy / item.ours for item in rounds)
+        bare_ratio = statistics.median(item.bare / item.ours for item in rounds)
         ours, copy, bare = (
-            rows / statistics.median(getattr(one, what) for one in rounds) for what in ("ours", "copy", "bare")
+            rows / statistics.median(getattr(item, what) for item in rounds) for what in ("ours", "copy", "bare")
         )
         self.met = self.met and ratio >= target
         cpu, copy_cpu = (
             "  ".join(f"{what} {sum(one[what] for one in used) * 1e6 / rows / len(used):.1f}" for what in whose)
             for used, whose in (
-                ([one.cpu_s for one in rounds], ("entity", "postgres", "client")),
-                ([one.copy_cpu_s for one in rounds], ("postgres", "client")),
+                ([item.cpu_s for item in rounds], ("entity", "postgres", "client")),
+                ([item.copy_cpu_s for item in rounds], ("postgres", "client")),
             )
         )
         print(
@@ -236,11 +236,11 @@ def _write_lines(path: Path, made: list[Message]) -> None:
         for session in dict.fromkeys(message.session for message in made):
             line = orjson.dumps({"node": {"id": session, "general_type_name": "Session", "created_at": NOW}})
             file.write(line + b"\n")
-        for one in made:
-            node = {"id": one.id, "general_type_name": "Message", "status": "Completed", "created_at": NOW}
-            file.write(orjson.dumps({"node": {**node, "data": one.data}}) + b"\n")
-        for one in made:
-            edge = {"id": one.edge_id, "from_node_id": one.session, "to_node_id": one.id, "edge_type": "Contains"}
+        for entry in made:
+            node = {"id": entry.id, "general_type_name": "Message", "status": "Completed", "created_at": NOW}
+            file.write(orjson.dumps({"node": {**node, "data": entry.data}}) + b"\n")
+        for item in made:
+            edge = {"id": item.edge_id, "from_node_id": item.session, "to_node_id": item.id, "edge_type": "Contains"}
             file.write(orjson.dumps({"edge": {**edge, "created_at": NOW}}) + b"\n")
 
 

@@ -53,8 +53,8 @@ async def run(stack: dev.Stack, queries: int) -> bool:
         rounds = [(await taken(one), await taken(many)) for _ in range(queries // AT_ONCE // 2)]
     total = 0.0
     for place, part in enumerate(("the service", "Postgres")):
-        with_one = statistics.median(one[place] for one, _ in rounds)
-        more = statistics.median(many[place] - one[place] for one, many in rounds)
+        with_one = statistics.median(item[place] for item, _ in rounds)
+        more = statistics.median(many[place] - item[place] for item, many in rounds)
         print(f"{part:12} {with_one:6.1f} us of CPU a query with one database, {more:5.1f} more with several")
         total += more
     print(f"the choice: {total:.1f} us (<= {CHOICE_US_MAX:g})")

@@ -64,8 +64,8 @@ def _measure(name: str, cloud: Cloud, server: subprocess.Popen[bytes]) -> bool:
             ours[what].append({"seconds": seconds, "cpu_s": cpu_s_of(server.pid) - before})
     met = True
     for what in ours:
-        seconds, cpu_s = (min(one[key] for one in ours[what]) for key in ("seconds", "cpu_s"))
-        sdk_s, sdk_cpu_s = (min(one[key] for one in theirs[what]) for key in ("seconds", "cpu_s"))
+        seconds, cpu_s = (min(item[key] for item in ours[what]) for key in ("seconds", "cpu_s"))
+        sdk_s, sdk_cpu_s = (min(item[key] for item in theirs[what]) for key in ("seconds", "cpu_s"))
         target = RATIO_MIN.get(name)
         good = target is None or sdk_s / seconds >= target
         per_gib = 1024 / size_mib

@@ -51,7 +51,7 @@ RULES: dict[str, Any] = {
 def services_mib() -> float:
     """Return the memory of the largest process of the services, which are Python."""
     children = psutil.Process().children(recursive=True)
-    return max(one.memory_info().rss for one in children if "python" in one.name()) / 2**20
+    return max(child.memory_info().rss for child in children if "python" in child.name()) / 2**20
 
 
 async def write(graph: AsyncEntityClient, count: int) -> str:
@@ -111,7 +111,7 @@ async def measured(services: dev.Stack, count: int) -> bool:
             took.append(took_s)
         print(f"one changed node: {max(took):.2f} s at most (<= {CHANGED_S_MAX:g})")
         began = time.perf_counter()
-        *_, told = [one async for one in context.compiled_pages.compile(definition_name="customer")]
+        *_, told = [item async for item in context.compiled_pages.compile(definition_name="customer")]
         took_s = time.perf_counter() - began
         print(f"all again, unchanged: {told.pages_unchanged / took_s:,.0f} a second")
         began = time.perf_counter()

@@ -134,7 +134,7 @@ class Bench:
         for name in calls:
             ratio = at(beside[name], 0.99) / at(quiet[name], 0.99)
             worst = max(worst, ratio)
-            medians, last = ([at(one[name], part) * 1000 for one in (quiet, beside)] for part in (0.5, 0.99))
+            medians, last = ([at(item[name], part) * 1000 for item in (quiet, beside)] for part in (0.5, 0.99))
             print(
                 f"  {name:12} median {medians[0]:.1f} -> {medians[1]:.1f}, p99 {last[0]:.1f} -> {last[1]:.1f}:"
                 f" {ratio:.1f} times (<= {BESIDE_MAX:g})"

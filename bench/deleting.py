@@ -45,9 +45,9 @@ async def caller(context: AsyncContextClient) -> Turn:
 def shown(name: str, loads: Sequence[Load]) -> str:
     """Return a row: p50 and p99 of sending and of reading, and calls a second."""
     together = Load()
-    for one in loads:
-        together.elapsed_s += one.elapsed_s
-        for call, seconds in one.seconds.items():
+    for item in loads:
+        together.elapsed_s += item.elapsed_s
+        for call, seconds in item.seconds.items():
             together.seconds[call] += seconds
     cells = [
         f"{together.percentile_ms(call, 0.5):.1f}; {together.percentile_ms(call, 0.99):.1f}"

@@ -97,7 +97,7 @@ def main() -> None:
     ):
         for kept in WAYS:
             found = bytes_of(connection, kept)
-            cells = " | ".join(f"{one:.0f}" for one in found)
+            cells = " | ".join(f"{item:.0f}" for item in found)
             print(f"| {kept.name} | {cells} | {found[-1] / found[0]:.2f} |", flush=True)
 
 

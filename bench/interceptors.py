@@ -84,10 +84,10 @@ async def run(stack: dev.Stack, folder: Path) -> int:
         async with AsyncExitStack() as opened:
             measured = []
             for kind, services, api_key in (("all", full, key), ("none", bare, None)):
-                for one in services:
-                    await one.start()
-                    client = await opened.enter_async_context(AsyncContextClient(one.address, api_key=api_key))
-                    measured.append((kind, client, one.process, list[float]()))
+                for entry in services:
+                    await entry.start()
+                    client = await opened.enter_async_context(AsyncContextClient(entry.address, api_key=api_key))
+                    measured.append((kind, client, entry.process, list[float]()))
             record = (await measured[0][1].records.insert("data/json", "bench", content={"a": 1})).working_memory_id
             for _ in range(PAIRS):
                 for _, client, process, cpu in measured:
@@ -95,7 +95,7 @@ async def run(stack: dev.Stack, folder: Path) -> int:
             for kind, _, _, cpu in measured:
                 used[kind].append(min(cpu))
     finally:
-        await asyncio.gather(*(one.kill() for one in (*full, *bare)))
+        await asyncio.gather(*(item.kill() for item in (*full, *bare)))
         await collecting.stop(None)
     ours, floor = min(used["all"]), min(used["none"])
     missed = "" if ours / floor <= CPU_MAX else "  MISSED"
@@ -104,7 +104,7 @@ async def run(stack: dev.Stack, folder: Path) -> int:
     )
     print(f" times (target {CPU_MAX}){missed}")
     for kind, best in used.items():
-        print(f"  {kind:5} {PROCESSES} processes: " + ", ".join(f"{one:.3f}" for one in sorted(best)))
+        print(f"  {kind:5} {PROCESSES} processes: " + ", ".join(f"{item:.3f}" for item in sorted(best)))
     return int(bool(missed))
 
 

@@ -29,13 +29,13 @@ AT_ONCE = 8  # that are retained
 def cpu_s() -> float:
     """Return the seconds of CPU that the services and Postgres took so far."""
     children = psutil.Process().children(recursive=True)
-    return sum(sum(one.cpu_times()[:2]) for one in children if one.is_running())
+    return sum(sum(child.cpu_times()[:2]) for child in children if child.is_running())
 
 
 async def measured(services: dev.Stack, count: int) -> bool:
     """Print what retaining and recalling take, and say whether recalling is within the target."""
     made = talk(turns=count)
-    texts = [f"{one.author}: {one.text}" for one in made.turns][:count]  # a memory says whose it is
+    texts = [f"{turn.author}: {turn.text}" for turn in made.turns][:count]  # a memory says whose it is
     async with AsyncContextClient(services.context_address, timeout_s=60) as context, beside() as floor:
         left = iter(texts)
 

@@ -71,14 +71,14 @@ class Bench:
             started = time.perf_counter()
             await call()
             times.append((time.perf_counter() - started) * 1000)
-        cpu = {one: (now - before[one]) * 1000 / len(calls) for one, now in self._processes.cpu_s().items()}
+        cpu = {item: (now - before[item]) * 1000 / len(calls) for item, now in self._processes.cpu_s().items()}
         times.sort()
         p50, p99 = (times[int(len(times) * part)] for part in (0.5, 0.99))
         good = not p50_ms_max or p50 < p50_ms_max
         self.met = self.met and good
         print(
             f"{name:46}{len(calls):7,}{p50:9.2f}{p99:9.2f}{f'< {p50_ms_max:g}' if p50_ms_max else '':>9}   "
-            + "  ".join(f"{one} {ms:.2f}" for one, ms in cpu.items() if one != "client")
+            + "  ".join(f"{item} {ms:.2f}" for item, ms in cpu.items() if item != "client")
             + ("" if good else "  MISSED"),
             flush=True,
         )
@@ -100,7 +100,7 @@ class Bench:
         await self.measure(f"insert, the last of {RECORDS:,}", [insert] * (RECORDS - len(ids)))
         random = Random(1)
         chosen = [random.choice(ids) for _ in range(FETCHES)]
-        await self.measure("fetch one of them", [lambda one=one: self.client.records.get(one) for one in chosen])
+        await self.measure("fetch one of them", [lambda item=item: self.client.records.get(item) for item in chosen])
         pages = self.client.records.list_by_entity(entity, page_size=100)
 
         async def page(size: int) -> None:

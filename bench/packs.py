@@ -75,14 +75,14 @@ class Calls:
         after = {**self._processes.cpu_s(), "client": before["client"] + own}  # without what counting takes
         name = kind if isinstance(kind, str) else kind(answer)
         self.seconds.setdefault(name, []).append(took)
-        self._cpu_s.setdefault(name, Counter()).update({one: after[one] - before[one] for one in after})
+        self._cpu_s.setdefault(name, Counter()).update({item: after[item] - before[item] for item in after})
         await self._floor.echo()
         return answer
 
     def __str__(self) -> str:
         lines = []
         for name, seconds in self.seconds.items():
-            cpu = "  ".join(f"{one} {used / len(seconds) * 1000:.1f}" for one, used in self._cpu_s[name].items())
+            cpu = "  ".join(f"{item} {used / len(seconds) * 1000:.1f}" for item, used in self._cpu_s[name].items())
             times = f"p50 {statistics.median(seconds) * 1000:.1f}, p95 {_p95(seconds) * 1000:.1f} ms"
             lines.append(f"{name:24} {len(seconds):5,} times: {times:28} CPU ms: {cpu}")
         return "\n".join(lines)

@@ -199,7 +199,7 @@ async def generations(server: EmbeddedPostgres) -> None:
 def main() -> None:
     """Do what is said, with numbers of as many bits as are said."""
     job, *more = sys.argv[1:]
-    numbers = [int(one) for one in more]
+    numbers = [int(item) for item in more]
     count = numbers.pop(0) if job == "search" and numbers else 1_000_000
     bits = numbers.pop(0) if numbers else terms.MASK_BITS
     terms._SHIFT = 32 - bits

@@ -110,7 +110,7 @@ async def large(services: dev.Stack, passages: int) -> bool:
     async with AsyncContextClient(services.context_address, timeout_s=60) as context, beside() as floor:
         context_id, questions = await filled(context, passages)
         node_id = new_id()
-        turns = [one.text for one in talk(turns=passages).turns]
+        turns = [turn.text for turn in talk(turns=passages).turns]
         for start in range(0, passages, 2_000):
             text = "\n\n".join(turns[start : start + 2_000])
             await context.records.insert("text/markdown", f"{start}.md", content_text=text, entity_node_id=node_id)
@@ -120,7 +120,9 @@ async def large(services: dev.Stack, passages: int) -> bool:
             began = time.perf_counter()
             found = await context.query.ask(question, context_ids=[context_id], node_ids=[node_id])
             took.append(time.perf_counter() - began)
-            assert {one.state for one in found.providers if one.family in ("context", "workspace")} == {"ok"}
+            assert {provider.state for provider in found.providers if provider.family in ("context", "workspace")} == {
+                "ok"
+            }
             await floor.echo()
     p95 = statistics.quantiles(took, n=20)[-1] * 1000
     print(f"{passages:,} passages of a context, and as many of records: 95 % within {floor.said(p95, P95_MS_MAX)}")
@@ -134,7 +136,7 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=0)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        packages = written_package(Path(name) / "packages", [f"bench.query:{one.__name__}" for one in INSTANT])
+        packages = written_package(Path(name) / "packages", [f"bench.query:{item.__name__}" for item in INSTANT])
         os.environ["PYTHONPATH"] = os.pathsep.join([str(packages), str(Path.cwd())])
         with dev.stack(Path(name), keep=False) as services:
             is_met = asyncio.run(overhead(services, asked.calls))

@@ -107,7 +107,7 @@ async def run(stack: dev.Stack, questions: int, among: int) -> bool:
                         await timed(calls[:10], floor.echo)
                         before = cpu_s(services)
                         taken = await timed(calls, floor.echo)
-                    cpu_ms = {one: (s - before[one]) / questions * 1000 for one, s in cpu_s(services).items()}
+                    cpu_ms = {item: (s - before[item]) / questions * 1000 for item, s in cpu_s(services).items()}
                     median, last = (at(taken, part) * 1000 for part in (0.5, 0.95))
                     scaled = floor.scaled(median)
                     met = met and scaled <= target
@@ -122,7 +122,7 @@ async def run(stack: dev.Stack, questions: int, among: int) -> bool:
 def cpu_s(services: dict[str, int]) -> dict[str, float]:
     """Return the CPU time of processes with all below them."""
     return {
-        name: sum(sum(one.cpu_times()[:2]) for one in (process, *process.children(recursive=True)))
+        name: sum(sum(item.cpu_times()[:2]) for item in (process, *process.children(recursive=True)))
         for name, process in ((name, psutil.Process(pid)) for name, pid in services.items())
     }
 

@@ -68,13 +68,17 @@ class Replicas:
 
     def _cpu_s(self) -> list[float]:
         times = [process.cpu_times() for process in self.processes]
-        return [float(one.user + one.system) for one in times]
+        return [float(time.user + time.system) for time in times]
 
 
 async def listening(process: subprocess.Popen[bytes], port: int) -> None:
     """Wait until this process listens: its twin on the port would answer for it."""
     watched = psutil.Process(process.pid)
-    while not any(one.laddr.port == port for one in watched.net_connections("tcp") if one.status == psutil.CONN_LISTEN):
+    while not any(
+        net_connection.laddr.port == port
+        for net_connection in watched.net_connections("tcp")
+        if net_connection.status == psutil.CONN_LISTEN
+    ):
         assert process.poll() is None, "it ended"
         await asyncio.sleep(0.05)
 

@@ -75,7 +75,7 @@ async def run(stack: dev.Stack, keys: list[list[str]], seconds: float) -> int:
     for number in range(len(keys)):
         cells = []
         for figures, shown in ((rates, ".0f"), (cpu_ms, ".2f")):
-            ratios = [figure / one for figure, one in zip(figures[number], figures[0], strict=True)]
+            ratios = [figure / item for figure, item in zip(figures[number], figures[0], strict=True)]
             cells += [format(statistics.median(figures[number]), shown), f"{statistics.median(ratios):.2f}"]
         print(f"| {number + 1} | {' | '.join(cells)} |")
     return errors
@@ -89,7 +89,7 @@ def main() -> None:
         dev.stack(Path(name), keep=False, others=OTHERS) as stack,
     ):
         home = stack.environment["DATABASE_ADMIN_URL"]
-        others = dict(one.split("=", 1) for one in stack.environment["DATABASE_ADMIN_URLS"].split())
+        others = dict(item.split("=", 1) for item in stack.environment["DATABASE_ADMIN_URLS"].split())
         databases, administration = Databases(home, others), KeyAdministration(home)
         keys: list[list[str]] = []
         for count in range(1, len(OTHERS) + 2):

@@ -46,7 +46,7 @@ class Processes:
 
     def cpu_s(self) -> dict[str, float]:
         """Return the seconds that each has used so far."""
-        used = {name: sum(map(_cpu_s, [one, *one.children()])) for name, one in self._processes.items()}
+        used = {name: sum(map(_cpu_s, [item, *item.children()])) for name, item in self._processes.items()}
         return {**used, "client": time.process_time()}
 
 
@@ -73,8 +73,8 @@ async def compare(
         floor_s.append(await _timed(floor, repeat))
         before = processes.cpu_s()
         ours_s.append(await _timed(ours, repeat))
-        cpu_s.append({one: (now - before[one]) / repeat for one, now in processes.cpu_s().items()})
-    best_cpu = {one: min(used[one] for used in cpu_s) for one in cpu_s[0]}
+        cpu_s.append({item: (now - before[item]) / repeat for item, now in processes.cpu_s().items()})
+    best_cpu = {cpu_: min(used[cpu_] for used in cpu_s) for cpu_ in cpu_s[0]}
     row = Row(name=name, ours_s=min(ours_s), floor_s=min(floor_s), target=target, cpu_s=best_cpu)
     print(row, flush=True)
     return row

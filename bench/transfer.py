@@ -222,10 +222,10 @@ def _measured(
         met.append(ratio >= RATIO_MIN)
         missed = "" if met[-1] else "  MISSED"
         figures = f"{ours_s:9.2f}{size / MB / ours_s:8.1f}{floor_s:9.2f}{ratio:7.2f}"
-        context, entity, client = (max(one[place] for one in peaks[what]) for place in range(3))
+        context, entity, client = (max(peak[place] for peak in peaks[what]) for place in range(3))
         grew = f"   context {context:.0f}  entity {entity:.0f}  client {client:.0f}"
         print(f"{f'{what} of {size / MB:.0f} MB':26}{figures}{f'>= {RATIO_MIN}':>9}{grew}{missed}", flush=True)
-    return max(one[0] for those in peaks.values() for one in those)
+    return max(item[0] for those in peaks.values() for item in those)
 
 
 def _exported(source: ContextClient, archive: Path, cut_at_bytes: int) -> None:

@@ -160,8 +160,8 @@ async def run(stack: dev.Stack, keys: dict[str, str], seconds: float) -> float:
     worst = 0.0
     for name in calls:
         columns = [
-            f"{at(one.cpu_ms, part):7.1f} ({at(one.clock_ms, part):6.1f})"
-            for one in (alone[name], beside[name])
+            f"{at(item.cpu_ms, part):7.1f} ({at(item.clock_ms, part):6.1f})"
+            for item in (alone[name], beside[name])
             for part in (0.5, 0.99)
         ]
         ratio = at(beside[name].clock_ms, 0.99) / at(alone[name].clock_ms, 0.99)

@@ -25,7 +25,7 @@ PROJECT = Path.cwd()
 
 def list_files(path):
     """List a folder of the project; the project itself is "."."""
-    return sorted(f"{one.name}{'/' * one.is_dir()}" for one in of_project(path).iterdir())
+    return sorted(f"{item.name}{'/' * item.is_dir()}" for item in of_project(path).iterdir())
 
 
 def read_file(path):

@@ -300,7 +300,7 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     print(f"    {len(elsewhere.items)} passages")
     with step("send a standalone message"):
         context.contexts.send(question, standalone=True)
-    contexts = [one.title for one in context.contexts.list()]
+    contexts = [entry.title for entry in context.contexts.list()]
     print(f"    the contexts that there are: {', '.join(contexts)}")
     if elsewhere.items or sorted(contexts) != ["laboratory", "visit"]:
         raise SystemExit("a context has what is not its own")
@@ -319,7 +319,7 @@ def delete(context: ContextClient, context_id: str) -> None:
         f"    removed: {receipt.messages_removed} messages, {receipt.passages_removed} passages, "
         f"{receipt.vectors_removed} vectors, {receipt.tasks_removed} task, {receipt.artifacts_removed} artifact"
     )
-    if receipt.messages_removed != receipt.message_count or [one.title for one in context.contexts.list()] != [
+    if receipt.messages_removed != receipt.message_count or [item.title for item in context.contexts.list()] != [
         "laboratory"
     ]:
         raise SystemExit("something is left of what was deleted")
@@ -352,12 +352,12 @@ def portability(services: dev.Stack, folder: Path) -> None:
                 done = here.archives.export(path, **scope)
                 met = [there.archives.import_archive(path) for _ in range(2)]
             print(f"    {done.size_bytes:,} bytes; {_met(met[0])}; again: {_met(met[1])}")
-            if sum(row.conflicts for one in met for row in one.rows) or sum(row.written for row in met[1].rows):
+            if sum(row.conflicts for item in met for row in item.rows) or sum(row.written for row in met[1].rows):
                 raise SystemExit("an import wrote twice what is once")
         histories = [
             [
-                (one.seq, one.content, one.created_at)
-                for one in client.contexts.list_messages(begun.context_id, subject_user_id="ada")
+                (message.seq, message.content, message.created_at)
+                for message in client.contexts.list_messages(begun.context_id, subject_user_id="ada")
             ]
             for client in (here, there)
         ]
@@ -516,7 +516,7 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
     approve_tool(context)
     with step("which sources are there?"):
         listed = context.query.list_providers()
-    print("   ", ", ".join(f"{one.provider_id}{' (installed)' * one.is_installed}" for one in listed))
+    print("   ", ", ".join(f"{item.provider_id}{' (installed)' * item.is_installed}" for item in listed))
 
     with step(f"ask {ALLERGY_QUESTION!r}, by gRPC"):
         found = context.query.ask(
@@ -530,7 +530,7 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
     for status in found.providers:
         row = f"{status.provider_id:<{width}} {status.state:<8} {status.hit_count:>4} {status.duration_ms:>6}"
         print(f"    {row}  {status.reason}")
-    states = {one.provider_id: one.state for one in found.providers}
+    states = {provider.provider_id: provider.state for provider in found.providers}
     tool = next(state for provider_id, state in states.items() if provider_id.startswith(f"mcp-{TOOL_SERVER}-"))
     if (states["crm"], states["archive"], states["knowledge-base"], tool) != ("error", "timeout", "ok", "ok"):
         raise SystemExit("a source is not as it should be")
@@ -542,7 +542,7 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
         over_mcp = ask_mcp(ALLERGY_QUESTION, context_id, nurse_id)
     for line in over_mcp["content"][0]["text"].splitlines()[-len(found.providers) :]:
         print(f"    {line}")
-    if [one["ref"] for one in over_mcp["structuredContent"]["hits"]] != [one.ref for one in found.hits]:
+    if [item["ref"] for item in over_mcp["structuredContent"]["hits"]] != [hit.ref for hit in found.hits]:
         raise SystemExit("MCP answers otherwise than gRPC")
     harness(context, context_id, nurse_id)
     ask_specialist(context, node.id)
@@ -635,7 +635,7 @@ def harness(context: ContextClient, context_id: str, user_id: str) -> None:
     for moved in compared.hits:
         if moved.rank != moved.other_rank:
             print(f"    {moved.title}: rank {moved.rank or 'none'} -> {moved.other_rank or 'none'}")
-    if again.answer is None or [one.ref for one in again.answer.hits] != [one.ref for one in kept.answer.hits]:
+    if again.answer is None or [hit.ref for hit in again.answer.hits] != [hit.ref for hit in kept.answer.hits]:
         raise SystemExit("the replay answers otherwise")
     for listed in context.source_tests.list():
         print(f"    kept: {listed.label}, {listed.hit_count} hits{', a replay' * bool(listed.replay_of)}")

@@ -93,7 +93,7 @@ class Rival(ABC):
         """Make a prompt of what was seen."""
         before, self._shown = self._shown, [self._head, *self._now()]
         same = sum(1 for _ in takewhile(lambda two: two[0] == two[1], zip(self._shown, before, strict=False)))
-        tokens, cached = (sum(one for _, one in pieces) for pieces in (self._shown, self._shown[:same]))
+        tokens, cached = (sum(item for _, item in pieces) for pieces in (self._shown, self._shown[:same]))
         self.bill.add(tokens, cached, is_hit=same == len(before))
 
     def shows(self, step: int) -> bool:
@@ -164,11 +164,11 @@ class Ranking(Rival):
 
     def _now(self) -> Shown:
         hot = _taken(reversed(self._newest), 0.4 * self._room) or [self._newest[-1]]
-        older = {one for one in (*self._newest, *self._lasting) if one.number < hot[-1].number}
+        older = {item for item in (*self._newest, *self._lasting) if item.number < hot[-1].number}
         warm = _taken(sorted(older, key=self._score, reverse=True), 0.35 * self._room)
-        about = {one for name in self._wish for one in self._about[name]}.difference(hot, warm)
+        about = {item for name in self._wish for item in self._about[name]}.difference(hot, warm)
         cold = _taken(sorted(about, reverse=True), 0.25 * self._room)
-        return [(one.number, one.tokens) for one in (*warm, *cold, *reversed(hot))]
+        return [(item.number, item.tokens) for item in (*warm, *cold, *reversed(hot))]
 
     def _score(self, one: _Ranked) -> tuple[float, int]:
         return one.worth + 0.5 ** ((self._number - one.number) / HALF_LIFE), one.number
@@ -183,11 +183,11 @@ class _Ranked(NamedTuple):
 def _taken(steps: Iterable[_Ranked], room: float) -> list[_Ranked]:
     """Return the first steps, as many as there is room for."""
     taken = []
-    for one in steps:
-        room -= one.tokens
+    for step in steps:
+        room -= step.tokens
         if room < 0:
             break
-        taken.append(one)
+        taken.append(step)
     return taken
 
 
@@ -251,7 +251,7 @@ def worked(context: ContextClient, step_count: int, *, behind_each: Callable[[in
     packed = [_Packed(pack.epoch, pack.tokens)]
     for number, step in enumerate(steps, 2):
         written = context.contexts.append(step.messages, window.context_id)
-        tokens = sum(one.tokens for one in written)
+        tokens = sum(item.tokens for item in written)
         run.log_tokens += tokens
         if step.file:
             run.files[written[-1].seq] = step.file
@@ -296,7 +296,7 @@ def report(run: Run) -> Iterator[str]:
     facts = {agent.constraint_step: CONSTRAINT, agent.value_steps[-1]: VALUES[-1], agent.error_step: ERROR}
     for bill, rival in zip(run.bills, (None, *run.rivals), strict=True):
         there = [rival.shows(step) if rival else text in said for step, text in facts.items()]
-        answers = "".join(f"{'yes' if one else 'no' if rival else 'asked':>8}" for one in there)
+        answers = "".join(f"{'yes' if item else 'no' if rival else 'asked':>8}" for item in there)
         kept = f"{bill.hits:,} of {len(bill.costs):,}"
         yield f"{bill.name:>24}{bill.mean:>15,.0f}{bill.cached_share:>9.1%}{kept:>15}{answers}"
     yield "cost: in tokens; 0.1 from a vendor's cache, 1.25 into it, 1 past it"
@@ -316,7 +316,7 @@ def asked(context: ContextClient, run: Run) -> Iterator[str]:
 
     yield f"the {VALUE}, set in the steps {', '.join(f'{step:,}' for step in agent.value_steps)}"
     yield f"  in the pack    {line_with(VALUES[-1], said)}"
-    (value,) = (one for one in context.windows.get_state(window_id, ["value"]) if one.key == VALUE)
+    (value,) = (item for item in context.windows.get_state(window_id, ["value"]) if item.key == VALUE)
     yield f"  in the state   {value}"
     if value.text != VALUES[-1]:
         raise SystemExit("the state has a value that was superseded")
@@ -330,7 +330,7 @@ def asked(context: ContextClient, run: Run) -> Iterator[str]:
 
     ref, file = next((ref[0], run.files[int(ref[1])]) for ref in REF.finditer(said) if int(ref[1]) in run.files)
     content = context.windows.expand(window_id, ref).text.encode()
-    sums = [hashlib.sha256(one).hexdigest() for one in (content, file.read_bytes())]
+    sums = [hashlib.sha256(item).hexdigest() for item in (content, file.read_bytes())]
     yield f"{ref}, of which the pack has an excerpt: {file.parent.name}/{file.name}, {len(content):,} bytes"
     yield f"  expanded       sha256 {sums[0]}"
     yield f"  the file       sha256 {sums[1]}"
@@ -353,7 +353,7 @@ def taken_back(context: ContextClient, run: Run) -> Iterator[str]:
     astray = context.windows.pack(window_id)
     context.windows.fold(window_id)  # which hides steps
     yield f"  astray         {_value_now(context, window_id)}"
-    (checkpoint, *_) = (one for one in context.windows.list_checkpoints(window_id) if one.reason == "caller")
+    (checkpoint, *_) = (item for item in context.windows.list_checkpoints(window_id) if item.reason == "caller")
     done = context.windows.rollback(window_id, checkpoint.number, expected_last_seq=astray.last_seq)
     yield f"  rolled back    {_value_now(context, window_id)}"
     if context.windows.pack(window_id).messages_json != before.messages_json:
@@ -363,7 +363,7 @@ def taken_back(context: ContextClient, run: Run) -> Iterator[str]:
 
 
 def _value_now(context: ContextClient, window_id: str) -> str:
-    return next(str(one) for one in context.windows.get_state(window_id, ["value"]) if one.key == VALUE)
+    return next(str(item) for item in context.windows.get_state(window_id, ["value"]) if item.key == VALUE)
 
 
 def text_of(value: Any) -> str:

@@ -131,7 +131,7 @@ def chart(
         about="millions of tokens; a token is 0.1 from a vendor's cache, 1.25 into it, 1 past it",
         top=end.bottom + GAP,
         height=250,
-        y_max=max(one[-1] for one in sums.values()) * 1.05,
+        y_max=max(item[-1] for item in sums.values()) * 1.05,
     )
     height = cost.bottom + 56
     drawn = [
@@ -140,7 +140,7 @@ def chart(
         f"<style>{STYLE}</style>",
         f'<rect class="page" width="{WIDTH}" height="{height}"/>',
         *stacked(whole, list(zip(middles, means, strict=True)), limit, folded_at),
-        *stacked(end, [(packed_at[one], zones[one]) for one in recent], limit, folded_at),
+        *stacked(end, [(packed_at[item], zones[item]) for item in recent], limit, folded_at),
         *lines(cost, packed_at, sums),
         text((LEFT + WIDTH - RIGHT) / 2, height - 12, "steps", "quiet", "middle"),
         "</svg>\n",
@@ -196,7 +196,7 @@ def text(x: float, y: float, what: str, kind: str = "", anchor: str = "start") -
 def ticks(low: float, high: float) -> Iterator[float]:
     """Yield four to nine round numbers of a range."""
     unit = 10 ** math.floor(math.log10((high - low) / 2))
-    step = next(unit * one for one in (0.5, 1, 2, 5) if (high - low) / (unit * one) < 9)
+    step = next(unit * item for item in (0.5, 1, 2, 5) if (high - low) / (unit * item) < 9)
     value = math.ceil(low / step) * step
     while value <= high:
         yield value
@@ -205,4 +205,4 @@ def ticks(low: float, high: float) -> Iterator[float]:
 
 def mean(zones: Sequence[Mapping[str, int]]) -> dict[str, float]:
     """Return what some prompts have on average."""
-    return {zone: sum(one.get(zone, 0) for one in zones) / len(zones) for zone in ZONES}
+    return {zone: sum(item.get(zone, 0) for item in zones) / len(zones) for zone in ZONES}

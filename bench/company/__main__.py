@@ -55,7 +55,7 @@ class Figures:
     def add(self, question: Question, texts: Sequence[str]) -> None:
         """Count an answer."""
         self.asked[question.kind] += 1
-        right = [any(one.text in text for one in question.answers) for text in texts[:5]]
+        right = [any(answer.text in text for answer in question.answers) for text in texts[:5]]
         self.first[question.kind] += any(right[:1])
         self.in_five[question.kind] += any(right)
 
@@ -141,7 +141,7 @@ def asked_one(
         explain=True,
         subject_user_id=there.user_id,
     )
-    figures[OURS].add(question, [one.snippet for one in found.hits])
+    figures[OURS].add(question, [hit.snippet for hit in found.hits])
     lists = {source: _listed(client, there, question, source) for source in SOURCES}
     for name, merge in RIVALS.items():
         figures[name].add(question, merge(lists))
@@ -150,7 +150,7 @@ def asked_one(
         told.of_two += 1
         told.twice += sum(question.answers[0].text in hit.snippet for hit in found.hits) > 1
     if question.planted == "against":
-        became = {one.ref: one.shown_in for hits in found.explained.values() for one in hits}
+        became = {hit.ref: hit.shown_in for hits in found.explained.values() for hit in hits}
         sides = [_refs(lists.get(fact.source, ()), fact.text) & became.keys() for fact in question.answers]
         if all(sides):
             told.both_found += 1
@@ -160,7 +160,7 @@ def asked_one(
 
 
 def _refs(hits: Sequence[Listed], text: str) -> set[str]:
-    return {one.ref for one in hits if text in one.text}
+    return {hit.ref for hit in hits if text in hit.text}
 
 
 def _listed(client: ContextClient, there: Filled, question: Question, source: str) -> list[Listed]:
@@ -172,11 +172,11 @@ def _listed(client: ContextClient, there: Filled, question: Question, source: st
         explain=True,
         subject_user_id=there.user_id,
     )
-    texts = {one.ref: hit.snippet for hit in found.hits for one in hit.sources}
+    texts = {item.ref: hit.snippet for hit in found.hits for item in hit.sources}
     return [
-        Listed(ref=one.ref, place=one.place, own_score=one.own_score or 0.0, text=texts[one.ref])
-        for one in found.explained.get(source, ())
-        if one.ref in texts
+        Listed(ref=item.ref, place=item.place, own_score=item.own_score or 0.0, text=texts[item.ref])
+        for item in found.explained.get(source, ())
+        if item.ref in texts
     ]
 
 
@@ -186,7 +186,7 @@ def asking(seed: int, customers: int, environment: Mapping[str, str]) -> Iterato
     before = dict(os.environ)
     try:
         with tempfile.TemporaryDirectory() as name:
-            values = [f"{one.__module__}:{one.__name__}" for one in (Customers, Tickets)]
+            values = [f"{item.__module__}:{item.__name__}" for item in (Customers, Tickets)]
             packages = written_package(Path(name) / "packages", values)
             os.environ.update(environment)
             os.environ["PYTHONPATH"] = os.pathsep.join([str(packages), str(Path.cwd())])

@@ -50,7 +50,7 @@ def filled(client: ContextClient, graph: EntityClient, company: Company, catalog
     """Write it, and return when all of it is indexed."""
     user_id = str(new_id())
     for about, facts in by_document(company.facts, WIKI).items():
-        sections = "\n\n".join(one.text for one in facts)
+        sections = "\n\n".join(fact.text for fact in facts)
         client.pages.put(about, f"# {about}\n\n{sections}\n", subject_user_id=user_id)
     for one in company.facts:
         if one.source == MEMORY:
@@ -58,7 +58,7 @@ def filled(client: ContextClient, graph: EntityClient, company: Company, catalog
     for about, facts in by_document(company.facts, FILES).items():
         for number, one in enumerate(facts, 1):
             client.records.insert("text/markdown", f"{about} {number}.md", content_text=one.text)
-    talk = [one.text for one in company.facts if one.source == TALK]
+    talk = [fact.text for fact in company.facts if fact.source == TALK]
     context_id = client.contexts.send("Notes of the sales team.", recall=False).context_id
     for start in range(0, len(talk), _TOGETHER):
         client.contexts.append(talk[start : start + _TOGETHER], context_id)
@@ -78,13 +78,13 @@ def _compiled(client: ContextClient, graph: EntityClient, company: Company) -> N
         customer = NodeInput("Customer", id=str(new_id()), name=about)
         below = [
             NodeInput(
-                next((kind for kind in _KINDS if kind.lower() in one.text), _KINDS[-1]),
+                next((kind for kind in _KINDS if kind.lower() in fact.text), _KINDS[-1]),
                 id=str(new_id()),
-                data={"said": one.text},
+                data={"said": fact.text},
             )
-            for one in facts
+            for fact in facts
         ]
-        graph.graph.write([customer, *below], [EdgeInput(customer.id, one.id, "Has") for one in below])
+        graph.graph.write([customer, *below], [EdgeInput(customer.id, item.id, "Has") for item in below])
     put = client.definitions.put("customers", _PAGES)
     client.definitions.approve("customers", put.version)
     for _ in client.compiled_pages.compile():
@@ -95,7 +95,7 @@ def _documents(client: ContextClient, company: Company) -> None:
     """Add a document of each customer to a knowledge base, and wait until they are read."""
     client.knowledge_bases.put("manuals", is_of_tenant=True)
     for about, facts in by_document(company.facts, DOCUMENTS).items():
-        text = "\n\n".join(one.text for one in facts)
+        text = "\n\n".join(fact.text for fact in facts)
         client.knowledge_bases.add_document("manuals", f"# {about}\n\n{text}\n".encode(), name=f"{about}.md")
-    while any(one.state in ("queued", "parsing") for one in client.knowledge_bases.list_documents("manuals")):
+    while any(document.state in ("queued", "parsing") for document in client.knowledge_bases.list_documents("manuals")):
         time.sleep(0.1)

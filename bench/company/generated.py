@@ -203,7 +203,7 @@ def company(seed: int, *, customers: int = CUSTOMERS) -> Company:
         for source, said, near, far in _FACTS:
             fact = _fact(random_, source, said, name)
             planted, answers = "once", [fact]
-            other = random_.choice([one for one in SOURCES if one != source])
+            other = random_.choice([item for item in SOURCES if item != source])
             chance = random_.random()
             if chance < 0.08:
                 planted = "twice"
@@ -227,9 +227,9 @@ def company(seed: int, *, customers: int = CUSTOMERS) -> Company:
 def by_document(facts: Sequence[Fact], source: str) -> dict[str, list[Fact]]:
     """Return what a source says, by what it is about."""
     found: dict[str, list[Fact]] = {}
-    for one in facts:
-        if one.source == source:
-            found.setdefault(one.about, []).append(one)
+    for fact in facts:
+        if fact.source == source:
+            found.setdefault(fact.about, []).append(fact)
     return found
 
 

@@ -27,8 +27,8 @@ class _Rows:
     """
 
     def __init__(self, made: Company, source: str) -> None:
-        self._rows = [one for one in made.facts if one.source == source]
-        self._terms = [frozenset(terms_of(one.text)) for one in self._rows]
+        self._rows = [fact for fact in made.facts if fact.source == source]
+        self._terms = [frozenset(terms_of(row.text)) for row in self._rows]
 
     def found(self, query: str, limit: int) -> Sequence[tuple[int, Fact, float]]:
         """Return those that share words with a question, those first that have most of them: place, row and share."""
@@ -65,7 +65,7 @@ class _Installed:
 
     async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
         """Return the rows that share a word with the question."""
-        hits = [self._hit(*one) for one in self._rows.found(asked.query, asked.limit)]
+        hits = [self._hit(*item) for item in self._rows.found(asked.query, asked.limit)]
         return Answered(hits=hits, mode="words")
 
     def _hit(self, place: int, row: Fact, share: float) -> Hit:

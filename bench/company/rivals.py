@@ -29,8 +29,8 @@ def by_raw_scores(lists: Mapping[str, Sequence[Listed]]) -> list[str]:
 def by_reciprocal_ranks(lists: Mapping[str, Sequence[Listed]]) -> list[str]:
     """Return the texts of all lists, the best by reciprocal rank fusion first: equal texts add up."""
     scores: dict[str, float] = {}
-    for one in _all(lists):
-        scores[one.text] = scores.get(one.text, 0.0) + 1.0 / (_RRF + one.place)
+    for item in _all(lists):
+        scores[item.text] = scores.get(item.text, 0.0) + 1.0 / (_RRF + item.place)
     return sorted(scores, key=lambda text: -scores[text])
 
 
@@ -40,4 +40,4 @@ def alone(source: str) -> Merge:
 
 
 def _all(lists: Mapping[str, Sequence[Listed]]) -> list[Listed]:
-    return [one for source in sorted(lists) for one in lists[source]]
+    return [item for source in sorted(lists) for item in lists[source]]

@@ -75,7 +75,7 @@ def main() -> None:
             say(line)
         if lacks := _missed(rows, ours):
             say(f"  MISSED: {'; '.join(lacks)}")
-        missed += [f"{workload.name}: {one}" for one in lacks]
+        missed += [f"{workload.name}: {lack}" for lack in lacks]
         say("")
         documents.append(_document(ready, limit, rows, ours, lacks))
     if asked.json:
@@ -144,12 +144,12 @@ def _document(
         "probes": len(ready.workload.probes),
         "strategies": [
             {
-                "name": one.name,
-                "over": one.over,
-                "prefix": one.prefix,
-                "cost_a_step": one.cost_a_step,
-                **{f"{kind}s": one.always(kind) for kind in ALWAYS},
-                "saved": one.savings,
+                "name": row.name,
+                "over": row.over,
+                "prefix": row.prefix,
+                "cost_a_step": row.cost_a_step,
+                **{f"{kind}s": row.always(kind) for kind in ALWAYS},
+                "saved": row.savings,
                 "samples": [
                     {
                         "step": sample.step,
@@ -158,10 +158,10 @@ def _document(
                         "asked": None if sample.asked is None else sample.share(asked=True),
                         "shown_by_kind": {kind: sample.share(kinds=[kind]) for kind in PLANTED},
                     }
-                    for sample in one.samples
+                    for sample in row.samples
                 ],
             }
-            for one in rows
+            for row in rows
         ],
         "folds": len(ours.folded.cpu_s),
         "fold_p95_s": _p95(ours.folded.cpu_s),

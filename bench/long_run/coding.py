@@ -344,8 +344,8 @@ class Coding(Log):
         failed = self.random.randrange(3) if self.random.random() < 0.2 else 0
         lines = [
             f"tests/{_slug(thing)}/test_{self.random.choice(_NOUNS)}.py::test_{self.random.choice(_VERBS)}_"
-            f"{self.random.choice(_NOUNS)} {'FAILED' if one < failed else 'PASSED'} [{one * 100 // count:>3}%]"
-            for one in range(count)
+            f"{self.random.choice(_NOUNS)} {'FAILED' if item < failed else 'PASSED'} [{item * 100 // count:>3}%]"
+            for item in range(count)
         ]
         summary = f"{failed} failed, " if failed else ""
         return "\n".join([*lines, f"=== {summary}{count - failed} passed in {self.random.random() * 30:.2f}s ==="])

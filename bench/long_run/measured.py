@@ -28,14 +28,14 @@ class Sample:
     def share(self, *, asked: bool = False, kinds: Iterable[str] = ()) -> float:
         """Return the share of the probes, of some kinds, or of all."""
         kinds = frozenset(kinds)
-        of = [number for number, one in enumerate(self.probes) if not kinds or one.kind in kinds]
+        of = [number for number, item in enumerate(self.probes) if not kinds or item.kind in kinds]
         found = self.shown if not asked else self.shown | (self.asked or frozenset())
         return sum(number in found for number in of) / len(of) if of else 1.0
 
     def missing(self, kind: str, *, asked: bool = False) -> list[Probe]:
         """Return the probes of a kind that are not answered."""
         found = self.shown if not asked else self.shown | (self.asked or frozenset())
-        return [one for number, one in enumerate(self.probes) if one.kind == kind and number not in found]
+        return [item for number, item in enumerate(self.probes) if item.kind == kind and number not in found]
 
 
 @dataclass
@@ -63,7 +63,9 @@ class Measured:
 
     def always(self, kind: str) -> float:
         """Return the share of the probes of a kind that are in the packs of all samples."""
-        held = [(one.share(kinds=[kind]), sum(probe.kind == kind for probe in one.probes)) for one in self.samples]
+        held = [
+            (sample.share(kinds=[kind]), sum(probe.kind == kind for probe in sample.probes)) for sample in self.samples
+        ]
         return sum(share * count for share, count in held) / (sum(count for _, count in held) or 1)
 
 
@@ -82,10 +84,10 @@ def measured(strategy: Strategy, prepared: Prepared, *, every: int, progress: Ca
     for step in prepared.steps:
         pack = strategy.after(step)
         raw += step.made.block.tokens
-        keys = [one.key for one in pack]
-        tokens = sum(one.tokens for one in pack)
+        keys = [item.key for item in pack]
+        tokens = sum(item.tokens for item in pack)
         same = sum(1 for _ in takewhile(lambda two: two[0] == two[1], zip(keys, before, strict=False)))
-        covered = sum(one.tokens for one in pack[:same])
+        covered = sum(item.tokens for item in pack[:same])
         figures.steps += 1
         figures.over += tokens > strategy.limit
         figures.tokens += tokens
@@ -105,9 +107,9 @@ def measured(strategy: Strategy, prepared: Prepared, *, every: int, progress: Ca
 def sampled(strategy: Strategy, pack: Sequence[Shown], prepared: Prepared, step: int, *, is_asked: bool) -> Sample:
     """Look for the probes that hold behind a step."""
     seq = prepared.steps[step - 1].made.block.seq_to
-    probes = [one for one in prepared.workload.probes if one.holds(seq)]
-    text = "\n".join(one.text for one in pack)
-    shown = frozenset(number for number, one in enumerate(probes) if answers(text, one.needle))
+    probes = [probe for probe in prepared.workload.probes if probe.holds(seq)]
+    text = "\n".join(item.text for item in pack)
+    shown = frozenset(number for number, item in enumerate(probes) if answers(text, item.needle))
     asked = None
     if is_asked:
         others = [number for number in range(len(probes)) if number not in shown]
@@ -124,7 +126,7 @@ def answers(text: str, needle: Sequence[str]) -> bool:
     while at >= 0:
         start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
         line = text[start : end if end >= 0 else len(text)]
-        if all(one in line for one in needle):
+        if all(item in line for item in needle):
             return True
         at = text.find(rarest, end) if end >= 0 else -1
     return False

@@ -63,7 +63,7 @@ class Folding(Strategy):
             masked=Shown(("masked", step.number), made.masked.tokens, made.masked) if made.masked else None,
         )
         self._said += made.entries
-        if any(one.section in ("goal", "value") for one in made.entries) and (superseded := self._caught_up()):
+        if any(entry.section in ("goal", "value") for entry in made.entries) and (superseded := self._caught_up()):
             self._append(note_of(superseded), step)
         self._recall(step)
         if self.view.tokens > self.limits.high:
@@ -75,7 +75,7 @@ class Folding(Strategy):
 
     def answering(self, question: str) -> str:
         found = self.prepared.index.recalled(question, tokens_max=ASKED_TOKENS, seq_to=self._seq)
-        return "\n".join(one.text for one in found)
+        return "\n".join(item.text for item in found)
 
     def _caught_up(self) -> list[tuple[Entry, Entry]]:
         self.entries, superseded = after(self.entries, self._said)
@@ -118,7 +118,7 @@ class Folding(Strategy):
             known_from=self.view.blocks[0].seq_from,
         )
         if found:
-            self._append("\n".join(["[Recalled]", *(one.text for one in sorted(found))]), step)
+            self._append("\n".join(["[Recalled]", *(item.text for item in sorted(found))]), step)
 
     def _fold(self, step: Step) -> Fold:
         self._caught_up()
@@ -135,18 +135,18 @@ class Folding(Strategy):
         )
         self._folded_at = step.number
         self.view = done.view
-        left = {one.number for one in done.view.blocks}
+        left = {block.number for block in done.view.blocks}
         self._seen = {number: seen for number, seen in self._seen.items() if number in left}
         return done
 
     def _pack(self) -> list[Shown]:
         pack = [self.head]
-        pack += [Shown(one.text, one.tokens, one.text) for one in self.view.summaries]
+        pack += [Shown(summary.text, summary.tokens, summary.text) for summary in self.view.summaries]
         if self.view.state:
             pack.append(Shown(self._state, self.view.state, self._state))
-        for one in self.view.blocks:
-            seen = self._seen[one.number]
-            pack.append(seen.masked if one.is_masked and seen.masked else seen.plain)
+        for block in self.view.blocks:
+            seen = self._seen[block.number]
+            pack.append(seen.masked if block.is_masked and seen.masked else seen.plain)
         return pack
 
 

@@ -120,7 +120,7 @@ def prepared(
     rendered = tuple(map(Rendered.of, pieces(head, FORMAT)))
     return Prepared(
         workload=workload,
-        head=Block(seq_from=0, seq_to=0, tokens=sum(count(one.json) for one in rendered), pieces=rendered),
+        head=Block(seq_from=0, seq_to=0, tokens=sum(count(item.json) for item in rendered), pieces=rendered),
         steps=steps,
         index=index,
     )
@@ -135,11 +135,11 @@ def _strings(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for one in value.values():
-            yield from _strings(one)
+        for entry in value.values():
+            yield from _strings(entry)
     elif isinstance(value, list):
-        for one in value:
-            yield from _strings(one)
+        for item in value:
+            yield from _strings(item)
 
 
 class Index:
@@ -217,12 +217,13 @@ class Index:
         numbers = bisect_right(self._seqs, seq_to)
         question = AnalyzedQuery.of(text)
         best = ranked(question, self._matching(question, numbers), recall_profile("default"))
-        found = [one.row.seq for one in best if self.passages[one.row.seq].seq < known_from]
+        found = [item.row.seq for item in best if self.passages[item.row.seq].seq < known_from]
         items = [
-            Item(self.passages[one].tokens, self._rows[one].kind == "tool_result", self._terms[one]) for one in found
+            Item(self.passages[item].tokens, self._rows[item].kind == "tool_result", self._terms[item])
+            for item in found
         ]
         taken = within_budget(items, tokens_max=tokens_max, items_max=_ITEMS_MAX)
-        return [self.passages[found[one]] for one in taken]
+        return [self.passages[found[item]] for item in taken]
 
     def _matching(self, question: AnalyzedQuery, end: int) -> Matching:
         """Return the rows that a question is ranked by, of the first passages, as the service reads them."""
@@ -241,7 +242,7 @@ class Index:
         if not numbers or not end:
             return Matching(totals=totals, rows=(), is_whole=False, estimated={})
         if end <= READ_WHOLE:
-            rows = [self._row(one, numbers) for one in range(end)]
+            rows = [self._row(item, numbers) for item in range(end)]
             return Matching(totals=totals, rows=rows, is_whole=True, estimated={})
         often = {term: bisect_right(self._with.get(term, ()), end - 1) for term in numbers}
         rarer = sorted(numbers, key=often.__getitem__)
@@ -255,10 +256,10 @@ class Index:
         for term in finding:
             found.update(self._with[term][max(often[term] - FOUND_MAX, 0) : often[term]] if often[term] else ())
         newest = sorted(found)[-FOUND_MAX:]
-        beside = {other for one in newest for other in self._beside(one) if other < end}
+        beside = {other for item in newest for other in self._beside(item) if other < end}
         return Matching(
             totals=totals,
-            rows=[self._row(one, numbers) for one in sorted({*newest, *beside})],
+            rows=[self._row(item, numbers) for item in sorted({*newest, *beside})],
             is_whole=False,
             estimated={numbers[term]: float(often[term]) for term in numbers.keys() - set(finding)},
         )

@@ -35,11 +35,11 @@ class Priced(Folding):
         self.segments = self.asked = self.answered = 0
 
     def _fold(self, step: Step) -> Fold:
-        before = {(one.level, one.step_from) for one in self.view.summaries}
+        before = {(item.level, item.step_from) for item in self.view.summaries}
         done = super()._fold(step)
-        for one in self.view.summaries:
-            if one.level == SEGMENT and (one.level, one.step_from) not in before:
-                self._charge(one)
+        for summary in self.view.summaries:
+            if summary.level == SEGMENT and (summary.level, summary.step_from) not in before:
+                self._charge(summary)
         return done
 
     def _charge(self, segment: Summary) -> None:
@@ -54,7 +54,7 @@ class Priced(Folding):
             profile=profile(workload.profile),
         )
         lines = [
-            {"text": one.unit.text, "refs": [one.unit.ref]} for one in segment.kept if one.unit.text in segment.text
+            {"text": item.unit.text, "refs": [item.unit.ref]} for item in segment.kept if item.unit.text in segment.text
         ]
         self.segments += 1
         self.asked += self.count(instructions("", STRUCTURED)) + self.count(asked(of))

@@ -129,7 +129,7 @@ class Clearing(Strategy):
         self._steps.append((step, False))
         if self._tokens() > 0.67 * self.limit:
             with_results = [
-                number for number, (one, _) in enumerate(self._steps) if one.cleared.tokens != one.made.block.tokens
+                number for number, (item, _) in enumerate(self._steps) if item.cleared.tokens != item.made.block.tokens
             ]
             for number in with_results[: -self.keep_results]:
                 self._steps[number] = (self._steps[number][0], True)
@@ -145,22 +145,24 @@ class Clearing(Strategy):
         if self._summary:
             shown.append(Shown(self._summary.text, self._summary.tokens, self._summary.text))
         return shown + [
-            Shown((one.number, is_cleared), block.tokens, block)
-            for one, is_cleared in self._steps
-            for block in [one.cleared if is_cleared else one.made.block]
+            Shown((item.number, is_cleared), block.tokens, block)
+            for item, is_cleared in self._steps
+            for block in [item.cleared if is_cleared else item.made.block]
         ]
 
     def _tokens(self) -> int:
         return (
             self.head.tokens
             + (self._summary.tokens if self._summary else 0)
-            + sum((one.cleared if is_cleared else one.made.block).tokens for one, is_cleared in self._steps)
+            + sum((item.cleared if is_cleared else item.made.block).tokens for item, is_cleared in self._steps)
         )
 
     def _summarize(self) -> None:
         old, self._steps = self._steps[: -self.keep_steps], self._steps[-self.keep_steps :]
         units = [
-            Scored(unit=unit, step=one.number, is_error=one.made.is_error) for one, _ in old for unit in one.made.units
+            Scored(unit=unit, step=item.number, is_error=item.made.is_error)
+            for item, _ in old
+            for unit in item.made.units
         ]
         before = self._summary
         self._summary = summary(
@@ -207,8 +209,8 @@ class Ranking(Strategy):
         self._worth.append(
             max(
                 (
-                    importance(one, step=now, is_error=is_error, seen=self._seen, weights=self._weights)
-                    for one in made.units
+                    importance(unit, step=now, is_error=is_error, seen=self._seen, weights=self._weights)
+                    for unit in made.units
                 ),
                 default=0.0,
             )
@@ -230,7 +232,7 @@ class Ranking(Strategy):
             hot.append(Shown(number, block.tokens, block))
         first = now - len(hot) + 1
         recent = range(max(now - self._RECENT + 1, 1), first)
-        scored = [(-self._worth[one - 1] - 0.25 * 0.5 ** ((now - one) / HALF_LIFE_STEPS), one) for one in recent]
+        scored = [(-self._worth[item - 1] - 0.25 * 0.5 ** ((now - item) / HALF_LIFE_STEPS), item) for item in recent]
         warm, tokens = [], 0
         for _, number in sorted(self._best_old[:500] + scored):
             made = self.prepared.steps[number - 1].made
@@ -243,11 +245,11 @@ class Ranking(Strategy):
         return [self.head, *warm, *self._relevant, *reversed(hot)]
 
     def answering(self, question: str) -> str:
-        return "\n".join(one.text for one in self._found(question))
+        return "\n".join(item.text for item in self._found(question))
 
     def _found(self, text: str) -> list[Shown]:
         found = self.prepared.index.recalled(text, tokens_max=self._cold, seq_to=self._seq)
-        return [Shown(("cold", one.seq, one.text), one.tokens, one.text) for one in found]
+        return [Shown(("cold", item.seq, item.text), item.tokens, item.text) for item in found]
 
 
 RIVALS: Sequence[type[Strategy]] = (Sliding, SlidingByHalves, Masking, Clearing, Ranking)

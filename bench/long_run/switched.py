@@ -48,7 +48,7 @@ class Counting(Folding):
     def _fold(self, step: Step) -> Fold:
         before = self.view
         done = super()._fold(step)
-        steps = {one.step for one in before.blocks if one.number in done.masked}
+        steps = {block.step for block in before.blocks if block.number in done.masked}
         tools = [[use.name for use in self.prepared.steps[number - 1].made.tools] for number in steps]
         self.counts = self.counts.plus(folded(before, done, tools, self._profile))
         return done
@@ -76,7 +76,7 @@ class Prefetching(Folding):
             known_from=self.view.blocks[0].seq_from,
         )
         if found:
-            self._append("\n".join(["[Recalled]", *(one.text for one in sorted(found))]), step)
+            self._append("\n".join(["[Recalled]", *(item.text for item in sorted(found))]), step)
 
 
 def looked_up(figures: Measured, ready: Prepared) -> Counts:
@@ -84,7 +84,7 @@ def looked_up(figures: Measured, ready: Prepared) -> Counts:
     rules, counts = profile(ready.workload.profile), Counts()
     messages = {message.seq: message for message in ready.workload.messages}
     for probe in {probe for sample in figures.samples for kind in PROBED for probe in sample.missing(kind)}:
-        texts = [one for one in said_in(messages[probe.seq]) if answers(one.text, probe.needle)]
+        texts = [item for item in said_in(messages[probe.seq]) if answers(item.text, probe.needle)]
         counts = counts.plus(asked(kinds_in(texts, rules), [], rules))
     return counts
 
@@ -101,10 +101,10 @@ def by_provider(ours: Folding, *, at_once: int) -> tuple[float, float, int]:
             continue
         pairs = zip(pack, before, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0].key == pair[1].key, pairs))
-        read = sum(one.tokens for one in pack[:same])
+        read = sum(item.tokens for item in pack[:same])
         front = sum(1 for _ in takewhile(lambda one: not isinstance(one.key, tuple), pack))  # head, summaries, state
-        nearer = sum(one.tokens for one in pack[: min(same, front)])  # to the place behind the state
-        tokens = sum(one.tokens for one in pack)
+        nearer = sum(item.tokens for item in pack[: min(same, front)])  # to the place behind the state
+        tokens = sum(item.tokens for item in pack)
         for number, held in enumerate((nearer if wide > LOOK_BACK else read, read)):
             costs[number] += READ * held + WRITTEN * (tokens - held)
         widest, wide, before = max(widest, wide), 0, list(pack)
@@ -139,7 +139,7 @@ def main() -> None:
         moved = ", ".join(f"{name} {factor:.2f}" for name, factor in taught[kind].lines.items())
         print(f"learned of {kind.name}: {moved}", flush=True)
     for kind in WORKLOADS:
-        other = next(one for one in WORKLOADS if one is not kind)
+        other = next(workload for workload in WORKLOADS if workload is not kind)
         plain = ready_of(kind, HELD_OUT)
         for name, make, ready in (
             ("as it is", Folding, plain),
@@ -148,7 +148,7 @@ def main() -> None:
             ("prefetch", Prefetching, plain),
         ):
             figures, _ = run(make, ready)
-            shown = fmean(one.share() for one in figures.samples)
+            shown = fmean(sample.share() for sample in figures.samples)
             kinds = " ".join(f"{of} {fmean(one.share(kinds=[of]) for one in figures.samples):.3f}" for of in PROBED)
             print(
                 f"{kind.name:12}{name:22} shown {shown:.3f} ({kinds})  cost {figures.cost_a_step:,.0f}  "

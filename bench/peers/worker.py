@@ -204,7 +204,7 @@ async def serve(name: str, url: str) -> None:
     kind, packages = PEERS[name]
     try:
         peer = kind(url)
-        ready: dict[str, Any] = {"versions": [f"{one} {version(one)}" for one in packages]}
+        ready: dict[str, Any] = {"versions": [f"{package} {version(package)}" for package in packages]}
     except ImportError as error:
         ready = {"missing": str(error)}
     print(json.dumps(ready), file=answers, flush=True)

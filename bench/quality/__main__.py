@@ -47,7 +47,7 @@ PROBES = 300  # calls beside the model, and without it
 def main() -> None:
     """Measure, print; exit with 1 if a target is missed."""
     folders = [Path(argument) for argument in sys.argv[1:] if argument != "--save"]
-    locomo = [one for folder in folders for one in conversations(folder)]
+    locomo = [conversation for folder in folders for conversation in conversations(folder)]
     printed = StringIO()
     with (
         redirect_stdout(Both(sys.stdout, printed)),
@@ -141,7 +141,10 @@ def table(
     of: str, conversations: Sequence[Conversation], contexts: Contexts, vectors: Searcher | None = None
 ) -> dict[str, float]:
     """Print a table, and return R@10 of each searcher: BM25 alone, vectors alone if there are any, and profiles."""
-    turns, asked = sum(len(one.turns) for one in conversations), sum(len(one.asked) for one in conversations)
+    turns, asked = (
+        sum(len(conversation.turns) for conversation in conversations),
+        sum(len(conversation.asked) for conversation in conversations),
+    )
     print(f"\n{of}: {turns:,} turns, {asked:,} questions\n{HEADER}")
     recalls = {}
     alone = {"bm25": by_bm25, **({"vectors": vectors} if vectors else {})}
@@ -156,11 +159,11 @@ def table(
 def leave_one_out(conversations: Sequence[Conversation], start: Profile) -> float:
     """Print and return R@10 of weights that are learned on the other conversations: what fits those only shows here."""
     features = list(start.words)
-    lessons = [examples(one, features, profile("default")) for one in conversations]
+    lessons = [examples(conversation, features, profile("default")) for conversation in conversations]
     print("\nweights learned on the others, R@10 of the one left out")
     right = count = 0.0
     for number, left_out in enumerate(conversations):
-        others = [one for other, lesson in enumerate(lessons) if other != number for one in lesson]
+        others = [item for other, lesson in enumerate(lessons) if other != number for item in lesson]
         weights = learned(others, features, {})
         found = figures(searcher(Profile(name="learned", words=weights, with_meaning={})), [left_out])[""]
         print(f"{left_out.name:34}{found.recall_at_10:12.3f}", flush=True)

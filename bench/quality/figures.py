@@ -31,7 +31,7 @@ class Figures:
     @property
     def recall_at_10(self) -> float:
         """What targets are about."""
-        return fmean(one[1] for one in self.recall)
+        return fmean(item[1] for item in self.recall)
 
     def line(self, name: str) -> str:
         """Return a row of the table."""
@@ -50,10 +50,10 @@ def figures(searcher: Searcher, conversations: Sequence[Conversation]) -> dict[s
         item = cache(lambda id, turns=turns: _item(turns[id], count))
         for asked in conversation.asked:
             ids = ask(asked.text)
-            for one in (found[""], found.setdefault(asked.kind, Figures())):
-                one.recall.append([_share(asked, ids[:place]) for place in PLACES])
-                one.gain.append(_gain(asked, ids))
-                one.fits.append([_share(asked, _packed([item(id) for id in ids], ids, budget)) for budget in BUDGETS])
+            for entry in (found[""], found.setdefault(asked.kind, Figures())):
+                entry.recall.append([_share(asked, ids[:place]) for place in PLACES])
+                entry.gain.append(_gain(asked, ids))
+                entry.fits.append([_share(asked, _packed([item(id) for id in ids], ids, budget)) for budget in BUDGETS])
     return found
 
 
@@ -74,4 +74,4 @@ def _share(asked: Asked, ids: Sequence[str]) -> float:
 def _gain(asked: Asked, ids: Sequence[str], places: int = 10) -> float:
     worth = [1 / math.log2(place + 2) for place in range(places)]
     best = sum(worth[: len(asked.evidence)])
-    return sum(one for one, found in zip(worth, ids, strict=False) if found in asked.evidence) / best
+    return sum(item for item, found in zip(worth, ids, strict=False) if found in asked.evidence) / best

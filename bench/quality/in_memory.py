@@ -161,7 +161,7 @@ def by_profile(profile: Profile, conversation: Conversation) -> Ask:
     def ask(text: str) -> list[str]:
         question = AnalyzedQuery.of(text)
         found = ranked(question, index.matching(question), profile)
-        return [conversation.turns[one.row.seq].id for one in found]
+        return [conversation.turns[item.row.seq].id for item in found]
 
     return ask
 

@@ -40,11 +40,13 @@ def examples(
         evidence = [conversation.turns[seq].id in asked.evidence for seq in seqs]
         if not any(evidence):
             continue
-        scores = [sum(by * values[name][one] for name, by in start.words.items()) for one in range(len(seqs))]
+        scores = [sum(by * values[name][item] for name, by in start.words.items()) for item in range(len(seqs))]
         hard = sorted(range(len(seqs)), key=lambda one: -scores[one])[:NEGATIVES]
-        kept = sorted({*hard, *(one for one, is_evidence in enumerate(evidence) if is_evidence)})
+        kept = sorted({*hard, *(item for item, is_evidence in enumerate(evidence) if is_evidence)})
         found.append(
-            Example([[values[name][one] for name in features] for one in kept], [evidence[one] for one in kept], weight)
+            Example(
+                [[values[name][item] for name in features] for item in kept], [evidence[item] for item in kept], weight
+            )
         )
     return found
 

@@ -44,8 +44,8 @@ def _conversation(path: Path) -> Conversation:
             )
     there = {turn.id for turn in turns}
     asked = [
-        Asked(text=one["question"], kind=one["kind"], evidence=evidence)
-        for one in said["questions"]
-        if (evidence := there.intersection(one["evidence"]))
+        Asked(text=item["question"], kind=item["kind"], evidence=evidence)
+        for item in said["questions"]
+        if (evidence := there.intersection(item["evidence"]))
     ]
     return Conversation(name=path.stem, turns=turns, asked=asked)

@@ -37,7 +37,7 @@ class Contexts:
 
         def ask(text: str) -> Sequence[str]:
             found = self._client.contexts.search(context_id, text, limit=FOUND, profile=profile)
-            return list(dict.fromkeys(one.message_id for one in found))  # a long message has several passages
+            return list(dict.fromkeys(item.message_id for item in found))  # a long message has several passages
 
         return ask
 

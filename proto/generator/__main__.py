@@ -1,4 +1,4 @@
-"""Generate what is derived from the sources: stubs in Python and TypeScript, pages of the docs, `deploy/env.example`.
+"""Generate derived files: stubs in Python and TypeScript, pages of the docs, `deploy/env.example`.
 
 `--check` writes nothing and fails if a generated file is not what it would be. Needs no network. The generator of the
 TypeScript stubs and the compiler come from npm (`make npm`): where they are missing, what they make is left alone,

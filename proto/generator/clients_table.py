@@ -21,7 +21,7 @@ class Value:
     name: str = ""
     always: Set[str] = frozenset()  # times and messages that the server always sets
     without: str = ""  # fields that it lacks
-    flat: str = ""  # a message with the fields of which the value has them itself
+    flat: str = ""  # a message whose fields are fields of the value
 
     @property
     def aside(self) -> Set[str]:
@@ -92,7 +92,7 @@ ALWAYS_IN: Mapping[str, str] = {
 # Fields that values lack.
 WITHOUT: Mapping[str, str] = {"PackResponse": "offset_bytes", "QueryContextResponse": "asked"}
 
-# The field of a value with the fields of which the value has them itself.
+# The message of a value whose fields are fields of the value itself.
 FLAT: Mapping[str, str] = {"Agent": "policy", "AgentTemplate": "policy"}
 
 # JSON that need not be an object. `tools_json` is a list.
@@ -169,7 +169,8 @@ ANSWERS: Mapping[str, str] = {
     "Unpin": "",
 }
 
-# RPCs whose methods do more than one call with what is given, and why. So do those with a stream of requests.
+# RPCs whose methods make more than one call or convert their arguments, and why. So do those with a stream of
+# requests.
 CALLS_BY_HAND: Mapping[str, str] = {
     "ConsolidateMemories": "the plan says whether it is applied",
     "CountNodes": "the filter looks a node up",
@@ -178,13 +179,13 @@ CALLS_BY_HAND: Mapping[str, str] = {
     "FinishUpload": "a step of an upload",
     "GetBlob": "bytes",
     "GetContent": "names a blob in one of several ways",
-    "Pack": "only what is new is sent",
+    "Pack": "only the new part is sent",
     "SearchNodes": "the filter looks a node up",
-    "SetTenantLimits": "only what is given changes",
+    "SetTenantLimits": "only given fields change",
     "StartUpload": "a step of an upload",
     "StreamChatHistory": "messages as they come",
     "Traverse": "goes on after a page",
-    "UpdateWMRecord": "only what is given changes",
+    "UpdateWMRecord": "only given fields change",
     "WaitForIndex": "its deadline follows from its wait",
     "WatchContext": "goes on where it was when a replica stops",
     "WatchWindow": "goes on where it was when a replica stops",
@@ -245,10 +246,10 @@ def values_of(
     named = {*NAMES, *names, *rows}
     todo = [message for message in model.messages.values() if message.name in named]
     todo += [
-        one
+        message
         for rpc in methods
         if rpc.response.name not in {*named, *by_hand}
-        for one in _messages(model, rpc.response.fields)
+        for message in _messages(model, rpc.response.fields)
     ]
     values: dict[str, _V] = {}
     while todo:
@@ -265,7 +266,7 @@ def values_of(
         )
         inner = [model.messages[field.type_name].fields for field in message.fields if field.name == value.flat]
         aside = {value.flat, *value.without.split(), *value.aside}
-        todo += _messages(model, [one for one in chain(message.fields, *inner) if one.name not in aside])
+        todo += _messages(model, [field for field in chain(message.fields, *inner) if field.name not in aside])
     return values
 
 

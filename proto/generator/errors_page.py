@@ -55,7 +55,7 @@ class _Text:
 
 def page(model: Model) -> str:
     """Return the page."""
-    classes = [one for one in error_classes() if one.__module__ == ContextKeepError.__module__]
+    classes = [error_class for error_class in error_classes() if error_class.__module__ == ContextKeepError.__module__]
     calls = _calls_by_reason(model, {error.reason for error in classes})
     by_code: dict[grpc.StatusCode, list[type[ContextKeepError]]] = {}
     for error in classes:
@@ -104,9 +104,9 @@ def _http(code: grpc.StatusCode) -> int:
 def _text_of(error: type[ContextKeepError]) -> _Text:
     """Return the parts of a class's docstring; a class that lacks one ends the generator."""
     paragraphs = inspect.cleandoc(error.__doc__ or "").split("\n\n")
-    actions = [one for one in paragraphs if one.startswith("Do: ")]
-    lists = [one for one in paragraphs if one.startswith("Metadata:")]
-    when = [" ".join(one.split()) for one in paragraphs if one not in (*actions, *lists)]
+    actions = [paragraph for paragraph in paragraphs if paragraph.startswith("Do: ")]
+    lists = [paragraph for paragraph in paragraphs if paragraph.startswith("Metadata:")]
+    when = [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph not in (*actions, *lists)]
     if "__doc__" not in vars(error) or not when or len(actions) != 1 or len(lists) > 1:
         sys.exit(f"errors.py: the docstring of {error.__name__} must say when it occurs, then 'Do: ...'")
     metadata = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from model import Field, Message, Model
 
-_BEGIN, _END = "<!-- Made from the protos by `make proto`. -->\n", "<!-- The end of what is made. -->\n"
+_BEGIN, _END = "<!-- Made from the protos by `make proto`. -->\n", "<!-- The end of the generated part. -->\n"
 
 _UNITS = {"characters": "_CHARS_MAX", "bytes": "_BYTES_MAX"}
 
@@ -28,7 +28,7 @@ def _table(model: Model, defaults: Mapping[str, object]) -> Iterator[str]:
     yield "| message | fields |"
     yield "| --- | --- |"
     for message in _of_requests(model):
-        rules = [f"`{one.name}`: {'; '.join(said)}" for one in message.fields if (said := _rule(one, defaults))]
+        rules = [f"`{field.name}`: {'; '.join(said)}" for field in message.fields if (said := _rule(field, defaults))]
         if rules:
             yield f"| `{message.full_name.split('.v1.')[1]}` | {'<br>'.join(rules)} |"
 
@@ -41,7 +41,7 @@ def _of_requests(model: Model) -> Sequence[Message]:
         name = left.pop()
         if name in model.messages and name not in found:
             found.add(name)
-            left += [one.type_name for one in model.messages[name].fields]
+            left += [field.type_name for field in model.messages[name].fields]
     return [message for name, message in model.messages.items() if name in found]
 
 

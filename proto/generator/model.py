@@ -142,7 +142,7 @@ def _rpcs(file: FileDescriptorProto, messages: Mapping[str, Message]) -> Iterato
     for service_number, service in enumerate(file.service):
         for number, method in enumerate(service.method):
             request = messages[method.input_type.removeprefix(".")]
-            headers = [messages[one.type_name].fields for one in request.fields if one.name == "header"]
+            headers = [messages[item.type_name].fields for item in request.fields if item.name == "header"]
             yield Rpc(
                 service=f"{file.package}.{service.name}",
                 file=file.name,
@@ -152,7 +152,9 @@ def _rpcs(file: FileDescriptorProto, messages: Mapping[str, Message]) -> Iterato
                 client_streaming=method.client_streaming,
                 server_streaming=method.server_streaming,
                 reads=method.options.idempotency_level == MethodOptions.NO_SIDE_EFFECTS,
-                is_idempotent=any(one.name == "request_id" for fields in (request.fields, *headers) for one in fields),
+                is_idempotent=any(
+                    item.name == "request_id" for fields in (request.fields, *headers) for item in fields
+                ),
                 call=method.options.Extensions[options_pb2.call],
                 client=method.options.Extensions[options_pb2.client],
                 comment=comments.get((_SERVICE, service_number, _METHOD, number), ""),
@@ -164,14 +166,14 @@ def _messages(file: FileDescriptorProto) -> Iterator[Message]:
 
     def walk(prefix: str, place: tuple[int, ...], message: DescriptorProto) -> Iterator[Message]:
         full_name = f"{prefix}.{message.name}"
-        entries = {f".{full_name}.{one.name}": one for one in message.nested_type if one.options.map_entry}
+        entries = {f".{full_name}.{item.name}": item for item in message.nested_type if item.options.map_entry}
         yield Message(
             full_name=full_name,
             file=file.name,
             comment=comments.get(place, ""),
             fields=[
-                _field(one, message, entries, comments.get((*place, _FIELD, number), ""))
-                for number, one in enumerate(message.field)
+                _field(item, message, entries, comments.get((*place, _FIELD, number), ""))
+                for number, item in enumerate(message.field)
             ],
         )
         for number, nested in enumerate(message.nested_type):

@@ -6,7 +6,7 @@ One module and one class a noun of `option (contextkeep.client)`. The rules, fro
 - Fields that are required, also those of a message that has no value in Python, are positional arguments, in the order
   of the proto; the others are keyword arguments with the proto's default, or None where a field can be absent.
 - Ids are texts or UUIDs; `x_json` is `x`, an object; times are aware datetimes; an enum is its name in lower case.
-- The fields beside an `update_mask` are arguments too; None leaves a field as it is, and the mask names the others.
+- The fields next to an `update_mask` are arguments too; None leaves a field as it is, and the mask names the others.
 - A node that the request can name by `external_id`, or that the client looks up, is named by `**named`.
 - A list with a `next_page_token` is a generator that follows the pages; so is a stream. An answer with one field is
   the value of this field; an empty one is None.
@@ -167,8 +167,8 @@ class _Noun:
         is_page = any(field.name == "next_page_token" for field in rpc.response.fields)
         arguments = list(self._arguments(rpc.request, call))
         positional = self._positional(rpc.request, arguments, call)
-        taken = {one.name for one in positional}
-        keyword = [one for one in arguments if one.name not in taken]
+        taken = {entry.name for entry in positional}
+        keyword = [argument for argument in arguments if argument.name not in taken]
         keyword.sort(key=lambda one: _LAST.index(one.name) if one.name in _LAST else -1)
         named = "**named: Unpack[ByExternalId]" if self._named(rpc.request) else ""
         if named:
@@ -258,7 +258,7 @@ class _Noun:
         if not call.args:
             named = self._named(message)
             is_first = call.needs_node or named in call.required.split()
-            return [one for one in arguments if not one.default or (is_first and one.name == named)]
+            return [argument for argument in arguments if not argument.default or (is_first and argument.name == named)]
         by_name = {argument.name: argument for argument in arguments}
         positional: list[_Argument] = []
         self._late = set()
@@ -459,7 +459,7 @@ class _Noun:
         return [field for field in fields if call.answer in (None, field.name)]
 
     def _answer(self, rpc: Rpc, call: Call) -> tuple[str, str]:
-        """Return the type of what a method returns, and how it is made of the answer `{}`."""
+        """Return the return type of a method, and the expression that converts the answer `{}`."""
         is_page = any(field.name == "next_page_token" for field in rpc.response.fields)
         if rpc.response.name in {*self._values, *BY_HAND} and call.answer is None:
             return self._value(rpc.response)
@@ -509,7 +509,7 @@ class _Noun:
     def _docstring(self, rpc: Rpc, arguments: Sequence[_Argument], *, is_named: bool, is_page: bool) -> Iterator[str]:
         comment, _, reasons = rpc.comment.partition("Reasons:")
         _, _, rest = " ".join(reasons.split()).partition(". ")
-        first, *paragraphs = (" ".join(one.split()) for one in comment.strip().split("\n\n"))
+        first, *paragraphs = (" ".join(item.split()) for item in comment.strip().split("\n\n"))
         summary, _, more = first.partition(". ")
         lines = [self._plain(summary).rstrip(".:") + "."]
         if len(lines[0]) > WIDTH - 11:
@@ -518,9 +518,9 @@ class _Noun:
             if paragraph:
                 lines += ["", *textwrap.wrap(self._plain(paragraph), WIDTH - 8)]
         lines += ["", "Args:"]
-        for one in arguments:
-            if one.comment:
-                lines += _hanging(one.name, self._plain(one.comment).replace("Unset", "None"))
+        for argument in arguments:
+            if argument.comment:
+                lines += _hanging(argument.name, self._plain(argument.comment).replace("Unset", "None"))
         of_page = " of one page" if is_page else ""
         lines += _hanging("timeout_s", f"Deadline{of_page} in seconds. None means the client's.")
         if is_named:

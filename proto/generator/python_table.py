@@ -74,7 +74,7 @@ class Call:
     together: str = ""  # an argument of `TOGETHER`
     maybe: bool = False  # the answer may be without its value
     at_once: bool = False  # return a list of all pages instead of a generator
-    masked: Set[str] = frozenset()  # fields that only change if they are given: those beside an `update_mask`
+    masked: Set[str] = frozenset()  # fields next to an `update_mask`, which change only if they are given
     # What `clients_table.py` says:
     texts: str = ""
     is_of_client: bool = False
@@ -277,8 +277,8 @@ INPUTS: Mapping[str, Input] = {
         "recall_for_message({})",
         takes_none=True,
         imports={"typing": "Literal"},
-        comment="What to recall for the message; False: nothing. None: the defaults for a message of a user in a "
-        "context that existed before, and nothing for others.",
+        comment="What to recall for the message; False: nothing. By default a message of a user in a context that "
+        "existed before recalls passages, and other messages recall nothing.",
     ),
     "SampleNode": _given("SampleNode", 'sample_node("{place}", {})', "_messages as messages"),
     "StateEntryInput": _given("StateEntryInput", 'state_entry({}, field="{place}")'),
@@ -348,7 +348,7 @@ TOGETHER: Mapping[str, tuple[str, Several]] = {
 COMMENTS: Mapping[str, str] = {
     "subject_user_id": "The user for whom a key without a user calls.",
     "page_size": "Items of one page. 0: 100.",
-    "request_id": "A UUID. The same one again answers as the first time and changes nothing. None: a new one.",
+    "request_id": "A UUID. The same one again answers as the first time and changes nothing. Default: a new one.",
 }
 
 CALLS: Mapping[str, Call] = {
@@ -405,7 +405,7 @@ CALLS: Mapping[str, Call] = {
 }
 
 _STREAM = "a stream of bytes or messages"
-_MASK = "only what is given changes"
+_MASK = "only given fields change"
 _CONTENT = "the content is given in one of several ways"
 
 # RPCs whose methods only Python has by hand, and why.

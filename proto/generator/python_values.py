@@ -9,7 +9,7 @@ translation, to which `clients_table.py` and `python_table.py` name the exceptio
   `ALWAYS` says that the server always sets it.
 - An enum is its name without the prefix, in lower case, as a `Literal`; one that is unspecified, or unknown to this
   client, is "", or as the table says.
-- A list of two fields, of which one is `count`, is a dict.
+- A list of messages with two fields, one of them `count`, is a dict.
 - A field `x_json` stays the text that came, and a property `x` parses it.
 - `values/bases.py` has what a value does besides: `Window` extends `WindowBase` if there is one.
 
@@ -76,7 +76,7 @@ def _spread(model: Model, message: Message, value: Entry) -> Entry:
     for field in message.fields:
         inner = model.messages.get(field.type_name)
         if inner and field.name == value.flat:
-            fields |= {one.name: f"{field.name}.{one.name}" for one in inner.fields}
+            fields |= {item.name: f"{field.name}.{item.name}" for item in inner.fields}
         elif inner and (keys := pair(inner)):
             fields[field.name] = f"{field.name}{{{': '.join(keys)}}}"
     return replace(value, fields=fields)
@@ -158,21 +158,28 @@ class _Writer:
         for one in attributes:
             lines += _comment(one.comment)
             lines.append(f"    {one.name}: {one.type}" + (f" = {one.default}" if one.default else ""))
-        others = {one.name for one in attributes}
-        texts = [one for one in attributes if one.is_json and one.name.removesuffix("_json") not in others]
-        for one in texts:
+        others = {attribute.name for attribute in attributes}
+        texts = [
+            attribute
+            for attribute in attributes
+            if attribute.is_json and attribute.name.removesuffix("_json") not in others
+        ]
+        for element in texts:
             self._import("typing", "Any")
             self._import("contextkeep.values.base", "kept")
-            lines.append(f"    _{one.name.removesuffix('_json')}: Any = kept()")
-        for one in texts:
-            if one.name.removesuffix("_json") not in (defined or ()):
-                lines += self._parsed(one)
+            lines.append(f"    _{element.name.removesuffix('_json')}: Any = kept()")
+        for item in texts:
+            if item.name.removesuffix("_json") not in (defined or ()):
+                lines += self._parsed(item)
         if entry.shows:
             text = re.sub(r"({| or )(\w)", r"\1self.\2", entry.shows)
             lines += ["", "    def __str__(self) -> str:", f'        return f"{text}"']
         lines += ["", "    @classmethod", f"    def from_proto(cls, message: pb.{message.name}) -> {name}:"]
         lines += ['        """Return the value of a message."""', "        return cls("]
-        lines += [*(f"            {one.name}={one.source}," for one in attributes if one.source), "        )"]
+        lines += [
+            *(f"            {attribute.name}={attribute.source}," for attribute in attributes if attribute.source),
+            "        )",
+        ]
         if is_input(message.name):
             lines += [
                 "",
@@ -180,7 +187,10 @@ class _Writer:
                 '        """Return the message of the value."""',
             ]
             lines += [f"        return pb.{message.name}("]
-            lines += [*(f"            {one.name}=self.{one.name}," for one in attributes), "        )"]
+            lines += [
+                *(f"            {attribute.name}=self.{attribute.name}," for attribute in attributes),
+                "        )",
+            ]
         return "\n".join(lines)
 
     def _attributes(self, message: Message, entry: Entry) -> Iterator[_Attribute]:
@@ -200,7 +210,7 @@ class _Writer:
         for step in path.split(".")[1:]:
             owner += f".{field.name}"
             message = self._model.messages[field.type_name]
-            field = next(one for one in message.fields if one.name == step)
+            field = next(item for item in message.fields if item.name == step)
             comment = field.comment or comment
         place = f"{owner}.{field.name}"
         if pair:
@@ -247,7 +257,7 @@ class _Writer:
 
     def _pairs(self, place: str, field: Field, pair: str) -> tuple[str, str, str]:
         """Return how a repeated message of a key and a value becomes a dict."""
-        fields = {one.name: one for one in self._model.messages[field.type_name].fields}
+        fields = {item.name: item for item in self._model.messages[field.type_name].fields}
         key, value = (fields[name] for name in pair.split(": "))
         key_kind, _, key_convert = self._translation(key)
         kind, _, convert = self._translation(value)
@@ -319,9 +329,9 @@ _OBJECT = "dict[str, Any]"
 def _names_module(generated: Mapping[str, Sequence[str]]) -> str:
     """Return the module of the names of `contextkeep.values`, generated or by hand."""
     names = {name for each in generated.values() for name in each}
-    for one in ast.parse(_VALUES.read_text("utf-8")).body:
-        if isinstance(one, ast.ImportFrom) and one.module != "contextkeep._gen.values":
-            names |= {alias.name for alias in one.names if alias.asname is None}
+    for item in ast.parse(_VALUES.read_text("utf-8")).body:
+        if isinstance(item, ast.ImportFrom) and item.module != "contextkeep._gen.values":
+            names |= {alias.name for alias in item.names if alias.asname is None}
     listed = "\n".join(f"        {name}," for name in sorted(names, key=str.lower))
     return f'''"""The names of all values, made by `make proto`; importing them imports no value."""
 
@@ -351,8 +361,8 @@ def import_lines(imports: Mapping[str, set[str]]) -> Iterator[str]:
 
 def _names_of_bases() -> Mapping[str, set[str]]:
     """Return the classes of values/bases.py, and what each defines."""
-    classes = [one for one in ast.parse(_BASES.read_text("utf-8")).body if isinstance(one, ast.ClassDef)]
-    return {one.name: {each.name for each in one.body if isinstance(each, ast.FunctionDef)} for one in classes}
+    classes = [item for item in ast.parse(_BASES.read_text("utf-8")).body if isinstance(item, ast.ClassDef)]
+    return {class_.name: {each.name for each in class_.body if isinstance(each, ast.FunctionDef)} for class_ in classes}
 
 
 def _enums_of_requests(model: Model) -> set[str]:
@@ -404,7 +414,7 @@ def _module(file: str) -> str:
 
 def _constant(enum: Enum) -> str:
     """Return the name of the table of an enum: "JOB_STATES" of "JobState"."""
-    return "".join(f"_{one}" if one.isupper() else one.upper() for one in enum.name).lstrip("_") + "S"
+    return "".join(f"_{item}" if item.isupper() else item.upper() for item in enum.name).lstrip("_") + "S"
 
 
 def _texts(enum: Enum) -> dict[int, str]:

@@ -88,7 +88,11 @@ def _call_of(model: Model, rpc: Rpc, call: Call) -> Call:
     if args is None:
         nodes = set() if rpc.name in NODE_OPTIONAL or not node_lookup(rpc.request) else _NODES
         fields = fields_of(model, rpc.request, call)
-        names = [one.name for one in fields if one.name in nodes or (one.rule.required and one.name != "request_id")]
+        names = [
+            field.name
+            for field in fields
+            if field.name in nodes or (field.rule.required and field.name != "request_id")
+        ]
         args = " ".join(names)
     return replace(call, args=args)
 
@@ -129,7 +133,7 @@ class _Requests(Writer):
         return camel(field.name.removesuffix("_json") if is_parsed else field.name)
 
     def type(self, field: Field, spec: Input, *, is_argument: bool = False) -> str:
-        """Return the type of what callers give."""
+        """Return the type of an argument."""
         if field.name in spec.types:
             return spec.types[field.name]
         one = self._type_of_one(field, spec, is_argument=is_argument)
@@ -226,7 +230,7 @@ class _Requests(Writer):
             yield from f"{indent}{camel(oneof)}:\n{indent}  {''.join(choices)}undefined,".splitlines()
 
     def members(self, message: Message, spec: Input) -> Iterator[str]:
-        """Yield the members of the interface of what callers give."""
+        """Yield the members of the interface of an input."""
         for field in message.fields:
             if field.name not in spec.without.split():
                 yield from self.member(field, spec)
@@ -297,10 +301,10 @@ def is_plain(model: Model, full_name: str) -> bool:
     """Return whether a message is what callers give, without a conversion."""
     return (
         all(
-            not (one.is_enum or one.oneof or one.scalar in INTS64 or one.name.endswith("_json") or one.map_of)
-            and (not one.type_name or (one.type_name in model.messages and is_plain(model, one.type_name)))
-            and short(one.type_name) not in HAND_INPUTS
-            for one in model.messages[full_name].fields
+            not (field.is_enum or field.oneof or field.scalar in INTS64 or field.name.endswith("_json") or field.map_of)
+            and (not field.type_name or (field.type_name in model.messages and is_plain(model, field.type_name)))
+            and short(field.type_name) not in HAND_INPUTS
+            for field in model.messages[full_name].fields
         )
         and not _input_spec(full_name).names
     )
@@ -368,8 +372,8 @@ class _Calls(_Requests):
     def _method(self, rpc: Rpc, call: Call) -> Iterator[str]:
         yield from self.comment("\n".join([rpc.comment, *self._parameters(rpc, call)]), "  ")
         is_page = any(field.name == "next_page_token" for field in rpc.response.fields)
-        arguments = [self._declared(one, call) for one in self._args(rpc, call)]
-        must = any(one.name in call.required.split() for one in self._options(rpc, call))
+        arguments = [self._declared(item, call) for item in self._args(rpc, call)]
+        must = any(option.name in call.required.split() for option in self._options(rpc, call))
         arguments.append(f"options: {self._options_of(rpc, call)}{'' if must else ' = {}'}")
         (result, conversion) = self._answer(rpc, call, "page" if is_page else "answer")
         name = camel(call.verb or rpc.verb)
@@ -413,22 +417,22 @@ class _Calls(_Requests):
     def _parameters(self, rpc: Rpc, call: Call) -> Iterator[str]:
         """Yield the comments of arguments, and of options that have no type of their own."""
         lines = [
-            f"@param {self._argument(one, call)} {_joined(one.comment)}"
-            for one in self._args(rpc, call)
-            if isinstance(one, Field) and one.comment
+            f"@param {self._argument(item, call)} {_joined(item.comment)}"
+            for item in self._args(rpc, call)
+            if isinstance(item, Field) and item.comment
         ]
         if not self._options_name(rpc, call):
             lines += [
-                f"@param options.{self.name(one, call)} {_joined(one.comment)}"
-                for one in self._options(rpc, call)
-                if one.comment
+                f"@param options.{self.name(option, call)} {_joined(option.comment)}"
+                for option in self._options(rpc, call)
+                if option.comment
             ]
         if lines:
             yield from ("", *lines)
 
     def _options_name(self, rpc: Rpc, call: Call) -> str:
         """Return the name of the type of the options; empty: they have none of their own."""
-        inline = "; ".join(self._inline(one, call) for one in self._options(rpc, call))
+        inline = "; ".join(self._inline(option, call) for option in self._options(rpc, call))
         if call.options or len(inline) <= _OPTIONS_LENGTH_MAX:
             return call.options
         return f"{_pascal(rpc.noun)}{_pascal(call.verb or rpc.verb)}Options"
@@ -475,7 +479,7 @@ class _Calls(_Requests):
         )
 
     def _args(self, rpc: Rpc, call: Call) -> list[Field | str]:
-        by_name = {one.name: one for one in self._inputs(rpc, call)}
+        by_name = {item.name: item for item in self._inputs(rpc, call)}
         return [name if name in call.together else by_name[name] for name in call.args.split()]
 
     def _argument(self, one: Field | str, call: Call) -> str:
@@ -492,10 +496,10 @@ class _Calls(_Requests):
         )
 
     def _options(self, rpc: Rpc, call: Call) -> list[Field]:
-        return [one for one in self._inputs(rpc, call) if one.name not in call.args.split()]
+        return [item for item in self._inputs(rpc, call) if item.name not in call.args.split()]
 
     def type(self, field: Field, spec: Input, *, is_argument: bool = False) -> str:
-        """Return the type of what callers give: a node is also named by the caller's own id."""
+        """Return the type of an argument. A node can also be named by the caller's own id."""
         if field.name in _NODES and self._names_node(field):
             self.imports("../names.js", "type NodeName")
             return "NodeName"
@@ -511,7 +515,7 @@ class _Calls(_Requests):
             name = camel(field.name)
             if field.name in {*call.without.split(), *lookup, *done, "page_token"}:
                 continue
-            together = next((one for one, (_, fields) in call.together.items() if field.name in fields.split()), None)
+            together = next((item for item, (_, fields) in call.together.items() if field.name in fields.split()), None)
             if has_fields_of(self.model, field, call):
                 inner = self.model.messages[field.type_name]
                 opening, closing = ("given({", "})") if field.name in call.sparse.split() else ("{", "}")
@@ -557,11 +561,13 @@ class _Calls(_Requests):
         """Yield the mask of the fields that are given, of the message that is flat."""
         self.imports("../messages.js", "maskOf")
         (changed,) = (field for field in rpc.request.fields if has_fields_of(self.model, field, call))
-        fields = [one for one in self.model.messages[changed.type_name].fields if one.name not in call.without.split()]
+        fields = [
+            field for field in self.model.messages[changed.type_name].fields if field.name not in call.without.split()
+        ]
         yield "updateMask: maskOf({"
-        for one in fields:
-            inner = self.model.messages[one.type_name].fields if has_fields_of(self.model, one, call) else [one]
-            yield f"  {one.name}: {' ?? '.join(self._source(field, call) for field in inner)},"
+        for item in fields:
+            inner = self.model.messages[item.type_name].fields if has_fields_of(self.model, item, call) else [item]
+            yield f"  {item.name}: {' ?? '.join(self._source(field, call) for field in inner)},"
         yield "}),"
 
     def _is_looked_up(self, _field: Field, message: Message) -> bool:
@@ -571,7 +577,7 @@ class _Calls(_Requests):
         raise ValueError(f"{field.name} of a request takes no external id: write the method by hand")
 
     def _answer(self, rpc: Rpc, call: Call, source: str) -> tuple[str, str]:
-        """Return the type of what a method returns, and how it is made of the answer."""
+        """Return the return type of a method, and the expression that converts the answer."""
         response = rpc.response
         if call.result:
             self.imports(f"../{call.result.module}.js", call.result.function)
@@ -699,7 +705,7 @@ class _EntityCalls(_Calls):
         return True
 
     def _looked_up(self, field: Field, rpc: Rpc, source: str, call: Call) -> Iterator[str]:
-        if any(one.name == "page_token" for one in rpc.request.fields):
+        if any(item.name == "page_token" for item in rpc.request.fields):
             return
         lookup = f"await this.nodeId({source}, options)"
         is_given = field.name in call.args.split()

@@ -50,7 +50,7 @@ class Input:
     required: str = ""  # else a field may be left out
     without: str = ""
     exact: str = ""  # JSON that stays text, and 64-bit numbers that are `bigint`
-    hands: Mapping[str, Hand] = field(default_factory=dict)  # fields: functions from what is given and its path
+    hands: Mapping[str, Hand] = field(default_factory=dict)  # fields: functions of the given value and its path
     defaults: Mapping[str, str] = field(default_factory=dict)  # TypeScript of fields that are not given
     has_app: bool = False  # `app_id` is else the client's
 
@@ -62,8 +62,8 @@ class Call(Input):
     verb: str = ""  # else that of the proto
     args: str = ""  # fields that are arguments, in their order; else those that must be given
     options: str = ""  # the name of the type of the options; else it has one if there are many
-    flat: str = ""  # a message with the fields of which the method has them itself, though others have it whole
-    sparse: str = ""  # messages of fields of the method, of which what is not given is left out
+    flat: str = ""  # a message whose fields are options of the method, though other methods take it as a whole
+    sparse: str = ""  # messages of fields of the method; fields that are not given are left out
     together: Mapping[str, tuple[Hand, str]] = field(default_factory=dict)  # arguments for several fields
     answer: str | None = None  # the field of the answer that the method returns, if only TypeScript's does
     result: Hand | None = None  # makes what the method returns
@@ -111,7 +111,7 @@ HAND_INPUTS = {
     "WindowConfig": Hand(type="WindowConfig", module="windows", function="configInput", imports_type=True),
 }
 
-# Other messages that callers give: in what they differ from the rules, and those that only modules by hand need.
+# Other messages that callers give: exceptions from the rules, and messages that only modules by hand need.
 _ROLES = '("user" | "assistant" | "system" | "tool")[]'
 _KINDS = '("artifact" | "text" | "data" | "tool_call" | "tool_result" | "file")[]'
 _SECTIONS = '"goal" | "sub_goal" | "constraint" | "value" | "decision" | "question" | "error" | "artifact" | "progress"'
@@ -171,7 +171,7 @@ VALUES = {
                 type="JsonObject",
                 module="windows",
                 function="bodyOf",
-                comment="What goes into the request: `messages`, and for Anthropic `system`; for Gemini `contents`; "
+                comment="The body of the request: `messages`, and for Anthropic `system`; for Gemini `contents`; "
                 "for Responses `input`; and `tools`.",
             )
         },

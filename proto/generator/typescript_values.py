@@ -2,7 +2,8 @@
 
 The rules: a 64-bit number is a `number`; a timestamp is a text, empty if it is unset; the JSON text `x_json` is the
 parsed `x`; an enum is a text in lower case; what else is unset is absent; a
-list of two fields, of which one is `count`, is a record. `clients_table.py` and `typescript_table.py` have exceptions.
+list of messages with two fields, one of them `count`, is a record. `clients_table.py` and `typescript_table.py` have
+exceptions.
 """
 
 from __future__ import annotations
@@ -247,7 +248,7 @@ class _Values(Writer):
         if field.map_of:
             return f"Record<string, {self._type(field.map_of[1], value)}>"
         if keys := self._pair(field):
-            number = next(one for one in self.model.messages[field.type_name].fields if one.name == keys[1])
+            number = next(item for item in self.model.messages[field.type_name].fields if item.name == keys[1])
             return f"Record<string, {self._type(number, value)}>"
         one = self._type_of_one(field, value)
         if not field.is_repeated:
@@ -283,7 +284,7 @@ class _Values(Writer):
         if not field.is_repeated:
             return self._expression_of_one(field, value, source)
         if keys := self._pair(field):
-            by_name = {one.name: one for one in self.model.messages[field.type_name].fields}
+            by_name = {entry.name: entry for entry in self.model.messages[field.type_name].fields}
             (key, number) = (self._expression_of_one(by_name[name], value, f"item.{camel(name)}") for name in keys)
             return f"Object.fromEntries({source}.map((item) => [{key}, {number}]))"
         item = self._expression_of_one(field, value, "item")

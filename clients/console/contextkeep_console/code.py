@@ -40,7 +40,7 @@ def shell(*words: Any, **options: Any) -> str:
         if value is True:
             line.append(option)
         elif isinstance(value, list):
-            line += [word for one in value for word in (option, str(one))]
+            line += [word for item in value for word in (option, str(item))]
         elif value not in (None, False, "", 0, ()):
             line += [option, *(map(str, value) if isinstance(value, tuple) else [str(value)])]
     return shlex.join(line)

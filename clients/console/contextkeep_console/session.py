@@ -122,7 +122,7 @@ class Sessions:
             if now - session.seen <= self._idle_s:
                 break
             del self._sessions[key]
-        for key in [key for key, one in self._sessions.items() if now - one.began > LIFE_S]:
+        for key in [key for key, item in self._sessions.items() if now - item.began > LIFE_S]:
             del self._sessions[key]
 
 

@@ -174,18 +174,18 @@ async def take(found: AsyncGenerator[T, None], limit: int) -> tuple[list[T], boo
     """Return the first rows of a list, and whether there are more."""
     rows: list[T] = []
     async with aclosing(found):
-        async for one in found:
+        async for item in found:
             if len(rows) == limit:
                 return rows, True
-            rows.append(one)
+            rows.append(item)
     return rows, False
 
 
 async def everything(found: AsyncIterable[T], most: int = ROWS_MAX) -> list[T]:
     """Return all of a list, up to many."""
     rows: list[T] = []
-    async for one in found:
-        rows.append(one)
+    async for item in found:
+        rows.append(item)
         if len(rows) >= most:
             break
     return rows

@@ -8,9 +8,9 @@
         for message in context.chat_history(external_id="thread-42"):
             print(message)
 
-Public is what is exported here, every class of `contextkeep.errors`, and the generated messages and stubs in
-`contextkeep.context.v1` and `contextkeep.entity.v1`. What comes from the clients is imported when it is first asked
-for: the servers import this package too, for its errors and stubs.
+The public names are those that this module exports, every class of `contextkeep.errors`, and the generated messages and
+stubs in `contextkeep.context.v1` and `contextkeep.entity.v1`. Names of the clients are imported on first use, because
+the servers import this package too, for its errors and stubs.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from contextkeep.client.aio import AsyncBlobReader, AsyncContextClient, AsyncEntityClient
     from contextkeep.client.sync import BlobReader, ContextClient, EntityClient
 
-# Of what is imported late; all else is in `contextkeep.values`.
+# The names that are imported on first use, besides those of `contextkeep.values`.
 _MODULE_OF = {
     "ContextChanges": "contextkeep.client._context_messages",
     "RecordChanges": "contextkeep.client._messages",
@@ -129,7 +129,7 @@ __all__ += _value_names.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for the first time."""
+    """Import a name on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -23,7 +23,7 @@ class FileDefinition:
 
     place: str  # "customers.yaml: definitions.customers"; for errors
     name: str
-    rules: dict[str, Any]  # what is in them is not checked
+    rules: dict[str, Any]  # their fields are not checked
 
 
 def read(path: Path) -> Iterator[FileDefinition]:

@@ -32,7 +32,7 @@ import grpc
 
 @dataclass(frozen=True, slots=True)
 class FieldViolation:
-    """What is wrong with one field of a request."""
+    """An invalid field of a request."""
 
     field: str  # path in the request message, e.g. "node.data_json"
     description: str
@@ -42,7 +42,7 @@ class ContextKeepError(Exception):
     """Base of all errors of the services.
 
     Args:
-        message: For people; says what is wrong and what to do. Programs read `reason` and `metadata`.
+        message: For people: the problem, and how to fix it. Programs read `reason` and `metadata`.
         field: Path of the request field that is at fault, if one is.
         violations: Several of them.
         retry_after_s: When to try again, where the server knows.
@@ -156,7 +156,7 @@ class NotFound(ContextKeepError):
     Do: Check the id and the key; a retry fails again.
 
     Metadata:
-        scope_id: The id that was asked for.
+        scope_id: The requested id.
     """
 
     code = grpc.StatusCode.NOT_FOUND
@@ -169,9 +169,9 @@ class NodeNotFound(NotFound):
     Do: Check the id, the graph and the key.
 
     Metadata:
-        node_id: The id that was asked for.
-        external_id: The external id that was asked for.
-        name, graph_name: The name that was asked for, and its graph.
+        node_id: The requested id.
+        external_id: The requested external id.
+        name, graph_name: The requested name and its graph.
     """
 
     reason = "NODE_NOT_FOUND"
@@ -183,8 +183,8 @@ class EdgeNotFound(NotFound):
     Do: Check the id. After a repeated delete: nothing, the edge is gone.
 
     Metadata:
-        edge_id: The id that was asked for.
-        edge_type: The type that was asked for.
+        edge_id: The requested id.
+        edge_type: The requested type.
     """
 
     reason = "EDGE_NOT_FOUND"
@@ -209,7 +209,7 @@ class RecordNotFound(NotFound):
     Do: Check the id and the key. A purged record does not come back.
 
     Metadata:
-        working_memory_id: The id that was asked for.
+        working_memory_id: The requested id.
     """
 
     reason = "RECORD_NOT_FOUND"
@@ -234,12 +234,12 @@ class UploadNotFound(NotFound):
 
 
 class MappingNotFound(NotFound):
-    """No mapping has this name in the app that was asked for.
+    """No mapping has this name in the requested app.
 
     Do: Name one of the apps in the metadata, or register the mapping.
 
     Metadata:
-        mapping_name: The name that was asked for.
+        mapping_name: The requested name.
         apps: The visible apps that have a mapping with this name.
     """
 
@@ -261,7 +261,7 @@ class ContextNotFound(NotFound):
     Do: Check the id and the key, or send a message without an id, which creates a context.
 
     Metadata:
-        context_id: The id that was asked for.
+        context_id: The requested id.
     """
 
     reason = "CONTEXT_NOT_FOUND"
@@ -273,7 +273,7 @@ class ErasureNotFound(NotFound):
     Do: Check the id and the key.
 
     Metadata:
-        erasure_id: The id that was asked for.
+        erasure_id: The requested id.
     """
 
     reason = "ERASURE_NOT_FOUND"
@@ -285,7 +285,7 @@ class HoldNotFound(NotFound):
     Do: See ListHolds.
 
     Metadata:
-        hold_id: The id that was asked for.
+        hold_id: The requested id.
     """
 
     reason = "HOLD_NOT_FOUND"
@@ -306,7 +306,7 @@ class MemoryNotFound(NotFound):
     Do: See ListMemories.
 
     Metadata:
-        memory_id: The id that was asked for.
+        memory_id: The requested id.
     """
 
     reason = "MEMORY_NOT_FOUND"
@@ -327,8 +327,8 @@ class MessageNotFound(NotFound):
     Do: See ListMessages.
 
     Metadata:
-        message_id: The id that was asked for.
-        ref: The ref that was asked for.
+        message_id: The requested id.
+        ref: The requested ref.
     """
 
     reason = "MESSAGE_NOT_FOUND"
@@ -340,7 +340,7 @@ class TaskNotFound(NotFound):
     Do: Check the ids of the context and the task; see ListTasks.
 
     Metadata:
-        task_id: The id that was asked for.
+        task_id: The requested id.
     """
 
     reason = "TASK_NOT_FOUND"
@@ -352,8 +352,8 @@ class ArtifactNotFound(NotFound):
     Do: See GetTask. Send the first chunk of an artifact without `append`.
 
     Metadata:
-        artifact_id: The id that was asked for.
-        ref: The ref that was asked for.
+        artifact_id: The requested id.
+        ref: The requested ref.
     """
 
     reason = "ARTIFACT_NOT_FOUND"
@@ -365,7 +365,7 @@ class WindowNotFound(NotFound):
     Do: Open a window on a context that exists.
 
     Metadata:
-        window_id: The id that was asked for.
+        window_id: The requested id.
     """
 
     reason = "WINDOW_NOT_FOUND"
@@ -377,7 +377,7 @@ class PinNotFound(NotFound):
     Do: See GetWindow. After a repeated Unpin: nothing, the pin is gone.
 
     Metadata:
-        pin_id: The id that was asked for.
+        pin_id: The requested id.
     """
 
     reason = "PIN_NOT_FOUND"
@@ -391,7 +391,7 @@ class CheckpointNotFound(NotFound):
     Do: Choose one from ListCheckpoints.
 
     Metadata:
-        checkpoint: The number that was asked for.
+        checkpoint: The requested number.
     """
 
     reason = "CHECKPOINT_NOT_FOUND"
@@ -403,7 +403,7 @@ class RefNotFound(NotFound):
     Do: Copy the ref from a pack unchanged; the comment of ExpandRequest lists the forms.
 
     Metadata:
-        ref: The ref that was asked for.
+        ref: The requested ref.
     """
 
     reason = "REF_NOT_FOUND"
@@ -415,7 +415,7 @@ class AgentNotFound(NotFound):
     Do: Check the id and the key, or register the agent with PutAgent.
 
     Metadata:
-        agent_id: The id that was asked for.
+        agent_id: The requested id.
     """
 
     reason = "AGENT_NOT_FOUND"
@@ -427,7 +427,7 @@ class AgentTemplateNotFound(NotFound):
     Do: Use an id from ListAgentTemplates, or create the template with PutAgentTemplate.
 
     Metadata:
-        template_id: The id that was asked for.
+        template_id: The requested id.
     """
 
     reason = "AGENT_TEMPLATE_NOT_FOUND"
@@ -439,7 +439,7 @@ class KnowledgeBaseNotFound(NotFound):
     Do: Use a name from ListKnowledgeBases.
 
     Metadata:
-        name: The name that was asked for.
+        name: The requested name.
     """
 
     reason = "KNOWLEDGE_BASE_NOT_FOUND"
@@ -451,7 +451,7 @@ class DocumentNotFound(NotFound):
     Do: See ListDocuments.
 
     Metadata:
-        document_id: The id that was asked for.
+        document_id: The requested id.
     """
 
     reason = "DOCUMENT_NOT_FOUND"
@@ -463,7 +463,7 @@ class DefinitionNotFound(NotFound):
     Do: See ListDefinitions; approve a version with ApproveDefinition.
 
     Metadata:
-        definition_name: The name that was asked for.
+        definition_name: The requested name.
     """
 
     reason = "DEFINITION_NOT_FOUND"
@@ -502,7 +502,7 @@ class JobNotFound(NotFound):
     Do: Use an id from ListJobs.
 
     Metadata:
-        job_id: The id that was asked for.
+        job_id: The requested id.
     """
 
     reason = "JOB_NOT_FOUND"
@@ -514,7 +514,7 @@ class ImportNotFound(NotFound):
     Do: Check the id. If the archive must still be imported, start again: rows that are there stay.
 
     Metadata:
-        import_id: The id that was asked for.
+        import_id: The requested id.
     """
 
     reason = "IMPORT_NOT_FOUND"
@@ -526,7 +526,7 @@ class McpServerNotFound(NotFound):
     Do: Use an id from ListMcpServers.
 
     Metadata:
-        server_id: The id that was asked for.
+        server_id: The requested id.
     """
 
     reason = "MCP_SERVER_NOT_FOUND"
@@ -539,7 +539,7 @@ class McpToolNotFound(NotFound):
 
     Metadata:
         server_id: The server.
-        tool_name: The name that was asked for.
+        tool_name: The requested name.
     """
 
     reason = "MCP_TOOL_NOT_FOUND"
@@ -551,7 +551,7 @@ class SpecialistNotFound(NotFound):
     Do: Use an id from ListSpecialists.
 
     Metadata:
-        specialist_id: The id that was asked for.
+        specialist_id: The requested id.
     """
 
     reason = "SPECIALIST_NOT_FOUND"
@@ -563,7 +563,7 @@ class Erased(NotFound):
     Do: Drop the ref. Do not repeat the request: it was done once, and its result was erased later.
 
     Metadata:
-        ref: The ref that was asked for.
+        ref: The requested ref.
         request_id: The request that was repeated.
     """
 
@@ -1046,7 +1046,7 @@ class TaskEnded(FailedPrecondition):
 
     Metadata:
         task_id: The task.
-        state: The state in which it ended.
+        state: The final state of the task.
     """
 
     reason = "TASK_ENDED"
@@ -1346,7 +1346,7 @@ class ProviderNotAllowed(PermissionDenied):
     Do: Ask another provider, or ask an administrator to change the policy.
 
     Metadata:
-        provider: The provider or family that was asked for.
+        provider: The requested provider or family.
     """
 
     reason = "PROVIDER_NOT_ALLOWED"
@@ -1423,7 +1423,7 @@ class DeadlineExceeded(ContextKeepError):
     Metadata:
         dependency: The dependency that did not answer in time.
         address: The address that did not answer in time.
-        idle_timeout_s: The time in which a stream moved nothing.
+        idle_timeout_s: Seconds without any traffic on a stream.
         size_bytes: The bytes of a request body that arrived in time.
     """
 
@@ -1454,7 +1454,7 @@ class Cancelled(ContextKeepError):
 
 
 class DataLoss(ContextKeepError):
-    """Stored data differs from what was written.
+    """Stored data is not what was written.
 
     Do: Tell the operator; a retry fails again.
     """

@@ -35,7 +35,7 @@ class NodeInput:
     name: str = ""
     status: str = ""  # empty: "Created"
     data: Mapping[str, Any] | None = None
-    created_at: datetime | None = None  # aware; for imports and replays; None: the server's time
+    created_at: datetime | None = None  # aware; for imports and replays; default: the server's time
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class SampleNode:
     name: str = ""
     status: str = ""  # empty: "Created"
     io: Mapping[str, Any] | None = None  # "input" and "output": any JSON, each only where it was ever set
-    created_at: datetime | None = None  # aware; None: the start of 1970
-    modified_at: datetime | None = None  # aware; None: `created_at`
+    created_at: datetime | None = None  # aware; default: the start of 1970
+    modified_at: datetime | None = None  # aware; default: `created_at`
     edge_type: str = ""  # how it was reached, as the next two
     depth: int = 1
     edge_data: Mapping[str, Any] | None = None
@@ -93,7 +93,7 @@ class ExternalId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextInput:
-    """What is said of a new context."""
+    """The fields of a new context."""
 
     title: str = ""  # up to 400 characters
     external_ids: Iterable[ExternalId] = ()  # up to 20; other contexts may carry the same
@@ -101,13 +101,13 @@ class ContextInput:
     entity_node_id: str | UUID | None = None  # where it hangs in the graph; not checked against it
     app_id: str | None = None  # None: the client's
     agent_bundle_id: str = ""
-    expires_at: datetime | None = None  # aware; None: never
+    expires_at: datetime | None = None  # aware; default: never
     recall_profile: str = ""  # empty: the default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallFilter:
-    """Which passages of a context are recalled or found; what is empty asks for nothing."""
+    """A filter of passages of a context for recall and search; empty fields do not filter."""
 
     roles: Iterable[str] = ()  # "user", "assistant", "system", "tool"
     kinds: Iterable[str] = ()  # "text", "data", "tool_call", "tool_result", "file", "artifact"
@@ -124,12 +124,12 @@ class RecallFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallOptions:
-    """How much is recalled for a message that is sent, and of what."""
+    """How much to recall for a message that is sent, and which passages."""
 
     tokens_max: int = 0  # of the prompt text, up to 100,000; 0: 2,000
     items_max: int = 0  # up to 200; 0: 20
     profile: str = ""  # the ranking: "default", "conversation"; empty: the context's, else the default
-    not_after_seq: int = 0  # only what stands up to this `seq`, for who holds the newest messages; 0: all
+    not_after_seq: int = 0  # recall only up to this `seq`, for callers that hold the newest messages; 0: all
     filter: RecallFilter | None = None
     with_features: bool = False  # say of each item what its score is made of
 
@@ -159,7 +159,7 @@ class ToolResultInput:
     """What a tool answered."""
 
     tool_call_id: str  # the id of the call that it answers
-    content: Any = None  # any JSON value; None: none
+    content: Any = None  # any JSON value, or None
     is_error: bool = False
 
 
@@ -191,7 +191,7 @@ class MessageInput:
     name: str = ""  # who speaks, where several share a role
     agent_id: str = ""
     metadata: Mapping[str, Any] | None = None  # up to 64 KiB of JSON
-    said_at: datetime | None = None  # aware; None: now
+    said_at: datetime | None = None  # aware; default: now
     session: str = ""  # what the sender calls it; empty: four hours without a message begin a new one
     task_id: str | UUID | None = None  # that it belongs to; without a context it goes to that of the task
     reference_task_ids: Iterable[str | UUID] = ()  # up to 100 of its context, which it is about
@@ -204,6 +204,6 @@ class ArtifactInput:
     parts: Iterable[PartInput | Part] = ()  # 1 to 100 of one call, up to 1,000 of a version; of 2 MiB together
     _: KW_ONLY
     artifact_id: str = ""  # the sender's own, up to 200 characters, unique in its task; empty: the server makes one
-    name: str = ""  # up to 200 characters; of a chunk it stays as it was said first, as the next two
+    name: str = ""  # up to 200 characters; later chunks do not change it, nor the next two
     description: str = ""  # up to 1,000 characters
     metadata: Mapping[str, Any] | None = None  # up to 64 KiB of JSON

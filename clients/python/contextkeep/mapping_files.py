@@ -32,7 +32,7 @@ class FileMapping:
     place: str  # "support.yaml: mappings.typed"; for errors
     app_id: str | None  # None: the file names no app
     mapping_name: str
-    rules: dict[str, Any]  # has only fields that rules have; what is in them is not checked
+    rules: dict[str, Any]  # has only known fields, whose values are not checked
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -81,7 +81,7 @@ def load(path: Path) -> Any:
 
 
 def check_fields(place: str, value: object, known: Collection[str]) -> None:
-    """Refuse what is no object, or has other fields.
+    """Refuse a value that is not an object, or has unknown fields.
 
     Raises:
         InvalidArgument: the message names the place.
@@ -94,7 +94,7 @@ def check_fields(place: str, value: object, known: Collection[str]) -> None:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that is there twice, of which only the last would count."""
+    """Refuse a key that occurs twice, because only the last one would count."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()

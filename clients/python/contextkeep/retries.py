@@ -52,7 +52,7 @@ class Attempts:
     """The attempts of one call.
 
     Args:
-        budget: Of the client; None: no more than what `timeout_s` allows.
+        budget: The budget of the client. By default only `timeout_s` limits retries.
         retries: Attempts after the first; 0 for a call that must not happen twice.
         timeout_s: Of all attempts together; None or infinity: no deadline.
     """
@@ -64,7 +64,7 @@ class Attempts:
         self._backoff_s = BACKOFF_S
 
     def remaining_s(self) -> float | None:
-        """Return what is left for the next attempt."""
+        """Return the time that is left for the next attempt."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     def delay_s(self, error: ContextKeepError) -> float | None:

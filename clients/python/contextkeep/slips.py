@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from difflib import get_close_matches
 
-_CHARS_MAX = 40  # names are shorter; what is longer is none, and comparing it takes long
+_CHARS_MAX = 40  # longer texts are not names, and comparing them is slow
 
 
 def meant(text: object, names: Collection[str]) -> str:

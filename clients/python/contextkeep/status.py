@@ -20,7 +20,7 @@ from contextkeep.errors import ContextKeepError, FieldViolation, error_classes
 DOMAIN = "contextkeep"
 DETAILS_KEY = "grpc-status-details-bin"
 
-# Peers keep metadata below 8 KiB; what is larger arrives as an error of the transport and says nothing. The message
+# Peers keep metadata below 8 KiB; larger metadata arrive as an error of the transport without details. The message
 # travels twice: percent-encoded (three bytes for one) as the status's text, and with the details in base64.
 _MESSAGE_BYTES_MAX = 1024
 _VALUE_BYTES_MAX = 256

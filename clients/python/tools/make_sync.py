@@ -3,8 +3,8 @@
     python clients/python/tools/make_sync.py            write it
     python clients/python/tools/make_sync.py --check    fail if it is stale
 
-Names lose their `Async`, `await` and its kin go, and the module of what waits becomes its sync twin. Nothing else may
-differ: what does belongs into `_aio_io.py` and `_sync_io.py`.
+Names lose their `Async`, `await` is removed, and modules that wait are replaced by their sync twins. All other
+differences belong into `_aio_io.py` and `_sync_io.py`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ASYNC = re.compile(r"async|await|_?Async\w+|_?aio\w*|asyncio|aclos\w+|aiter|ane
 # Of the package itself.
 DOCSTRINGS = (
     "The async clients. The sync ones are generated from this package: see `tools/make_sync.py`.",
-    "The clients: what `aio` has for async callers, for everybody else.",
+    "The clients: sync twins of the clients in `aio`.",
 )
 
 
@@ -80,7 +80,7 @@ def _with_callables(text: str) -> str:
 
 
 def _ruff(arguments: list[str], text: str, source: Path) -> str:
-    # Under the name of the source: the target may not be there yet, and ruff sorts imports by what is.
+    # Under the name of the source: the target may not exist yet, and ruff sorts imports by existing modules.
     command = [sys.executable, "-m", "ruff", *arguments, "--stdin-filename", str(source), "-"]
     finished = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if finished.returncode:

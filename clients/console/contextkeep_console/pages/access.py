@@ -90,9 +90,9 @@ _KEYS = (
 
 def _bounds(key: ApiKey) -> list[str]:
     return [
-        *(f"app {one}" for one in key.app_ids),
+        *(f"app {app_id}" for app_id in key.app_ids),
         *([f"bundle {key.agent_bundle_id}"] if key.agent_bundle_id else []),
-        *(f"graph {one}" for one in key.graph_names),
+        *(f"graph {graph_name}" for graph_name in key.graph_names),
         *([f"context {key.context_id}"] if key.context_id else []),
     ]
 
@@ -101,7 +101,7 @@ async def key(visit: Visit) -> Response:
     """Show a key, by how it begins."""
     prefix, context_id = visit.step("prefix")[:_PREFIX_CHARS], visit.asked("context")
     listed: list[ApiKey] = await everything(visit.context.keys.list(context_id=context_id or None, page_size=1000))
-    found = next((one for one in listed if one.prefix == prefix), None)
+    found = next((item for item in listed if item.prefix == prefix), None)
     if found is None:
         raise KeyNotFound("no key of your tenant, within the bounds of your own, begins like this")
     return visit.render(
@@ -133,7 +133,7 @@ async def create(visit: Visit) -> Response:
     """Make a key, and show it: this once."""
     form = await visit.form()
     subject = str(form.get("subject", "")).strip()
-    scopes = [str(one) for one in form.getlist("scope")]
+    scopes = [str(item) for item in form.getlist("scope")]
     ttl = str(form.get("ttl", "0"))
     said: dict[str, Any] = {
         "user_id": str(form.get("user", "")).strip(),

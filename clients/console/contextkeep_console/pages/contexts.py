@@ -177,7 +177,10 @@ async def show(visit: Visit) -> Response:
                 ("Agents", ", ".join(found.agent_ids)),
                 ("App", found.app_id),
                 ("Agent bundle", found.agent_bundle_id),
-                ("Other systems call it", ", ".join(f"{one.system}: {one.id}" for one in found.external_ids)),
+                (
+                    "Other systems call it",
+                    ", ".join(f"{external_id.system}: {external_id.id}" for external_id in found.external_ids),
+                ),
                 ("Recall profile", found.recall_profile),
                 ("Begun by", found.created_by),
                 ("Created", found.created_at),

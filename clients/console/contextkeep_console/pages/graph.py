@@ -202,9 +202,11 @@ async def _edges(visit: Visit, node_id: str) -> Table:
     rows: list[Edge]
     limit = max(EDGES, visit.limit)
     rows, has_more = await take(visit.graph.graph.list_edges(node_id, direction="both", page_size=EDGES), limit)
-    ends = {one.to_node_id if one.from_node_id == node_id else one.from_node_id for one in rows}
+    ends = {row.to_node_id if row.from_node_id == node_id else row.from_node_id for row in rows}
     others = await visit.graph.graph.get_nodes(sorted(ends)[:1000]) if ends else None
-    names = {one.id: one.name or one.external_id or one.general_type_name for one in others.nodes} if others else {}
+    names = (
+        {item.id: item.name or item.external_id or item.general_type_name for item in others.nodes} if others else {}
+    )
 
     def other(one: Edge) -> str:
         return one.to_node_id if one.from_node_id == node_id else one.from_node_id
@@ -235,10 +237,10 @@ async def _around(visit: Visit, middle: Node, depth: int) -> Drawing | None:
     found = await everything(walk)
     if not found:
         return None
-    others = [(one.node, one.depth, one.reached_by.node_id if one.reached_by else "") for one in found]
+    others = [(item.node, item.depth, item.reached_by.node_id if item.reached_by else "") for item in found]
     # Edges of the middle, and those by which the walk reached what is further away.
     edges, _ = await take(visit.graph.graph.list_edges(middle.id, direction="both", page_size=EDGES), EDGES)
-    further = [one.reached_by.edge_id for one in found if one.reached_by and one.depth > 1]
+    further = [item.reached_by.edge_id for item in found if item.reached_by and item.depth > 1]
     if further:
         edges += (await visit.graph.graph.get_edges(further[:1000])).edges
     return drawing(middle, others, edges)
@@ -297,7 +299,7 @@ async def edge(visit: Visit) -> Response:
     """Show an edge and its two ends."""
     found = await visit.graph.graph.get_edge(visit.step("edge_id"))
     ends = await visit.graph.graph.get_nodes([found.from_node_id, found.to_node_id])
-    by_id = {one.id: one for one in ends.nodes}
+    by_id = {item.id: item for item in ends.nodes}
     return visit.render(
         "edge.html",
         here="graph",

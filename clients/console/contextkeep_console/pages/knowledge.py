@@ -244,7 +244,7 @@ async def memories(visit: Visit) -> Response:
         rows: list[Memory]
         if question:
             recalled = await visit.context.memories.recall(question, limit=20, **visit.whose)
-            rows, has_more = [one.memory for one in recalled], False
+            rows, has_more = [item.memory for item in recalled], False
         else:
             rows, has_more = await take(visit.context.memories.list(**visit.whose), visit.limit)
         return Table(

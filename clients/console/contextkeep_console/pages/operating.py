@@ -120,7 +120,7 @@ async def work(visit: Visit) -> Response:
         work=owed.value,
         jobs=jobs,
         job_table=jobs.value,
-        failed=sorted({one.kind for one in owed.value.rows if one.failed}) if owed.value else [],
+        failed=sorted({row.kind for row in owed.value.rows if row.failed}) if owed.value else [],
         code=code.Code(
             python=code.python("context", "operations.list_background_work"), shell=code.shell("operator", "work")
         ),

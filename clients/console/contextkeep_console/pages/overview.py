@@ -83,7 +83,7 @@ async def _recent(visit: Visit) -> list[Recent]:
         _of_replicas(visit.context.operations.get_recent_calls), _of_replicas(visit.graph.operations.get_recent_calls)
     )
     now = datetime.now(UTC)
-    return [_drawn(one, now) for one in (*context, *graph)]
+    return [_drawn(item, now) for item in (*context, *graph)]
 
 
 async def _of_replicas(ask: Callable[[], Awaitable[RecentCalls]]) -> list[RecentCalls]:
@@ -91,8 +91,8 @@ async def _of_replicas(ask: Callable[[], Awaitable[RecentCalls]]) -> list[Recent
     found: dict[str, RecentCalls] = {}
     for _ in range(_ROUNDS_MAX):
         known = len(found)
-        for one in await asyncio.gather(*(ask() for _ in range(_ASKED_AT_ONCE))):
-            found[one.process_id] = one
+        for item in await asyncio.gather(*(ask() for _ in range(_ASKED_AT_ONCE))):
+            found[item.process_id] = item
         if len(found) == known or len(found) == 1:
             break
     return [found[process_id] for process_id in sorted(found)]
@@ -109,9 +109,9 @@ class Recent:
 
 
 def _drawn(recent: RecentCalls, now: datetime) -> Recent:
-    minutes = {int((now - one.begins_at).total_seconds() // 60): one for one in recent.minutes}
-    total = sum(one.calls for one in recent.minutes)
-    refused, failed = sum(one.refused for one in recent.minutes), sum(one.failed for one in recent.minutes)
+    minutes = {int((now - minute.begins_at).total_seconds() // 60): minute for minute in recent.minutes}
+    total = sum(minute.calls for minute in recent.minutes)
+    refused, failed = sum(minute.refused for minute in recent.minutes), sum(minute.failed for minute in recent.minutes)
     title = recent.service.replace("-", " ").title()
     about = f"process {recent.process_id}: {total:,} calls of yours, {refused:,} of them refused, {failed:,} failed"
     if not minutes:
@@ -124,19 +124,19 @@ def _drawn(recent: RecentCalls, now: datetime) -> Recent:
         about=about,
         calls=charts.line(
             f"{title}: calls a minute",
-            [(x, float(one.calls) if one else 0.0) for x, one in ago],
+            [(x, float(item.calls) if item else 0.0) for x, item in ago],
             x_name="minutes, the last one is now",
             y_name="calls",
             description="Marked: minutes with calls that failed." if failed else "No call failed.",
             marks=[
-                (x, float(one.calls), f"{one.failed} failed, {one.refused} refused")
-                for x, one in ago
-                if one and one.failed
+                (x, float(item.calls), f"{item.failed} failed, {item.refused} refused")
+                for x, item in ago
+                if item and item.failed
             ],
         ),
         lengths=charts.line(
             f"{title}: milliseconds that 95 of 100 calls took at most",
-            [(x, one.p95_ms if one else 0.0) for x, one in ago],
+            [(x, item.p95_ms if item else 0.0) for x, item in ago],
             x_name="minutes, the last one is now",
             y_name="ms",
             description=f"The longest were {worst.p95_ms:,.1f} ms, when a half took {worst.p50_ms:,.1f} ms at most.",
@@ -208,7 +208,7 @@ async def _contexts(visit: Visit) -> Table:
     return Table(
         name="contexts",
         title="Newest contexts",
-        columns=[one for one in context_columns() if one.name in _OF_CONTEXTS],
+        columns=[context_column for context_column in context_columns() if context_column.name in _OF_CONTEXTS],
         rows=rows,
         empty="No context is begun yet.",
     )

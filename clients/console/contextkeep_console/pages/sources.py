@@ -54,7 +54,7 @@ async def index(visit: Visit) -> Response:
         statuses=_statuses(found) if found else None,
         times=charts.bars(
             "How long each source took",
-            {one.provider_id: float(one.duration_ms) for one in found.providers},
+            {provider.provider_id: float(provider.duration_ms) for provider in found.providers},
             unit="ms",
         )
         if found
@@ -152,7 +152,7 @@ def _hits(found: QueriedContext) -> Table:
 
 
 def _unmerged(found: QueriedContext) -> Table:
-    rows = [(provider, one) for provider, hits in found.explained.items() for one in hits]
+    rows = [(provider, hit) for provider, hits in found.explained.items() for hit in hits]
     return Table(
         name="unmerged",
         title="What each source gave, before merging",

@@ -41,16 +41,16 @@ async def index(visit: Visit) -> Response:
     asked = visit.asked("context")
     rows: list[tuple[Context | None, Window]] = []
     if asked:
-        rows = [(None, one) for one in await everything(visit.context.windows.list(asked, **visit.whose), 16)]
+        rows = [(None, item) for item in await everything(visit.context.windows.list(asked, **visit.whose), 16)]
     else:
         contexts: list[Context]
         contexts, _ = await take(
             visit.context.contexts.list(page_size=CONTEXTS_LOOKED_AT, **visit.whose), CONTEXTS_LOOKED_AT
         )
         found = await asyncio.gather(
-            *(everything(visit.context.windows.list(one.context_id, **visit.whose), 16) for one in contexts)
+            *(everything(visit.context.windows.list(context.context_id, **visit.whose), 16) for context in contexts)
         )
-        rows = [(context, one) for context, windows in zip(contexts, found, strict=True) for one in windows]
+        rows = [(context, window) for context, windows in zip(contexts, found, strict=True) for window in windows]
     of_context = Column(
         name="context",
         value=lambda row: (row[0].title if row[0] else "") or row[1].context_id,
@@ -156,10 +156,10 @@ def _zones(window: Window, stats: WindowStats) -> charts.Stack:
 
 def _sawtooth(window: Window, stats: WindowStats, lineage: Sequence[FoldReceipt]) -> charts.Line | None:
     """Return how full the window was: from fold to fold, as their receipts say it."""
-    done = sorted((one for one in lineage if one.created_at is not None), key=lambda one: one.epoch)
+    done = sorted((item for item in lineage if item.created_at is not None), key=lambda one: one.epoch)
     points: list[tuple[float, float]] = [(0.0, 0.0)]
-    for one in done:
-        points += [(one.step_count, one.tokens_before), (one.step_count, one.tokens_after)]
+    for entry in done:
+        points += [(entry.step_count, entry.tokens_before), (entry.step_count, entry.tokens_after)]
     points.append((max(window.step_count, points[-1][0]), stats.tokens))
     if len(points) < 3 and not stats.tokens:
         return None
@@ -175,11 +175,11 @@ def _sawtooth(window: Window, stats: WindowStats, lineage: Sequence[FoldReceipt]
         ),
         marks=[
             (
-                one.step_count,
-                one.tokens_after,
-                f"epoch {one.epoch}, {one.reason}: {one.tokens_before:,} to {one.tokens_after:,}",
+                item.step_count,
+                item.tokens_after,
+                f"epoch {item.epoch}, {item.reason}: {item.tokens_before:,} to {item.tokens_after:,}",
             )
-            for one in done
+            for item in done
         ],
         limit=window.token_limit,
         limit_text="limit",
@@ -307,8 +307,8 @@ def _blocks(messages_json: str) -> list[tuple[str, str]]:
         body = {"messages": body}
     for name, value in body.items():
         if name in {"messages", "input", "contents"} and isinstance(value, list):
-            for one in value:
-                said = one if isinstance(one, dict) else {"content": one}
+            for item in value:
+                said = item if isinstance(item, dict) else {"content": item}
                 who = str(said.get("role") or said.get("type") or "")
                 content = said.get("content") or said.get("parts") or {k: v for k, v in said.items() if k != "role"}
                 blocks.append((who, content if isinstance(content, str) else _text_of(content)))
@@ -319,9 +319,9 @@ def _blocks(messages_json: str) -> list[tuple[str, str]]:
 
 def _text_of(content: Any) -> str:
     if isinstance(content, list) and all(
-        isinstance(one, dict) and set(one) - {"cache_control"} == {"type", "text"} for one in content
+        isinstance(item, dict) and set(item) - {"cache_control"} == {"type", "text"} for item in content
     ):
-        return "\n\n".join(one["text"] for one in content)
+        return "\n\n".join(item["text"] for item in content)
     return json.dumps(content, ensure_ascii=False, indent=2)
 
 
@@ -350,14 +350,14 @@ async def state(visit: Visit) -> Response:
         name="state",
         title="State of the work",
         columns=columns,
-        rows=[one for one in entries if one.section not in {*_COUNTED, "pin"}],
+        rows=[entry for entry in entries if entry.section not in {*_COUNTED, "pin"}],
         empty="Nothing is known of the work yet: rules read it from the log, and windows.patch_state says it.",
     )
     counted = Table(
         name="counted",
         title="Tools and entities that steps speak of",
         columns=columns,
-        rows=[one for one in entries if one.section in _COUNTED],
+        rows=[entry for entry in entries if entry.section in _COUNTED],
         empty="No tool was called, and nothing is named twice.",
     )
     back: Sequence[Checkpoint] = checkpoints.value or []
@@ -370,7 +370,7 @@ async def state(visit: Visit) -> Response:
         tab="/state",
         table=table,
         counted=counted,
-        pins=[one for one in entries if one.section == "pin"],
+        pins=[entry for entry in entries if entry.section == "pin"],
         checkpoints=back,
         checkpoints_trouble=checkpoints.trouble,
         code=code.Code(

@@ -10,7 +10,7 @@ from contextkeep.errors import RecordArchived, RecordNotFound, VersionConflict
 from contextkeep.memory_types import MemoryType
 from contextkeep.values import Record
 
-_ENTITIES = UUID("6c0f4c0e-7a3b-5d5e-9a52-2f6f3f0b8f1d")  # in which names that are no UUIDs become some
+_ENTITIES = UUID("6c0f4c0e-7a3b-5d5e-9a52-2f6f3f0b8f1d")  # namespace that turns names into UUIDs
 _PAGE = 1_000
 _ATTEMPTS = 5  # to change what others change, too
 
@@ -42,7 +42,7 @@ class Files:
         self._purpose = purpose
 
     def find(self, path: str) -> Steps[Record | None]:
-        """Return a file with its text; None: there is none. Where two callers made one, it is the older."""
+        """Return a file with its text, or None if there is none. If two callers created one, it is the older."""
         found: list[Record] = yield lambda client: client.records.list_by_entity(
             self.entity_node_id, names=[path], semantic_purposes=[self._purpose], with_content=True
         )
@@ -95,7 +95,7 @@ class Files:
 
         Args:
             path: Which.
-            edit: Of the text that is there; called again where somebody else was faster.
+            edit: Changes the text of the file; called again if another caller changed the file first.
 
         Raises:
             RecordNotFound: there is none.
@@ -121,16 +121,16 @@ class Files:
         """Give a file, or each of a folder, another path; return how many there are. A folder goes file by file."""
         record = yield from self.find(path)
         moved = [record] if record else (yield from self.below(path))
-        for one in moved:
-            yield _changed(one, name=to + one.name.removeprefix(path))
+        for item in moved:
+            yield _changed(item, name=to + item.name.removeprefix(path))
         return len(moved)
 
     def delete(self, path: str) -> Steps[int]:
         """Archive a file, or all of a folder; return how many. Until their retention ends they can be restored."""
         record = yield from self.find(path)
         gone = [record] if record else (yield from self.below(path))
-        for one in gone:
-            yield _archived(one)
+        for item in gone:
+            yield _archived(item)
         return len(gone)
 
 

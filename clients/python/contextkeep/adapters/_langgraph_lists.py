@@ -1,9 +1,9 @@
-"""The lists of a LangGraph thread, stored by what each step adds: so the bytes of a turn do not grow with the thread.
+"""The lists of a LangGraph thread. Only additions of a step are stored, so a turn costs the same in a long thread.
 
 A saver is handed whole values: at each step all messages so far. Of a list that begins as one before, only what follows
-is stored, as messages of the thread's context; each names the version that it belongs to, the version that this goes on
-from, and how much of it is kept. So branches share what they have in common, and what was said is read, recalled and
-searched as any conversation.
+is stored, as messages of the thread's context. Each names its version, the version that it extends, and how much of
+that it keeps. So branches share their common part, and the messages are read, recalled and searched like those of any
+conversation.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from contextkeep.inputs import MessageInput, PartInput
 from contextkeep.values import ChatMessage
 
 KEY = "langgraph"  # in the metadata of each message of ours
-UNSEEN: Mapping[str, Any] = {"index": False}  # of a part that nobody looks for
+UNSEEN: Mapping[str, Any] = {"index": False}  # of a part that must not be indexed
 TEXT_BYTES_MAX = 512 * 1024  # of a message's 1 MiB; longer ones are bytes like anything else
-PIECE_CHARACTERS_MAX = 700_000  # of bytes as base64; what is longer comes in several messages
+PIECE_CHARACTERS_MAX = 700_000  # of bytes as base64; longer ones are split over several messages
 _NEAR_MAX = 4
 _WHOLE_MAX = 16  # lists that are kept whole, the last ones used
 
@@ -39,7 +39,7 @@ _ROLES: Mapping[str, Literal["user", "assistant", "system", "tool"]] = {
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An element as it is stored: bytes of a serializer; of a message the text beside it, which is not in them."""
+    """A stored element: the bytes of a serializer, and for a message also its text, which the bytes leave out."""
 
     kind: str
     data: bytes
@@ -53,7 +53,7 @@ class _Version:
 
     on: str  # the key of the other one; empty: none
     keep: int
-    count: int  # of what it adds
+    count: int  # number of elements that it adds
     added: dict[int, Item] = field(default_factory=dict)
 
 
@@ -65,7 +65,7 @@ class Lists:
         self.begin(None)
 
     def begin(self, context_id: str | None) -> None:
-        """Forget all: what is read next is of this context."""
+        """Start to read another context, and forget the old one."""
         self.context_id = context_id
         self.read_seq = 0  # up to which it was read
         self.latest: dict[tuple[str, str], str] = {}  # the list of a channel, by its namespace and its name
@@ -105,7 +105,7 @@ class Lists:
             self._whole.move_to_end(key)
             return self._whole[key]
         pieces: list[list[Item]] = []
-        at, limit = key, None  # only so many of the first
+        at, limit = key, None  # limit of the first list only
         while at and limit != 0:
             version = self._versions[at]
             added = [version.added[place] for place in range(version.count)]
@@ -117,7 +117,7 @@ class Lists:
         return made
 
     def add(self, key: str, made: Sequence[Item], near: Iterable[str]) -> tuple[str, int, Sequence[Item]]:
-        """Take in a new list, and return what it goes on from, how much of that it keeps, and what is to be written.
+        """Record a new list; return the version that it extends, the part of that to keep, and the new elements.
 
         Args:
             key: Of the list.
@@ -192,7 +192,10 @@ def _is_plain(content: Any) -> bool:
 
 
 def messages_of(key: str, on: str, keep: int, added: Sequence[Item]) -> list[MessageInput]:
-    """Return the messages of what a list adds to another one; one that adds nothing has a message, too."""
+    """Return the messages of the elements that a list adds to another one.
+
+    A list without new elements has one message.
+    """
     about = {"list": key, "on": on, "keep": keep, "count": len(added)}
     if not added:
         return [MessageInput(role="tool", parts=[PartInput(data={}, metadata=UNSEEN)], metadata={KEY: about})]
@@ -212,7 +215,10 @@ def messages_of(key: str, on: str, keep: int, added: Sequence[Item]) -> list[Mes
 def carrying(
     kind: str, data: bytes, about: Mapping[str, Any], *, role: Any = "tool", content: str = "", message_id: str = ""
 ) -> list[MessageInput]:
-    """Return the messages that carry bytes. What is too much for one is in others, which the last one names."""
+    """Return the messages that carry bytes.
+
+    Bytes that are too large for one message are split; the last one names the others.
+    """
     text = base64.b64encode(data).decode()
     cuts = [text[at : at + PIECE_CHARACTERS_MAX] for at in range(0, len(text), PIECE_CHARACTERS_MAX)] or [""]
     before = [
@@ -224,7 +230,7 @@ def carrying(
         )
         for cut in cuts[:-1]
     ]
-    pieces = {"pieces": [one.message_id for one in before]} if before else {}
+    pieces = {"pieces": [item.message_id for item in before]} if before else {}
     last = MessageInput(
         content,
         role=role,

@@ -57,13 +57,13 @@ class ContextStore(BaseStore):
 
         Args:
             client: Of the Context Service; it stays the caller's to close. Calls that are awaited use it in a thread.
-            index: Paths of the texts in a value that a query finds, as LangGraph has them. None: all texts of a value.
+            index: Paths of the texts in a value that a query searches, as in LangGraph. Default: all texts of a value.
         """
         self._client = client
         self._index = list(index) if index is not None else ["$"]
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do what is asked, one after the other; of several puts of an item the last one counts."""
+        """Run the operations in order; of several puts of an item the last one counts."""
         return [self._done(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -164,7 +164,7 @@ class ContextStore(BaseStore):
                 return
 
     def _value(self, said: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the value of an item; None: its file is gone, because another call changed or deleted the item."""
+        """Return the value of an item; None if another call changed or deleted the item."""
         if "value_at" not in said:
             value: dict[str, Any] = said["value"]
             return value
@@ -223,7 +223,7 @@ class ContextStore(BaseStore):
                 )
             )
         except InvalidArgument as error:  # what it says where there is no embedder
-            if [one.field for one in error.violations] != ["embedding"]:
+            if [violation.field for violation in error.violations] != ["embedding"]:
                 raise
         scores: dict[str, float] = {}
         records: dict[str, Record] = {}
@@ -259,7 +259,7 @@ class ContextStore(BaseStore):
         path = f"metadata.{_KEY}.path"
         rows = self._client.records.query([path], where=where, group_by=[path], order_by=[path], limit=_ROWS)
         every = [tuple(json.loads(row[path])) for row in rows]
-        named = {one[: op.max_depth] for one in every if all(_matches(one, condition) for condition in conditions)}
+        named = {item[: op.max_depth] for item in every if all(_matches(item, condition) for condition in conditions)}
         return sorted(named)[op.offset : op.offset + op.limit]
 
 
@@ -268,7 +268,7 @@ def _id(namespace: Sequence[str], key: str) -> str:
 
 
 def _within(prefix: Sequence[str]) -> dict[str, Any]:
-    """Return the condition of what is in a namespace or below it."""
+    """Return the condition for the items of a namespace and of those below it."""
     return {"memory_type": MEMORY_TYPE} | {f"metadata.{_KEY}.level.{place}": name for place, name in enumerate(prefix)}
 
 

@@ -1,4 +1,4 @@
-"""What a framework says of a message: in our words what they say, and the rest beside them, so that it comes back."""
+"""Messages of a framework as our messages. Fields without an equivalent are stored as metadata and restored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Block = dict[str, Any]  # a piece of content, as the framework writes it as JSON
 
 NOT_FOUND = {"index": False}  # metadata of a part that recall leaves aside
 _KEPT_BYTES_MAX = 48 * 1024  # metadata have 64 KiB
-_PARTS_MAX = 99  # of a message, beside one for the rest
+_PARTS_MAX = 99  # parts of a message; one more holds the rest
 _LAST_PART = {"is_last_part": True}  # where the rest is, if it is too large for metadata
 
 
@@ -27,7 +27,7 @@ class Pieces:
 
         Args:
             key: In the metadata of a message, under which the rest is.
-            part_of: The part of a block, and what is left of the block; may change what it is given.
+            part_of: Returns the part of a block and the rest of the block; may change its argument.
             block_of: The block again.
         """
         self._key = key
@@ -35,7 +35,7 @@ class Pieces:
         self._block_of = block_of
 
     def message(self, rest: Block, blocks: Sequence[Block], **fields: Any) -> MessageInput:
-        """Return the message of what a framework says.
+        """Return our message for a message of a framework.
 
         Args:
             rest: All but its content.
@@ -56,7 +56,7 @@ class Pieces:
         return MessageInput(parts=parts, metadata={self._key: kept}, **fields)
 
     def rest(self, message: ChatMessage) -> Block | None:
-        """Return what `message` was given as the rest; None: others wrote it."""
+        """Return the rest that `message` was written with; None if another program wrote it."""
         kept = self._kept(message)
         return None if kept is None else dict(kept["rest"])
 

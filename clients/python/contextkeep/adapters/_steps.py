@@ -14,9 +14,7 @@ from contextkeep.client.sync.context import ContextClient
 
 _T = TypeVar("_T")
 
-Ask = Callable[
-    [Any], Any
-]  # a call of either client, which differ in what they wait for alone; a list is answered whole
+Ask = Callable[[Any], Any]  # a call of either client; the two differ only in how they wait, and a list comes back whole
 Steps = Generator[Ask, Any, _T]
 
 
@@ -45,7 +43,7 @@ async def done_async(client: AsyncContextClient, steps: Steps[_T]) -> _T:
             return finished.value  # type: ignore[no-any-return]
         try:
             asked: AsyncIterator[Any] | Awaitable[Any] = ask(client)
-            answer = [one async for one in asked] if isinstance(asked, AsyncIterator) else await asked
+            answer = [item async for item in asked] if isinstance(asked, AsyncIterator) else await asked
             resume, given = steps.send, answer
         except Exception as error:
             resume, given = steps.throw, error

@@ -13,21 +13,21 @@ _PAGE = 500
 
 
 def own_context(found: Iterable[Context], subject_user_id: str) -> Context | None:
-    """Return the caller's own of the contexts of a name; None: there is none.
+    """Return the caller's own context among those with one name, or None.
 
-    A user sees what is nobody's, too; what it writes goes to its own.
+    A user also sees contexts without an owner, but writes to its own.
     """
-    own = [one for one in found if subject_user_id in ("", one.owner_user_id)]
+    own = [item for item in found if subject_user_id in ("", item.owner_user_id)]
     return min(own, key=lambda one: not one.owner_user_id) if own else None
 
 
 class Thread:
-    """A conversation of a framework. It is there once it has a message; whoever writes the first one begins it."""
+    """A conversation of a framework. The first message creates it."""
 
     def __init__(
         self, client: AsyncContextClient, name: ExternalId, *, title: str = "", subject_user_id: str = ""
     ) -> None:
-        """Remember where it is; nothing is asked yet.
+        """Remember the name of the conversation. Makes no call.
 
         Args:
             client: Of the Context Service; it stays the caller's to close.
@@ -42,16 +42,16 @@ class Thread:
         self._context_id: str | None = None
 
     async def context_id(self) -> str | None:
-        """Return the id of its context; None: it has no message yet, or was deleted."""
+        """Return the id of its context; None if it has no message yet, or was deleted."""
         if self._context_id is None:
             context = await self.context()
             self._context_id = context.context_id if context else None
         return self._context_id
 
     async def context(self) -> Context | None:
-        """Return its context as it is now; None: there is none."""
+        """Return its context as it is now, or None."""
         listed = self.client.contexts.get_by_external_id(self.name, subject_user_id=self.subject_user_id)
-        return own_context([one async for one in listed], self.subject_user_id)
+        return own_context([item async for item in listed], self.subject_user_id)
 
     async def append(self, said: Iterable[MessageInput]) -> list[SentMessage]:
         """Write messages in their order, as `contexts.append` does.
@@ -72,10 +72,10 @@ class Thread:
         return written
 
     async def messages(self, *, newest: int | None = None) -> Sequence[ChatMessage]:
-        """Return what was said, oldest first.
+        """Return the messages, oldest first.
 
         Args:
-            newest: Only so many of the last; None: all.
+            newest: Return only this many of the newest. Default: all.
         """
         try:
             context_id = await self.context_id()
@@ -108,7 +108,7 @@ class Thread:
         return hidden == 1
 
     def forget(self) -> None:
-        """Look for the context anew with the next call: somebody else deleted it."""
+        """Look up the context again in the next call, because another caller deleted it."""
         self._context_id = None
 
     async def delete(self) -> None:
@@ -118,7 +118,7 @@ class Thread:
             try:
                 await self.client.contexts.delete(context_id, now=True, subject_user_id=self.subject_user_id)
             except ContextNotFound:
-                return  # somebody else did
+                return  # another caller deleted it
 
 
 def joined(*names: str) -> str:

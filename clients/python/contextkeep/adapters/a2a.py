@@ -5,8 +5,8 @@
         agent_executor, store, agent_card, request_context_builder=store.request_context_builder()
     )
 
-The contexts that clients are told are ours. Messages and artifacts are so in our words, so that recall finds them; what
-else A2A says of them is kept beside, so that they come back as they were.
+The service chooses the ids of the contexts that clients see. Messages and artifacts are stored as ours, so that recall
+finds them; other fields of A2A are stored as metadata, so that they come back unchanged.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _STATES: dict[int, TaskState] = {
     TheirState.TASK_STATE_CANCELED: "canceled",
     TheirState.TASK_STATE_REJECTED: "rejected",
 }
-_OF_OTHERS = {"has_data": True}  # what is left of a part that is a piece of JSON
+_OF_OTHERS = {"has_data": True}  # marks the rest of a part that is JSON
 _ENDS = ("completed", "failed", "canceled", "rejected")
 _PAGE = 50  # tasks of an answer
 _REMEMBERED_MAX = 1_000  # tasks that are not read again before they are written
@@ -62,7 +62,7 @@ _DESCRIPTION_CHARS_MAX = 1_000
 
 
 def user_name_of(context: ServerCallContext) -> str:
-    """Return whose a task is: the user of a call, or "" where nobody is known."""
+    """Return the user of a task: the user of the call, or "" for an anonymous call."""
     return str(context.user.user_name)
 
 
@@ -89,7 +89,7 @@ class ContextTaskStore(TaskStore):
         self._remembered: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
     def request_context_builder(self) -> SimpleRequestContextBuilder:
-        """Return what has the SDK's handler begin contexts here, so that their ids are ours."""
+        """Return the builder that makes the SDK's handler create contexts here, with ids of the service."""
         return _RequestContextBuilder(self)
 
     async def begin_context(self, context: ServerCallContext) -> str:
@@ -101,20 +101,20 @@ class ContextTaskStore(TaskStore):
         return sent.context_id
 
     async def save(self, task: Task, context: ServerCallContext) -> None:
-        """Write what is new of a task: messages, parts of artifacts, its state."""
+        """Write the new parts of a task: messages, parts of artifacts, its state."""
         owner = self._owner_of(context)
         kept = self._remembered.get((owner, task.id)) or await self._read(task.id, owner)
         if kept is None:
             kept = await self._created(task, owner)
-        known = {one.message_id for one in kept.task.history}
+        known = {item.message_id for item in kept.task.history}
         said = [
-            _message_input(one, kept.our_id, place)
-            for place, one in enumerate(task.history)
-            if not one.message_id or one.message_id not in known
+            _message_input(item, kept.our_id, place)
+            for place, item in enumerate(task.history)
+            if not item.message_id or item.message_id not in known
         ]
         if said:
             await self._client.contexts.append(said, kept.context_id)
-        before = {one.artifact_id: one for one in kept.task.artifacts}
+        before = {item.artifact_id: item for item in kept.task.artifacts}
         for artifact in task.artifacts:
             await self._put(artifact, before.get(artifact.artifact_id), kept)
         # Last, since nothing of a task that has ended changes.
@@ -127,7 +127,7 @@ class ContextTaskStore(TaskStore):
         self._remember(owner, dataclasses.replace(kept, task=copied))
 
     async def get(self, task_id: str, context: ServerCallContext) -> Task | None:
-        """Return a task with its messages and artifacts; None: the user has none of this id."""
+        """Return a task with its messages and artifacts; None if the user has none with this id."""
         owner = self._owner_of(context)
         kept = await self._read(task_id, owner)
         if kept is None:
@@ -158,7 +158,7 @@ class ContextTaskStore(TaskStore):
             except ContextNotFound:
                 continue  # deleted meanwhile
         found.sort(reverse=True)
-        left = [one for one in found if one < _place_of(params.page_token)] if params.page_token else found
+        left = [item for item in found if item < _place_of(params.page_token)] if params.page_token else found
         page_size = params.page_size or _PAGE
         page = left[:page_size]
         tasks = [kept.task for _, task_id in page if (kept := await self._read(task_id, owner))]
@@ -170,7 +170,7 @@ class ContextTaskStore(TaskStore):
         )
 
     async def delete(self, task_id: str, context: ServerCallContext) -> None:
-        """Forget a task: nobody finds it by its id, and its messages are hidden."""
+        """Delete a task: its id is not found any more, and its messages are hidden."""
         owner = self._owner_of(context)
         self._remembered.pop((owner, task_id), None)
         try:
@@ -181,13 +181,13 @@ class ContextTaskStore(TaskStore):
         try:
             history = (await self._client.tasks.get(where["task_id"], context_id=where["context_id"])).messages
             if history:
-                await self._client.contexts.retract_messages(where["context_id"], [one.message_id for one in history])
+                await self._client.contexts.retract_messages(where["context_id"], [item.message_id for item in history])
         except (TaskNotFound, ContextNotFound):
             pass  # it went with its context
         await self._client.records.delete(record.working_memory_id, purge=True)
 
     async def context_of(self, task_id: str, context: ServerCallContext) -> str | None:
-        """Return the context of a task, as clients know it; None: the user has none of this id."""
+        """Return the id of a task's context, as clients know it; None if the user has no such task."""
         kept = await self._read(task_id, self._owner_of(context))
         return None if kept is None else str(kept.task.context_id)
 
@@ -225,8 +225,8 @@ class ContextTaskStore(TaskStore):
             where = (await self._client.records.get(self._record_id(owner, task_id))).content
             found = await self._client.tasks.get(where["task_id"], context_id=where["context_id"])
             artifacts = [
-                await self._client.artifacts.get(one.task_id, one.artifact_id, context_id=one.context_id)
-                for one in found.artifacts
+                await self._client.artifacts.get(artifact.task_id, artifact.artifact_id, context_id=artifact.context_id)
+                for artifact in found.artifacts
             ]
         except (RecordNotFound, TaskNotFound, ContextNotFound):
             return None
@@ -258,11 +258,12 @@ class ContextTaskStore(TaskStore):
     async def _contexts(self, context_id: str, owner: str) -> _Ids:
         """Return the contexts of a user, or the one that it means.
 
-        An id of ours that is not of this agent and user is no context here, whoever could read it: it is a name.
+        A context id of the service that is of another agent or user is treated as a name, even if the key could read
+        it.
         """
         if not context_id:
             listed = self._client.contexts.get_by_external_id(self._owner(owner), page_size=500)
-            return [one.context_id async for one in listed]
+            return [item.context_id async for item in listed]
         try:
             found = (await self._client.contexts.get(context_id, history_length=0)).context
             if self._owner(owner) in found.external_ids:
@@ -270,7 +271,7 @@ class ContextTaskStore(TaskStore):
         except (ContextNotFound, InvalidArgument):
             pass
         listed = self._client.contexts.get_by_external_id(self._name(context_id, owner))
-        return [one.context_id async for one in listed]
+        return [item.context_id async for item in listed]
 
     async def _indexed(self, owner: str) -> dict[str, str]:
         """Return the ids of ours of the tasks of a user, by theirs."""
@@ -336,7 +337,7 @@ class _RequestContextBuilder(SimpleRequestContextBuilder):
 
 
 def _status_of(task: Task, *, is_new: bool) -> dict[str, Any]:
-    """Return the state of a task and what is said of it, in our words."""
+    """Return the state of a task and its message, as ours."""
     state = _STATES.get(task.status.state, "submitted")
     if state == "submitted" and not is_new:
         state = "working"  # none of ours goes back
@@ -394,8 +395,8 @@ def _header(artifact: Artifact) -> dict[str, Any]:
 def _artifact_input(artifact: Artifact, *, first: int) -> ArtifactInput:
     """Return an artifact from a part on; what our words do not say of a part is in its metadata."""
     parts = []
-    for one in artifact.parts[first:]:
-        part, left = _piece(MessageToDict(one))
+    for item in artifact.parts[first:]:
+        part, left = _piece(MessageToDict(item))
         parts.append(dataclasses.replace(part, metadata={**(part.metadata or {}), _KEY: left}))
     if not parts:
         parts.append(PartInput(data={}, metadata=NOT_FOUND | {_KEY: None}))  # ours have one at least
@@ -417,7 +418,7 @@ def _artifact_of(artifact: OurArtifact) -> Artifact:
 
 
 def _piece(block: Block) -> tuple[PartInput, Block]:
-    """Return the part of a part of theirs, and what is left of it. Its metadata may say that it is a secret."""
+    """Return our part for a part of A2A, and the rest. Its metadata may mark it as a secret."""
     metadata: Block = block.get("metadata", {})
     match block:
         case {"text": str(text)} if text:
@@ -454,7 +455,7 @@ def _token_of(place: tuple[int, str]) -> str:
 
 
 def _place_of(token: str) -> tuple[int, str]:
-    """Return behind which task a page begins.
+    """Return the task after which a page begins.
 
     Raises:
         InvalidParamsError: it is none of ours.

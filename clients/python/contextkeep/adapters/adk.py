@@ -9,8 +9,8 @@
         memory_service=ContextMemoryService(client),
     )
 
-An event becomes a message in our words (texts, calls, responses, thoughts); what else ADK says of it is kept beside
-them, so that it comes back as it was. The state of a session is what its events made of it: a view of the log.
+An event becomes one of our messages (texts, calls, responses, thoughts). Other fields of ADK are stored as metadata, so
+that they come back unchanged. The state of a session follows from its events: it is a view of the log.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ from contextkeep.values import Part as OurPart
 SYSTEM = "google-adk"  # the system of the external id of a session: app, user and session, with slashes between them
 USER_SYSTEM = "google-adk-user"  # that all sessions of a user carry
 APP_SYSTEM = "google-adk-app"  # and all of an app
-MEMORY_SYSTEM = "google-adk-memory"  # of the context in which the memory of a user is
+MEMORY_SYSTEM = "google-adk-memory"  # the context that holds the memory of a user
 _KEY = "google_adk"  # in metadata: what our words do not say
 _BEGUN = "begun"  # the message that begins a session, with its first state
 _KEPT_BYTES_MAX = 48 * 1024  # metadata have 64 KiB
 _PAGE = 500
-_LAG_MAX = 50  # messages behind what is kept of a state, before it is kept anew
+_LAG_MAX = 50  # messages after the last stored state, before the state is stored again
 _ATTEMPTS = 10  # to change what others change, too
-_REFERENCES_MAX = 5  # of artifacts to artifacts, one behind the other
+_REFERENCES_MAX = 5  # of artifacts that refer to artifacts, in a chain
 _MEMORIES_MAX = 10
 
 
@@ -78,7 +78,8 @@ class ContextSessionService(BaseSessionService):
         Args:
             client: Of the Context Service; it stays the caller's to close.
             as_users: Call for the user of each session, whose contexts they are then. It needs the scope `delegate`,
-                or a key of that user. Otherwise they are nobody's, and a user is a part of their names.
+                or a key of that user. Otherwise the contexts have no owner, and the name of the user is part of their
+                names.
         """
         self._client = client
         self._as_users = as_users
@@ -136,7 +137,7 @@ class ContextSessionService(BaseSessionService):
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Return a session with its events, or the newest of them; None: there is none."""
+        """Return a session with its events, or the newest of them; None if there is none."""
         session_id = session_id.strip()
         found, shared = await asyncio.gather(
             self._thread(app_name, user_id, session_id).context(), self._shared(app_name, user_id)
@@ -165,7 +166,7 @@ class ContextSessionService(BaseSessionService):
         name = ExternalId(APP_SYSTEM, app_name) if user_id is None else _user_name(app_name, user_id)
         subject = self._subject(user_id or "")
         listed = self._client.contexts.get_by_external_id(name, subject_user_id=subject, page_size=_PAGE)
-        found = [one async for one in listed]
+        found = [item async for item in listed]
         shared = await self._shared(app_name, user_id)
         sessions = []
         for context in found:
@@ -208,7 +209,7 @@ class ContextSessionService(BaseSessionService):
         said = _dumped(event)
         await self._append(session, event, message_of(event))
         await self._set_scopes(session.app_name, session.user_id, _scopes(said["actions"].get("state_delta", {})))
-        if any(one is event for one in session.events):
+        if any(item is event for item in session.events):
             return event
         appended = await super().append_event(session, event)
         session.last_update_time = event.timestamp
@@ -231,7 +232,7 @@ class ContextSessionService(BaseSessionService):
         raise SessionNotFoundError(f"Session {session.id} not found.")
 
     async def _read(self, context: Context, user_id: str, config: GetSessionConfig | None) -> list[ChatMessage]:
-        """Return the messages that are asked for, oldest first."""
+        """Return the requested messages, oldest first."""
         newest = config.num_recent_events if config else None
         after = config.after_timestamp if config else None
         found: list[ChatMessage] = []
@@ -302,7 +303,7 @@ class ContextSessionService(BaseSessionService):
 
         Args:
             app_name: Which.
-            user_id: For whom; None: for all.
+            user_id: The user; default: all users.
         """
         names = [] if user_id is None else ["state", f"state/{user_id}"]
         listed = self._client.records.list_by_entity(
@@ -322,7 +323,7 @@ class ContextSessionService(BaseSessionService):
                 await self._merge(entity_of(app_name, system=APP_SYSTEM), name, delta)
 
     async def _merge(self, entity_node_id: str, name: str, delta: Mapping[str, Any]) -> None:
-        """Change some keys of a record of JSON; of two who do so at once neither is lost."""
+        """Change some keys of a JSON record; concurrent changes are not lost."""
         record_id = uuid5(UUID(entity_node_id), name)
         for _ in range(_ATTEMPTS):
             try:
@@ -411,7 +412,7 @@ class ContextArtifactService(BaseArtifactService):
                     content_type=media_type or "application/octet-stream",
                     metadata={_KEY: about | {"version": version}},
                 )
-            except RecordExists:  # somebody else saved one meanwhile
+            except RecordExists:  # another caller saved one first
                 version += 1
             else:
                 return version
@@ -425,7 +426,7 @@ class ContextArtifactService(BaseArtifactService):
         session_id: str | None = None,
         version: int | None = None,
     ) -> Part | None:
-        """Return a version of an artifact, or its newest; None: there is none."""
+        """Return a version of an artifact, or its newest; None if there is none."""
         for _ in range(_REFERENCES_MAX + 1):
             part = await self._loaded(_entity(app_name, user_id, filename, session_id), filename, version)
             if part is None or not is_artifact_ref(part):
@@ -489,7 +490,7 @@ class ContextArtifactService(BaseArtifactService):
     async def list_artifact_versions(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
     ) -> list[ArtifactVersion]:
-        """Return what is known of each version of an artifact."""
+        """Return the metadata of each version of an artifact."""
         records = await self._versions(_entity(app_name, user_id, filename, session_id), filename)
         return sorted(map(_artifact_version, records), key=lambda one: one.version)
 
@@ -502,7 +503,7 @@ class ContextArtifactService(BaseArtifactService):
         session_id: str | None = None,
         version: int | None = None,
     ) -> ArtifactVersion | None:
-        """Return what is known of a version of an artifact, or of its newest; None: there is none."""
+        """Return the metadata of a version of an artifact, or of its newest; None if there is none."""
         entity = _entity(app_name, user_id, filename, session_id)
         if version is None:
             newest = await self._versions(entity, filename, newest=1)
@@ -528,7 +529,7 @@ class ContextArtifactService(BaseArtifactService):
 
 
 class ContextMemoryService(BaseMemoryService):
-    """The memory of a user: a context of what was said in sessions that were added, searched by recall."""
+    """The memory of a user: a context with the messages of sessions that were added, searched by recall."""
 
     def __init__(self, client: AsyncContextClient, *, as_users: bool = False) -> None:
         """See `ContextSessionService`."""
@@ -564,7 +565,7 @@ class ContextMemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Add what is known of a user; of an entry without an id anew each time."""
+        """Add facts about a user. An entry without an id is added again each time."""
         said = []
         for memory in memories:
             event = Event(author=memory.author or "user", content=memory.content, id=memory.id or "")
@@ -635,7 +636,7 @@ def event_of(message: ChatMessage, *, app_name: str) -> Event:
 
     Args:
         message: Of a context.
-        app_name: The author of what an assistant without a name said.
+        app_name: The author of messages of an assistant without a name.
     """
     said = _WORDS.rest(message)
     if said is None:
@@ -669,7 +670,7 @@ def _role_of(event: Event) -> Literal["user", "assistant", "tool"]:
 
 
 def _piece(block: Block) -> tuple[PartInput, Block]:
-    """Return the part of a piece of content, and what is left of it."""
+    """Return our part for a piece of content, and the rest of it."""
     match block:
         case {"text": str(text), "thought": True}:
             return PartInput(reasoning=Reasoning(provider="google", data_json=compact(block), text=text)), {}
@@ -758,7 +759,7 @@ def _referred(part: Any, app_name: str, user_id: str, session_id: str | None) ->
     """Return what an artifact refers to.
 
     Raises:
-        InputValidationError: to nothing, or to what is another user's or session's.
+        InputValidationError: There is nothing there, or it belongs to another user or session.
     """
     uri = parse_artifact_uri(part.file_data.file_uri)
     if not uri:

@@ -32,14 +32,14 @@ from contextkeep.client.sync.context import ContextClient
 from contextkeep.errors import InvalidArgument, LimitExceeded, RecordNotFound
 from contextkeep.values import Record
 
-SYSTEM = "anthropic"  # in which the name of a memory is one
+SYSTEM = "anthropic"  # namespace of the names of memories
 ROOT = "/memories"
 _PATH_CHARS_MAX = 512  # of the name of a record
 _LINES_MAX = 999_999
 _NUMBER_WIDTH = 6
 _LEVELS_SHOWN = 2
 _OCCURRENCES_SHOWN = 20
-_SNIPPET_LINES = 2  # before a change and behind it
+_SNIPPET_LINES = 2  # before and after a change
 
 
 class MemoryTool(BetaAbstractMemoryTool):
@@ -59,7 +59,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         self._memory = _Memory(self.entity_node_id)
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Show a file with line numbers, or what is in a folder."""
+        """Show a file with line numbers, or list a folder."""
         return done(self._client, _told(self._memory.view(command.path, command.view_range)))
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
@@ -71,7 +71,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         return done(self._client, _told(self._memory.str_replace(command.path, command.old_str, command.new_str)))
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert a text behind a line of a file."""
+        """Insert a text after a line of a file."""
         return done(self._client, _told(self._memory.insert(command.path, command.insert_line, command.insert_text)))
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
@@ -111,7 +111,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         self._memory = _Memory(self.entity_node_id)
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Show a file with line numbers, or what is in a folder."""
+        """Show a file with line numbers, or list a folder."""
         return await done_async(self._client, _told(self._memory.view(command.path, command.view_range)))
 
     async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
@@ -124,7 +124,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         return await done_async(self._client, _told(steps))
 
     async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert a text behind a line of a file."""
+        """Insert a text after a line of a file."""
         steps = self._memory.insert(command.path, command.insert_line, command.insert_text)
         return await done_async(self._client, _told(steps))
 
@@ -250,12 +250,12 @@ def _path(given: Any) -> str:
         ToolError: it leads elsewhere, or is none.
     """
     path = _text("path", given)
-    segments = [one for one in path.split("/") if one not in ("", ".")]
+    segments = [item for item in path.split("/") if item not in ("", ".")]
     if not path.startswith("/") or segments[:1] != [ROOT[1:]]:
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
     if ".." in segments:
         raise ToolError(f"Path {path} would escape {ROOT} directory")
-    if len(path) > _PATH_CHARS_MAX or "\\" in path or any(unicodedata.category(one) == "Cc" for one in path):
+    if len(path) > _PATH_CHARS_MAX or "\\" in path or any(unicodedata.category(item) == "Cc" for item in path):
         raise ToolError(
             f"A path has up to {_PATH_CHARS_MAX} characters, none of them a backslash or a control character"
         )
@@ -318,7 +318,7 @@ def _numbers(lines: list[str], first: int) -> list[str]:
 
 
 def _listed(folder: str, below: list[Record]) -> Iterator[str]:
-    """Yield the files and folders within two levels, each folder with the size of what is in it."""
+    """Yield the files and folders within two levels, each folder with the size of its contents."""
     sizes: dict[str, int] = {}
     for record in below:
         segments = record.name.removeprefix(f"{folder}/").split("/")

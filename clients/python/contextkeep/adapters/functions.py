@@ -41,7 +41,7 @@ _TOLD = (
     *(PermissionDenied, Aborted),
 )
 
-# Questions, by the family that is asked; "": all that are asked by default.
+# Questions by the family of sources that they search; "": all default sources.
 _QUERIES = {
     "query_context": (
         "",
@@ -50,7 +50,7 @@ _QUERIES = {
     ),
     "query_memory_context": (
         "memory",
-        "Asks what is remembered about the user: facts, preferences, lessons of earlier runs. Questions about the "
+        "Searches the memories about the user: facts, preferences, lessons of earlier runs. Questions about the "
         "business go to query_brain_context first.",
     ),
     "query_wiki_context": (
@@ -59,8 +59,8 @@ _QUERIES = {
     ),
     "query_brain_context": (
         "brain",
-        "Asks what is known of the business: its customers, contracts, commitments and people. Ask it first about any "
-        "of these; ask the others for what it does not answer.",
+        "Searches knowledge about the business: its customers, contracts, commitments and people. Ask it first "
+        "about any of these; ask the others for what it does not answer.",
     ),
 }
 _QUERY_PARAMETERS: dict[str, Any] = {
@@ -77,7 +77,7 @@ _QUERY_PARAMETERS: dict[str, Any] = {
             "type": "string",
             "enum": ["auto", "personal", "team"],
             "default": "auto",
-            "description": "Whose: the user's own, what belongs to nobody in particular, or both.",
+            "description": "Data of the user (personal), data without an owner (team), or both (auto).",
         },
         "depth": {
             "type": "string",
@@ -130,9 +130,10 @@ class AsyncFunction(_Described):
 class Bound(TypedDict, total=False):
     """What a caller binds, and no model chooses."""
 
-    entity_node_id: str | UUID | None  # whose working memory is listed, searched and written; None: the model says it
-    context_id: str | UUID | None  # which is recalled, searched, read and written; None: no functions of contexts
-    agent_id: str  # for which agent sources are asked: its policy holds
+    # Node whose working memory is listed, searched and written; default: the model names it
+    entity_node_id: str | UUID | None
+    context_id: str | UUID | None  # context to recall, search, read and write; default: no functions of contexts
+    agent_id: str  # agent whose policy applies to queries
     subject_user_id: str  # for which user a key without one calls
 
 
@@ -145,7 +146,7 @@ def functions(client: ContextClient, *, read_only: bool = False, **bound: Unpack
         **bound: The fields of `Bound`.
     """
     described = done(client, _described(bound, read_only=read_only))
-    return [Function(**one, _client=client) for one in described]
+    return [Function(**item, _client=client) for item in described]
 
 
 async def functions_async(
@@ -153,7 +154,7 @@ async def functions_async(
 ) -> list[AsyncFunction]:
     """See `functions`."""
     described = await done_async(client, _described(bound, read_only=read_only))
-    return [AsyncFunction(**one, _client=client) for one in described]
+    return [AsyncFunction(**item, _client=client) for item in described]
 
 
 def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
@@ -172,10 +173,10 @@ def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
     tools: list[Tool] = yield lambda client: client.tools.list(read_only=read_only)
     user = bound.get("subject_user_id", "")
     names = (*_OF_MEMORY, *_OF_CONTEXT) if "context_id" in bound else _OF_MEMORY
-    for tool in sorted((one for one in tools if one.tool_name in names), key=lambda one: names.index(one.tool_name)):
+    for tool in sorted((item for item in tools if item.tool_name in names), key=lambda one: names.index(one.tool_name)):
         schema = tool.input_schema
         fixed = [name for name in _BOUND if name in bound and name in schema["properties"]]
-        properties = {name: one for name, one in schema["properties"].items() if name not in fixed}
+        properties = {name: item for name, item in schema["properties"].items() if name not in fixed}
         required = [name for name in schema.get("required", ()) if name not in fixed]
         found.append(
             {
@@ -210,8 +211,9 @@ def _queried(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]
             for hit in asked.hits
         ],
         "providers": [
-            {"id": one.provider_id, "state": one.state} | ({"reason": one.reason} if one.reason else {})
-            for one in asked.providers
+            {"id": provider.provider_id, "state": provider.state}
+            | ({"reason": provider.reason} if provider.reason else {})
+            for provider in asked.providers
         ],
     }
     return answer | ({"answer": asked.answer_text} if asked.answer_text else {})
@@ -238,5 +240,5 @@ def _answered(steps: Steps[dict[str, Any]]) -> Steps[dict[str, Any]]:
 def _told(error: ContextKeepError) -> dict[str, Any]:
     said: dict[str, Any] = {"reason": error.reason, "message": error.message}
     if error.violations:
-        said["arguments"] = {one.field: one.description for one in error.violations}
+        said["arguments"] = {violation.field: violation.description for violation in error.violations}
     return said

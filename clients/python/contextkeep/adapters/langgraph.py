@@ -75,7 +75,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
 
         Args:
             client: Of the Context Service; it stays the caller's to close. Calls that are awaited use it in a thread.
-            serde: Of LangGraph. None: its own, with JSON and msgpack.
+            serde: The serializer of LangGraph. Default: its default, with JSON and msgpack.
             subject_user_id: For which user a key without one calls; it needs the scope `delegate`.
         """
         super().__init__(serde=serde)
@@ -85,10 +85,10 @@ class ContextSaver(BaseCheckpointSaver[str]):
         self._lists: OrderedDict[str, Lists] = OrderedDict()
         self._lock = threading.Lock()  # over these two; never held while a call is made
 
-    # -- what is read --
+    # -- reading --
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint that a config names, or the newest of its thread and namespace; None: there is none."""
+        """Return the checkpoint that a config names, or the newest of its thread and namespace, or None."""
         thread_id, namespace = _named(config)
         log = self._state(thread_id, namespace)
         checkpoint_id = get_checkpoint_id(config)
@@ -99,7 +99,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
             found = None
             if message is not None:
                 behind = log.oldest_first(seq_from=message.seq + 1)
-                found = _Found(message, [one for one in behind if _about(one).get("write_of") == checkpoint_id])
+                found = _Found(message, [item for item in behind if _about(item).get("write_of") == checkpoint_id])
         return None if found is None else self._tuple(thread_id, namespace, log, found)
 
     def list(
@@ -113,10 +113,10 @@ class ContextSaver(BaseCheckpointSaver[str]):
         """Yield checkpoints, the newest first.
 
         Args:
-            config: Of which thread, namespace and checkpoint, as far as it says. None: of all.
+            config: The thread, namespace and checkpoint to list, as far as it names them. Default: all.
             filter: What their metadata must have.
             before: Only those that are older than the one it names.
-            limit: So many at most. None: all.
+            limit: Maximum number of checkpoints. Default: all.
         """
         wanted = None if config is None else get_checkpoint_id(config)
         upto = None if before is None else get_checkpoint_id(before)
@@ -152,7 +152,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
                 values = self._values(thread_id, log, found, only=set(channels) - set(seeds))
                 for channel in channels:
                     if channel not in seeds:
-                        writes[channel] += [one for one in reversed(pending) if one[1] == channel]
+                        writes[channel] += [item for item in reversed(pending) if item[1] == channel]
                 seeds |= values
                 wanted = found.parent_id
                 if wanted is None or len(seeds) == len(writes):
@@ -162,7 +162,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
             for channel, got in writes.items()
         }
 
-    # -- what is written --
+    # -- writing --
 
     def put(
         self,
@@ -212,11 +212,13 @@ class ContextSaver(BaseCheckpointSaver[str]):
         found = self._client.contexts.list(
             metadata_contains={KEY: {"thread": str(thread_id)}}, subject_user_id=self._subject
         )
-        for context_id in [one.context_id for one in found]:
+        for context_id in [item.context_id for item in found]:
             self._client.contexts.delete(context_id, now=True, subject_user_id=self._subject)
         with self._lock:
             self._lists.pop(str(thread_id), None)
-            self._logs = OrderedDict((name, one) for name, one in self._logs.items() if one.thread_id != str(thread_id))
+            self._logs = OrderedDict(
+                (name, item) for name, item in self._logs.items() if item.thread_id != str(thread_id)
+            )
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints of runs, with what they wrote and what only they had. It reads all threads."""
@@ -256,12 +258,12 @@ class ContextSaver(BaseCheckpointSaver[str]):
         states = list(self._states({"configurable": {"thread_id": source}}))
         for log, to in [
             (lists, self._conversation(target)),
-            *((one, self._state(target, one.namespace)) for one in states),
+            *((state, self._state(target, state.namespace)) for state in states),
         ]:
             to.append(_again(message) for message in log.oldest_first())
 
     def get_next_version(self, current: str | None, channel: None) -> str:
-        """Return the version behind another one; a part at random keeps branches apart."""
+        """Return the version after another one; a random part keeps branches apart."""
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{random.random():016}"  # noqa: S311 - no secret
 
@@ -355,7 +357,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
             of = context.metadata[KEY]
             yield self._state(of["thread"], of["namespace"])
 
-    # -- what is stored --
+    # -- storage --
 
     def _stored(
         self, thread_id: str, log: _Log, checkpoint: Checkpoint, new_versions: ChannelVersions
@@ -379,7 +381,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         return said, values
 
     def _store_list(self, thread_id: str, channel: tuple[str, str], key: str, value: Sequence[Any]) -> None:
-        made = [item_of(one, self.serde) for one in value]
+        made = [item_of(item, self.serde) for item in value]
         log, lists = self._conversation(thread_id), self._lists_of(thread_id)
         with lists.lock:
             if key not in lists:
@@ -429,14 +431,14 @@ class ContextSaver(BaseCheckpointSaver[str]):
             elif "list" in at:
                 with lists.lock:
                     if at["list"] in lists:
-                        values[channel] = [value_of(one, self.serde) for one in lists.items(at["list"])]
+                        values[channel] = [value_of(item, self.serde) for item in lists.items(at["list"])]
                         lists.latest[log.namespace, channel] = at["list"]
             elif (message := log.get(_value_message_id(at["at"]))) is not None:
                 values[channel] = self.serde.loads_typed(_payload(log, message))
         return values
 
     def _writes(self, log: _Log, found: _Found) -> builtins.list[PendingWrite]:
-        """Return what tasks wrote behind a checkpoint, in the order in which a run applies it."""
+        """Return the writes of tasks after a checkpoint, in the order in which a run applies them."""
         kept: dict[tuple[str, str, int], ChatMessage] = {}
         for message in sorted(found.writes, key=lambda one: one.seq):
             about = _about(message)
@@ -450,7 +452,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         ]
 
     def _retract(self, thread_id: str, is_doomed: Callable[[int, _Found], bool]) -> None:
-        """Retract checkpoints of a thread, what was written behind them, and the values that no other one has."""
+        """Retract checkpoints of a thread, the writes after them, and the values that no other checkpoint has."""
         kept_lists: set[str] = set()
         some = False
         for log in list(self._states({"configurable": {"thread_id": thread_id}})):
@@ -463,9 +465,9 @@ class ContextSaver(BaseCheckpointSaver[str]):
                 gone = {message.message_id for found in doomed for message in (found.message, *found.writes)}
                 kept_values = {None, *(at["at"] for at in kept if "at" in at)}
                 log.retract(
-                    one
-                    for one in log.oldest_first()
-                    if one.message_id in gone or _about(one).get("at") not in kept_values
+                    item
+                    for item in log.oldest_first()
+                    if item.message_id in gone or _about(item).get("at") not in kept_values
                 )
         if not some:
             return
@@ -473,19 +475,19 @@ class ContextSaver(BaseCheckpointSaver[str]):
         with lists.lock:
             reached = lists.reached(kept_lists)
             conversation = self._conversation(thread_id)
-            # What was written just now may be of a checkpoint that is stored next.
+            # Recent writes may belong to a checkpoint that is stored next.
             old = datetime.now(UTC) - _SETTLED
             conversation.retract(
-                one
-                for one in conversation.oldest_first()
-                if "list" in _about(one) and _about(one)["list"] not in reached and one.created_at < old
+                item
+                for item in conversation.oldest_first()
+                if "list" in _about(item) and _about(item)["list"] not in reached and item.created_at < old
             )
             lists.begin(None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
-    """A checkpoint as it is stored, and the messages of what was written behind it."""
+    """A stored checkpoint, and the messages of the writes after it."""
 
     message: ChatMessage
     writes: list[ChatMessage]
@@ -497,7 +499,7 @@ class _Found:
 
     @property
     def body(self) -> dict[str, Any]:
-        """Return what is stored of it."""
+        """Return its stored body."""
         body: dict[str, Any] = self.message.parts[0].data
         return body
 
@@ -527,10 +529,11 @@ class _Log:
         self._context_id: str | None = None
         self._lock = threading.Lock()  # over the next two; never held while a call is made
         self._known: OrderedDict[str, None] = OrderedDict()  # checkpoints that are stored
-        self._waiting: OrderedDict[str, list[MessageInput]] = OrderedDict()  # what goes behind those that are not
+        # Messages to append after checkpoints that are not stored yet
+        self._waiting: OrderedDict[str, list[MessageInput]] = OrderedDict()
 
     def context_id(self) -> str | None:
-        """Return its id; None: nothing was written yet."""
+        """Return its id; None if nothing was written yet."""
         if self._context_id is None:
             listed = self._client.contexts.get_by_external_id(self._name, subject_user_id=self._subject)
             context = own_context(listed, self._subject)
@@ -550,7 +553,7 @@ class _Log:
             self._context_id = sent[0].context_id
 
     def append_checkpoint(self, said: Iterable[MessageInput], checkpoint_id: str) -> None:
-        """Write a checkpoint, and behind it what waits for it."""
+        """Write a checkpoint, and after it the writes that wait for it."""
         self.append(said)
         with self._lock:
             self._know(checkpoint_id)
@@ -558,7 +561,7 @@ class _Log:
         self.append(waiting)
 
     def append_writes(self, said: list[MessageInput], checkpoint_id: str) -> None:
-        """Write what a task wrote behind a checkpoint, once that is stored.
+        """Write what a task wrote after a checkpoint, once the checkpoint is stored.
 
         A run saves in the background, its writes at once and its checkpoints one after the other; in front of its
         checkpoint a write would not be found. One whose checkpoint is never stored is of no use to anybody.
@@ -609,7 +612,7 @@ class _Log:
             self._context_id = None
 
     def get(self, message_id: str) -> ChatMessage | None:
-        """Return a message; None: there is none."""
+        """Return a message, or None."""
         context_id = self.context_id()
         if context_id is None:
             return None
@@ -631,7 +634,7 @@ class _Log:
 
 
 def _checkpoints(newest_first: Iterable[ChatMessage]) -> Iterator[_Found]:
-    """Yield checkpoints, the newest first, with what was written behind them."""
+    """Yield checkpoints, newest first, with the writes after them."""
     writes: dict[str, list[ChatMessage]] = {}
     for message in newest_first:
         about = _about(message)

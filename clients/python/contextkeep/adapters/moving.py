@@ -1,7 +1,7 @@
 """Moving in: what a framework has kept in a database of its own, written through its adapter.
 
 Each source reads with the framework's own classes or its own tables, thread by thread, oldest first. Again is harmless:
-what is here already is not written twice, so a move that was cut goes on.
+rows that exist already are not written twice, so an interrupted move can be repeated.
 """
 
 from __future__ import annotations
@@ -77,16 +77,16 @@ class _LangGraph:
 
     def move(self, name: str, *, dry_run: bool) -> MoveResult:
         config: Any = {"configurable": {"thread_id": name}}
-        here = {_place(one): len(one.pending_writes or ()) for one in self._ours.list(config)}
+        here = {_place(entry): len(entry.pending_writes or ()) for entry in self._ours.list(config)}
         there = list(self._theirs.list(config))[::-1]
         versions: dict[tuple[str, str], Mapping[str, Any]] = {}
         written = 0
-        for one in there:
-            namespace, checkpoint_id = place = _place(one)
-            parent = one.parent_config and one.parent_config["configurable"]["checkpoint_id"]
+        for item in there:
+            namespace, checkpoint_id = place = _place(item)
+            parent = item.parent_config and item.parent_config["configurable"]["checkpoint_id"]
             known = versions.get((namespace, parent or ""), {})
-            versions[place] = has = one.checkpoint["channel_versions"]
-            writes = one.pending_writes or ()
+            versions[place] = has = item.checkpoint["channel_versions"]
+            writes = item.pending_writes or ()
             is_new = place not in here
             if not is_new and here[place] >= len(writes):
                 continue
@@ -96,7 +96,7 @@ class _LangGraph:
             if is_new:
                 changed = {channel: version for channel, version in has.items() if known.get(channel) != version}
                 above = _named(name, namespace, parent)
-                self._ours.put(above, one.checkpoint, one.metadata, changed)
+                self._ours.put(above, item.checkpoint, item.metadata, changed)
             tasks: dict[str, list[tuple[str, Any]]] = defaultdict(list)
             for task_id, channel, value in writes:
                 tasks[task_id].append((channel, value))
@@ -222,8 +222,8 @@ class _GoogleAdk:
     async def _moved(self, name: str, place: dict[str, str], *, dry_run: bool) -> MoveResult:
         there = await self._theirs.get_session(**place)
         here = await self._ours.get_session(**place)
-        known = [one.id for one in here.events] if here is not None else []
-        if known != [one.id for one in there.events[: len(known)]]:
+        known = [event.id for event in here.events] if here is not None else []
+        if known != [event.id for event in there.events[: len(known)]]:
             return MoveResult(name, len(there.events), 0, "the session is here with other events")
         left = there.events[len(known) :]
         if not dry_run:

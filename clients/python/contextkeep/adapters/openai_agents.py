@@ -1,4 +1,4 @@
-"""Sessions of the OpenAI Agents SDK: what was said and done is a context, and can be packed by a window.
+"""Sessions of the OpenAI Agents SDK: a session is a context, and a window can pack it.
 
     session = ContextSession("thread-1", AsyncContextClient())
     await Runner.run(agent, "Hello", session=session)
@@ -62,14 +62,14 @@ class ContextSession(SessionABC):
         self._thread = Thread(client, ExternalId(SYSTEM, session_id), subject_user_id=subject_user_id)
 
     async def context_id(self) -> str | None:
-        """Return the id of its context, for recall, windows and the console; None: it has no item yet."""
+        """Return the id of its context, for recall, windows and the console; None if it has no item yet."""
         return await self._thread.context_id()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the items, oldest first.
 
         Args:
-            limit: Only so many of the newest. None: as `session_settings` say; without a limit all.
+            limit: Return only this many of the newest. Default: as in `session_settings`; without a limit there, all.
         """
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
@@ -82,14 +82,14 @@ class ContextSession(SessionABC):
         await self._thread.append([message_of(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the newest item back, and return it; None: there is none. It is hidden from all that reads a context."""
+        """Remove the newest item and return it, or return None. It is hidden from all readers of the context."""
         while newest := await self._thread.messages(newest=1):
             if await self._thread.retract(newest[0]):
                 return item_of(newest[0])
         return None
 
     async def clear_session(self) -> None:
-        """Delete the context with all that it has. The session can be used on, and begins anew."""
+        """Delete the context with all its items. The session can still be used; it then starts a new context."""
         await self._thread.delete()
 
 
@@ -97,7 +97,8 @@ class PackedSession(ContextSession):
     """A session whose items are packed by a window: within the model's budget, at step 10,000 as at step 10.
 
     What a run sees begins with what the run before saw, so that the vendor's prompt cache holds; calls and results stay
-    together; rules, values and decisions of what is left out are told, and the rest has refs. No model is needed.
+    together. Of the steps that are left out, the pack states rules, values and decisions, and has refs to the rest. No
+    model is needed.
     """
 
     def __init__(
@@ -115,12 +116,12 @@ class PackedSession(ContextSession):
 
         Args:
             session_id: See `ContextSession`.
-            client: Likewise.
+            client: See `ContextSession`.
             model: Whose tokens count, such as "gpt-5"; a session has a window for each.
-            context_tokens: What the model takes, with its answer. 0: what is known of it.
+            context_tokens: Context size of the model, answer included. 0: the known size of the model.
             token_budget: The share of it that the items may have. 0: 0.8. Instructions and tools of the agent are not
                 counted, since the SDK does not say them: leave room for them.
-            compression_profile: What is kept when the window folds. Empty: "general".
+            compression_profile: The profile of compactions. Empty: "general".
             subject_user_id: See `ContextSession`.
         """
         super().__init__(session_id, client, subject_user_id=subject_user_id)
@@ -133,15 +134,15 @@ class PackedSession(ContextSession):
         self._window_id: str | None = None
 
     async def window_id(self) -> str | None:
-        """Return the id of the window, for `expand`, pins and statistics; None: there is no item yet."""
+        """Return the id of the window, for `expand`, pins and statistics; None if there is no item yet."""
         context_id = await self.context_id()
         if context_id is None:
             self._window_id = None
         elif self._window_id is None:
             client, subject = self._thread.client, self._thread.subject_user_id
-            async for one in client.windows.list(context_id, subject_user_id=subject):
-                if one.model == self._model and one.message_format == "openai_responses" and not one.is_closed:
-                    self._window_id = one.window_id
+            async for item in client.windows.list(context_id, subject_user_id=subject):
+                if item.model == self._model and item.message_format == "openai_responses" and not item.is_closed:
+                    self._window_id = item.window_id
             if self._window_id is None:
                 opened = await client.windows.open(
                     context_id,
@@ -154,10 +155,10 @@ class PackedSession(ContextSession):
         return self._window_id
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Return what the model shall see of the session.
+        """Return the part of the session that the model should see.
 
         Args:
-            limit: Instead the newest items as they were, as in `ContextSession`. None: the pack.
+            limit: Return this many of the newest items unchanged instead, as in `ContextSession`. Default: the pack.
         """
         if limit is not None:
             return await super().get_items(limit)
@@ -166,7 +167,7 @@ class PackedSession(ContextSession):
             return []
         try:
             pack = await self._thread.client.windows.pack(window_id, subject_user_id=self._thread.subject_user_id)
-        except (WindowNotFound, WindowClosed):  # somebody cleared the session, or closed its window
+        except (WindowNotFound, WindowClosed):  # another caller cleared the session or closed its window
             self._thread.forget()
             self._window_id = None
             return await self.get_items()
@@ -188,7 +189,7 @@ def message_of(item: TResponseInputItem) -> MessageInput:
 
 
 def _in_our_words(said: dict[str, Any]) -> MessageInput | None:
-    """Return the message of an item, with what is left of it as metadata; None: we have no words for it."""
+    """Return our message for an item, with the rest as metadata; None if there is no equivalent."""
     match said.get("type", "message"):
         case "message" if said.get("role") in _ROLES:
             return _of_message(said)
@@ -199,7 +200,7 @@ def _in_our_words(said: dict[str, Any]) -> MessageInput | None:
             result = ToolResultInput(tool_call_id=said.pop("call_id"), content=said.pop("output"))
             return MessageInput(role="tool", parts=[PartInput(tool_result=result)], metadata={_KEY: said})
         case "reasoning":
-            texts = [one.get("text", "") for one in said.get("summary") or ()]
+            texts = [item.get("text", "") for item in said.get("summary") or ()]
             block = Reasoning(provider="openai", data_json=_json(said), text="\n\n".join(texts))
             return MessageInput(role="assistant", parts=[PartInput(reasoning=block)], metadata={_KEY: {}})
     return None
@@ -219,7 +220,7 @@ def _of_message(said: dict[str, Any]) -> MessageInput | None:
 
 
 def _piece(block: dict[str, Any]) -> tuple[PartInput, dict[str, Any]]:
-    """Return the part of a piece of content, and what is left of it."""
+    """Return our part for a piece of content, and the rest of it."""
     match block.get("type"):
         case "input_text" | "output_text" if block.get("text"):
             return PartInput(text=block.pop("text")), block

@@ -55,7 +55,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         super().__init__(session_id=session_id, session_repository=self)
 
     def context_id(self, agent_id: str) -> str | None:
-        """Return the id of the context of an agent, for recall, windows and the console; None: it has no message."""
+        """Return the id of an agent's context, for recall, windows and the console; None if it has no message."""
         return self._context_id(self.session_id, agent_id)
 
     def create_session(self, session: Session, **kwargs: Any) -> Session:
@@ -72,7 +72,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         return session
 
     def read_session(self, session_id: str, **kwargs: Any) -> Session | None:
-        """Return a session; None: there is none."""
+        """Return a session, or None."""
         said = self._fetched(session_id, "session")
         return None if said is None else Session.from_dict(said)
 
@@ -95,12 +95,12 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         self._put(session_id, f"agent/{session_agent.agent_id}", session_agent.to_dict())
 
     def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
-        """Return the state of an agent; None: there is none."""
+        """Return the state of an agent, or None."""
         said = self._fetched(session_id, f"agent/{agent_id}")
         return None if said is None else SessionAgent.from_dict(said)
 
     def update_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
-        """Write the state of an agent anew.
+        """Replace the stored state of an agent.
 
         Raises:
             SessionException: there is none.
@@ -116,12 +116,12 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         self._append(session_id, agent_id, session_message, message_id=str(session_message.message_id))
 
     def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
-        """Return a message; None: there is none."""
+        """Return a message, or None."""
         found = self._found(session_id, agent_id, message_id)
         return None if found is None else _message_of(found)
 
     def update_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
-        """Write a message anew, which a guardrail does; nothing of it as it was is read or found any more.
+        """Replace a message, as a guardrail does; the old message is no longer read or found.
 
         Raises:
             SessionException: there is none.
@@ -131,7 +131,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         if before is None or context_id is None:
             raise SessionException(f"Message {session_message.message_id} does not exist")
         session_message.created_at = _message_of(before).created_at
-        # In this order: what breaks off in between leaves two, of which the newer one is read.
+        # In this order: if the call breaks off in between, there are two, and the newer one is read.
         self._append(session_id, agent_id, session_message, message_id=f"{session_message.message_id}/{new_id()}")
         self._client.contexts.retract_messages(context_id, [before.message_id])
 
@@ -149,7 +149,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         except ContextNotFound:
             self._contexts.clear()
             return []
-        newest = {_place_of(one): one.seq for one in listed if _WORDS.rest(one) is not None}
+        newest = {_place_of(item): item.seq for item in listed if _WORDS.rest(item) is not None}
         found = [
             _message_of(one)
             for one in sorted(listed, key=lambda one: (_place_of(one), one.seq))
@@ -162,11 +162,11 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         self._put(session_id, f"multi-agent/{multi_agent.id}", multi_agent.serialize_state())
 
     def read_multi_agent(self, session_id: str, multi_agent_id: str, **kwargs: Any) -> dict[str, Any] | None:
-        """Return the state of a graph or swarm; None: there is none."""
+        """Return the state of a graph or swarm, or None."""
         return self._fetched(session_id, f"multi-agent/{multi_agent_id}")
 
     def update_multi_agent(self, session_id: str, multi_agent: MultiAgentBase, **kwargs: Any) -> None:
-        """Write the state of a graph or swarm anew.
+        """Replace the stored state of a graph or swarm.
 
         Raises:
             SessionException: there is none.
@@ -195,10 +195,10 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         if context_id is None:
             return None
         newest = None
-        for one in self._client.contexts.list_messages(context_id, seq_from=message_id + 1):
-            rest = _WORDS.rest(one)
+        for message in self._client.contexts.list_messages(context_id, seq_from=message_id + 1):
+            rest = _WORDS.rest(message)
             if rest is not None and rest["message_id"] == message_id:
-                newest = one
+                newest = message
         return newest
 
     def _context_id(self, session_id: str, agent_id: str) -> str | None:
@@ -240,7 +240,7 @@ def tools(client: ContextClient, *, read_only: bool = False, **bound: Unpack[Bou
         read_only: Leave out those that write.
         **bound: What no model chooses: the fields of `Bound`.
     """
-    return [_tool(one) for one in functions(client, read_only=read_only, **bound)]
+    return [_tool(function) for function in functions(client, read_only=read_only, **bound)]
 
 
 def _tool(function: Function) -> PythonAgentTool:
@@ -285,7 +285,7 @@ def _role_of(message: Mapping[str, Any], said: SessionMessage) -> Literal["user"
 
 
 def _piece(block: Block) -> tuple[PartInput, Block]:
-    """Return the part of a block of content, and what is left of it."""
+    """Return our part for a block of content, and the rest of it."""
     match block:
         case {"text": str(text)} if text:
             del block["text"]

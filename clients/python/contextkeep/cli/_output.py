@@ -65,7 +65,7 @@ class Output:
         Args:
             values: What `to_plain` takes; read as far as is printed.
             columns: Names of fields.
-            limit: Rows at most; that there are more is said on stderr. 0: all.
+            limit: Maximum number of rows; 0: all. If there are more, a line on stderr says so.
         """
         rows = map(to_plain, values)
         shown = itertools.islice(rows, limit) if limit else rows
@@ -161,7 +161,7 @@ def _print_table(rows: Iterator[Any], columns: Sequence[str]) -> int:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    # An id that is broken over two lines cannot be copied: what is beside it gives way, while there is room for it.
+    # An id that is broken over two lines cannot be copied, so other columns shrink while there is room.
     ids = [name for name in columns if name.endswith("id")]
     whole = ids if len(ids) * _ID_CHARS <= Console().width // 2 else []
     table = Table(box=None, pad_edge=False, header_style="bold")

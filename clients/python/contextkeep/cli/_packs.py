@@ -15,12 +15,12 @@ _UNSAID = ("role", "type", "name", "id", "call_id", "tool_call_id", "tool_use_id
 
 
 def messages_of(body: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Yield what is in a request to a model, whoever's: of each message its role, and what it says and calls."""
+    """Yield the role and the text of each message of a request to a model, in any vendor's format."""
     for name in (*_IN_FRONT, *_MESSAGES):
         said = body.get(name, [])
-        for one in said if isinstance(said, list) else [said]:
-            role = "system" if name in _IN_FRONT else one.get("role") or one["type"]
-            yield {"role": role, "text": _text(one)}
+        for item in said if isinstance(said, list) else [said]:
+            role = "system" if name in _IN_FRONT else item.get("role") or item["type"]
+            yield {"role": role, "text": _text(item)}
 
 
 def text_of(message: ChatMessage) -> str:
@@ -52,7 +52,7 @@ def _text(value: Any) -> str:
 
 
 def _call(block: dict[str, Any]) -> tuple[str, Any] | None:
-    """Return the name and the arguments of a block that calls a tool, whoever's it is."""
+    """Return the name and the arguments of a block that calls a tool, in any vendor's format."""
     if isinstance(call := block.get("function"), dict):
         return call["name"], call.get("arguments", "")
     if isinstance(call := block.get("functionCall"), dict):

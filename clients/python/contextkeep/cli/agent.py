@@ -1,4 +1,4 @@
-"""`contextkeep agent`: agents that can be asked for, and templates of them."""
+"""`contextkeep agent`: agents, and their templates."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _said(function: Any) -> Any:
 
 
 def _policy(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the options with sources as policies name them; what nothing is said of is not said."""
+    """Return the options with sources named as in policies, without empty options."""
     allowed = ProviderNames(ids=given.pop("allowed_ids"), families=given.pop("allowed_families"))
     defaults = ProviderNames(ids=given.pop("default_ids"))
     return {

@@ -241,8 +241,14 @@ def messages(session: Session, output: Output, *, context_id: str, limit: int, *
         output.many(found, limit=limit)
         return
     rows = (
-        {"seq": one.seq, "role": one.role, "said_at": one.said_at, "message_id": one.message_id, "content": _text(one)}
-        for one in found
+        {
+            "seq": item.seq,
+            "role": item.role,
+            "said_at": item.said_at,
+            "message_id": item.message_id,
+            "content": _text(item),
+        }
+        for item in found
     )
     output.many(rows, "seq", "role", "said_at", "message_id", "content", limit=limit)
 
@@ -491,7 +497,7 @@ def delete(session: Session, output: Output, *, context_id: str, yes: bool, **gi
 
     Use it to remove a conversation for good. `contextkeep context erasure` takes the receipt.
     """
-    confirm("Delete it, with all that was said?", yes)
+    confirm("Delete it, with all its messages?", yes)
     output.one(session.context.contexts.delete(context_id, **given), *_RECEIPT)
 
 

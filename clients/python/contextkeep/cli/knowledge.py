@@ -50,18 +50,18 @@ def define(session: Session, output: Output, *, files: tuple[Path, ...], approve
     All files are checked before the first definition is written. Rules that equal the newest version create no new
     version. The first definition that the service refuses stops the command.
     """
-    given = [one for path in files for one in definition_files.read(path)]
+    given = [item for path in files for item in definition_files.read(path)]
     output.many(_defined(session, given, approve=approve), "name", "version", "state", "change")
 
 
 def _defined(session: Session, given: Iterable[FileDefinition], *, approve: bool) -> Iterator[dict[str, Any]]:
-    for one in given:
-        with _located(one.place):
-            before = _newest(session, one.name)
-            put = session.context.definitions.put(one.name, one.rules)
+    for item in given:
+        with _located(item.place):
+            before = _newest(session, item.name)
+            put = session.context.definitions.put(item.name, item.rules)
             change = "none" if before and before.version == put.version else "written"
             if approve and put.state != "approved":
-                put = session.context.definitions.approve(one.name, put.version)
+                put = session.context.definitions.approve(item.name, put.version)
                 change = "approved"
         yield {"name": put.name, "version": put.version, "state": put.state, "change": change}
 
@@ -71,7 +71,7 @@ def _newest(session: Session, name: str) -> Definition | None:
         found = session.context.definitions.get(name)
     except DefinitionNotFound:
         return None
-    newest = [one for one in session.context.definitions.list() if one.name == name]
+    newest = [item for item in session.context.definitions.list() if item.name == name]
     return newest[0] if newest else found
 
 
@@ -166,7 +166,7 @@ def test(
 
     Use it while you write a definition.
     """
-    found = {one.name: one for one in definition_files.read(file)}
+    found = {item.name: item for item in definition_files.read(file)}
     if name is None and len(found) == 1:
         name = next(iter(found))
     if name not in found:
@@ -198,8 +198,8 @@ def compile_pages(session: Session, output: Output, *, definition_name: str, nod
     with _told() as tell:
         for last in session.context.compiled_pages.compile(definition_name=definition_name, node_ids=node_ids):
             tell(last)
-            for one in last.problems:
-                click.echo(f"{one.rule} {one.node_id}: {one.error}", err=True)
+            for problem in last.problems:
+                click.echo(f"{problem.rule} {problem.node_id}: {problem.error}", err=True)
     output.one(last, "compile_id", "changes_read", *_COUNTS)
 
 
@@ -259,7 +259,7 @@ def pages(
 def page(session: Session, output: Output, *, page_id: str) -> None:
     """Print the facets of a page; with --json all of it.
 
-    Use it to read what was compiled for a node.
+    Use it to read the compiled facts about a node.
     """
     found = session.context.compiled_pages.get(page_id)
     if output.format is Format.JSON:

@@ -24,7 +24,7 @@ from contextkeep.values import ChatMapping
 
 EXIT_DIFFERS = 8
 
-_DEFAULTS = {"direction": "out", "depth_max": 3, "order": "ascending"}  # as the service shows what was left out
+_DEFAULTS = {"direction": "out", "depth_max": 3, "order": "ascending"}  # the defaults that the service returns
 _FILES = click.argument("files", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
 
 
@@ -180,21 +180,21 @@ def _read(session: Session, paths: tuple[Path, ...]) -> list[FileMapping]:
         if not files:
             raise click.UsageError(f"the folder {path} has no *.yaml or *.yml files")
         for file in files:
-            for one in mapping_files.read(file):
-                app_id = session.app_of_file(one.app_id)
-                if (app_id, one.mapping_name) in found:
-                    raise InvalidArgument(f"{one.place} is also in another file; keep one of them")
-                with _located(one.place):
-                    messages.mapping_rules(one.rules)
-                found[app_id, one.mapping_name] = dataclasses.replace(one, app_id=app_id)
+            for item in mapping_files.read(file):
+                app_id = session.app_of_file(item.app_id)
+                if (app_id, item.mapping_name) in found:
+                    raise InvalidArgument(f"{item.place} is also in another file; keep one of them")
+                with _located(item.place):
+                    messages.mapping_rules(item.rules)
+                found[app_id, item.mapping_name] = dataclasses.replace(item, app_id=app_id)
     return list(found.values())
 
 
 def _applied(session: Session, given: list[FileMapping], how: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for one in given:
-        with _located(one.place):
-            before = _registered(session, one)
-            after = session.context.mappings.register(one.mapping_name, one.rules, app_id=one.app_id, **how)
+    for item in given:
+        with _located(item.place):
+            before = _registered(session, item)
+            after = session.context.mappings.register(item.mapping_name, item.rules, app_id=item.app_id, **how)
         kept = before is not None and before.version == after.version
         yield {
             "app_id": after.app_id,
@@ -205,7 +205,7 @@ def _applied(session: Session, given: list[FileMapping], how: dict[str, Any]) ->
 
 
 def _registered(session: Session, one: FileMapping) -> ChatMapping | None:
-    """Return what is registered under the name, in the app itself."""
+    """Return the mapping that is registered under the name in the app itself."""
     try:
         found = session.context.mappings.get(one.mapping_name, app_id=one.app_id)
     except MappingNotFound:
@@ -215,18 +215,18 @@ def _registered(session: Session, one: FileMapping) -> ChatMapping | None:
 
 
 def _differences(session: Session, given: list[FileMapping]) -> Iterator[dict[str, Any]]:
-    for one in given:
-        with _located(one.place):
-            registered = _registered(session, one)
-        name = {"app_id": registered.app_id if registered else one.app_id, "mapping_name": one.mapping_name}
-        rules = MessageToDict(messages.mapping_rules(one.rules), preserving_proto_field_name=True)
+    for item in given:
+        with _located(item.place):
+            registered = _registered(session, item)
+        name = {"app_id": registered.app_id if registered else item.app_id, "mapping_name": item.mapping_name}
+        rules = MessageToDict(messages.mapping_rules(item.rules), preserving_proto_field_name=True)
         old, new = (
             dict(_leaves("rules", _DEFAULTS | each)) for each in (registered.rules if registered else {}, rules)
         )
         fields = [field for field in sorted(old.keys() | new.keys()) if old.get(field) != new.get(field)]
         if fields or not registered:
-            with _located(one.place):  # or apply would be the first to say that they cannot be registered
-                next(iter(session.context.mappings.test(one.rules, nodes=[SampleNode()])), None)
+            with _located(item.place):  # or apply would be the first to say that they cannot be registered
+                next(iter(session.context.mappings.test(item.rules, nodes=[SampleNode()])), None)
         if not registered:
             yield {**name, "field": "rules", "registered": None, "file": rules}
             continue
@@ -235,7 +235,7 @@ def _differences(session: Session, given: list[FileMapping]) -> Iterator[dict[st
 
 
 def _leaves(place: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what is in rules by its place, such as "rules.messages[0].when"."""
+    """Yield the values in rules by their paths, such as "rules.messages[0].when"."""
     if isinstance(value, dict):
         for name, each in value.items():
             yield from _leaves(f"{place}.{name}", each)
@@ -248,7 +248,7 @@ def _leaves(place: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _the_one(file: Path, mapping_name: str | None) -> FileMapping:
     """Return the mapping of a file that is named, or its only one."""
-    found = {one.mapping_name: one for one in mapping_files.read(file)}
+    found = {item.mapping_name: item for item in mapping_files.read(file)}
     if mapping_name is None and len(found) == 1:
         return next(iter(found.values()))
     if mapping_name not in found:

@@ -1,4 +1,4 @@
-"""`contextkeep memory`: what is kept about a user, across contexts."""
+"""`contextkeep memory`: memories about a user, across contexts."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryK
     if output.format is Format.JSON:
         output.many(found)
         return
-    output.many([{"score": round(one.score, 3), **_row(one.memory)} for one in found], "score", *_ROW)
+    output.many([{"score": round(item.score, 3), **_row(item.memory)} for item in found], "score", *_ROW)
 
 
 @command(
@@ -156,7 +156,7 @@ def reflect(session: Session, output: Output, *, query: str, kinds: tuple[Memory
 def list_(session: Session, output: Output, *, kinds: tuple[MemoryKind, ...], limit: int, **given: Any) -> None:
     """List memories, most recently stored first.
 
-    Use it to review what is known about a user.
+    Use it to review the memories of a user.
     """
     found = islice(session.context.memories.list(kinds=kinds, page_size=min(limit, 500), **given), limit)
     output.many(found if output.format is Format.JSON else map(_row, found), *_ROW)
@@ -197,7 +197,7 @@ def update(
     Use it when a memory is wrong. When a fact has changed, retain the new fact with the same --key instead.
     """
     source, experience = _source(**given), _experience(**given)
-    if all(one is None for one in (text, kind, key, confidence, happened_at, source, experience)):
+    if all(item is None for item in (text, kind, key, confidence, happened_at, source, experience)):
         raise click.UsageError("nothing to change: give --text, --kind, --key or another option of --help")
     output.one(
         session.context.memories.update(

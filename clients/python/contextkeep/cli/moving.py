@@ -1,4 +1,4 @@
-"""`contextkeep import`: an archive, or what a framework has kept elsewhere, which needs it beside the command."""
+"""`contextkeep import`: an archive, or the data of a framework, which must be installed too."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def move_in(
     except OSError as error:
         raise click.ClickException(os_error_text(error)) from error
     output.many(found, "name", "count", "written", "error")
-    if any(one.error for one in found):
+    if any(item.error for item in found):
         sys.exit(1)
 
 

@@ -101,7 +101,7 @@ def work(session: Session, output: Output) -> None:
         output.one(found)
     else:
         output.many(found.work, *_WORK)
-    _end_if_away(found.databases_away, "what is owed there is not known")
+    _end_if_away(found.databases_away, "its background work is unknown")
 
 
 @command(click.argument("kind"), name="retry", group=operator, example="contextkeep operator retry index")
@@ -126,7 +126,7 @@ def _end_if_away(databases: Sequence[str], meaning: str) -> None:
 @command(
     click.argument("kind", type=click.Choice(["sweep", "fsck"])),
     click.option("--quick", is_flag=True, help="With fsck: read only the last MiB of each blob."),
-    click.option("--repair", is_flag=True, help="With fsck: repair what can be repaired."),
+    click.option("--repair", is_flag=True, help="With fsck: repair the problems that can be repaired."),
     name="start",
     group=operator,
     example="contextkeep operator start fsck --quick",

@@ -94,19 +94,19 @@ def query(
 def _print(output: Output, found: QueriedContext) -> None:
     hits = [
         {
-            "rank": one.rank,
-            "title": one.title,
-            "snippet": " ".join(one.snippet.split()),
-            "source": ", ".join(dict.fromkeys(source.provider_id for source in one.sources)),
-            "ref": one.ref,
+            "rank": hit.rank,
+            "title": hit.title,
+            "snippet": " ".join(hit.snippet.split()),
+            "source": ", ".join(dict.fromkeys(source.provider_id for source in hit.sources)),
+            "ref": hit.ref,
         }
-        for one in found.hits
+        for hit in found.hits
     ]
     output.many(hits, *_HIT)
     if output.format is Format.TABLE:
         for text in filter(None, (found.answer_text, found.prompt_text)):
             click.echo(f"\n{text}")
-        for one in found.expanded:
-            click.echo(f"\n{one.ref}: {one.reason or one.title}")
-            if one.text:
-                click.echo(one.text)
+        for item in found.expanded:
+            click.echo(f"\n{item.ref}: {item.reason or item.title}")
+            if item.text:
+                click.echo(item.text)

@@ -1,4 +1,4 @@
-"""`contextkeep search`: nodes by what they hold and what they are connected to."""
+"""`contextkeep search`: nodes by their data and their connections."""
 
 from __future__ import annotations
 

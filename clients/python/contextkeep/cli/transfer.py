@@ -1,4 +1,4 @@
-"""`contextkeep export`, and `contextkeep import` of what it wrote: archives."""
+"""`contextkeep export`, and `contextkeep import` for its archives."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def put_in(session: Session, output: Output, *, file: str, dry_run: bool) -> Non
         output.one(done)
     else:
         output.many((row._asdict() for row in done.rows), "table", "written", "present", "conflicts")
-        for one in done.conflicts:
-            key = ", ".join(f"{name} {value}" for name, value in one.key.items())
-            click.echo(f"{one.why}: {one.table} {key}", err=True)
+        for conflict in done.conflicts:
+            key = ", ".join(f"{name} {value}" for name, value in conflict.key.items())
+            click.echo(f"{conflict.why}: {conflict.table} {key}", err=True)
     if any(row.conflicts for row in done.rows):
         sys.exit(4)
 

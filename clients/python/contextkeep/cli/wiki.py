@@ -66,7 +66,7 @@ def put(
 ) -> None:
     """Write a page from a Markdown file or stdin (`-`).
 
-    Use it to store or replace what is known about a topic.
+    Use it to store or replace a page about a topic.
     """
     try:
         markdown = file.read().decode()

@@ -151,7 +151,7 @@ def put_profile(session: Session, output: Output, *, file: TextIO, name: str) ->
     click.argument("name"),
     click.option("--of-app", default="", help="App whose windows are meant.  [default: windows without an app]"),
     click.option("--frozen/--going-on", "is_frozen", default=None, help="Stop or resume counting and learning."),
-    click.option("--undo", is_flag=True, help="Undo what was learned, and delete the counts."),
+    click.option("--undo", is_flag=True, help="Undo the learning, and delete the counts."),
     name="learning",
     group=profile,
     example="""
@@ -562,7 +562,7 @@ def expand(session: Session, output: Output, *, window_id: str, ref: str, **give
     if original.sha256:
         click.echo(original.text.encode(errors="replace"), nl=False)
         return
-    rows = [{"seq": one.seq, "role": one.role, "text": text_of(one)} for one in original.messages]
+    rows = [{"seq": message.seq, "role": message.role, "text": text_of(message)} for message in original.messages]
     output.many(rows, "seq", "role", "text")
     if original.next_ref:
         click.echo(f"more: {original.next_ref}", err=True)
@@ -762,8 +762,14 @@ def cost(session: Session, output: Output, *, window_id: str, **given: Any) -> N
         output.one(estimate)
         return
     rows = [
-        {"of": of, "read": one.read_tokens, "written": one.written_tokens, "base": one.base_tokens, "price": one.price}
-        for of, one in (
+        {
+            "of": of,
+            "read": item.read_tokens,
+            "written": item.written_tokens,
+            "base": item.base_tokens,
+            "price": item.price,
+        }
+        for of, item in (
             ("next pack, cached", estimate.warm),
             ("next pack, not cached", estimate.cold),
             ("pack after a fold", estimate.fold),
@@ -797,7 +803,7 @@ def stats(session: Session, output: Output, *, window_id: str, **given: Any) -> 
     if output.format is Format.TABLE:
         _draw(found.tokens_by_zone)
         receipts = islice(session.context.windows.get_lineage(window_id, **given), _FOLDS_DRAWN)
-        _draw_folds([(one.step_count, one.tokens_before, one.tokens_after) for one in receipts][::-1])
+        _draw_folds([(receipt.step_count, receipt.tokens_before, receipt.tokens_after) for receipt in receipts][::-1])
 
 
 @command(
@@ -875,7 +881,7 @@ def _config(said: dict[str, Any] | None) -> WindowConfig | None:
 
 
 def _draw_folds(folds: Sequence[tuple[int, int, int]]) -> None:
-    """Draw what folds took away, step by step: what stayed, and what was there before."""
+    """Draw the effect of folds step by step: the tokens after each fold, and those before it."""
     most = max((before for _, before, _ in folds), default=0)
     for step, before, after in folds:
         if most:

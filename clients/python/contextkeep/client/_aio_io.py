@@ -24,7 +24,7 @@ from contextkeep.errors import Cancelled, ContextKeepError, InvalidArgument
 
 _T = TypeVar("_T")
 
-# What can be uploaded. A text is a path. An iterator that is not async is run in the event loop: it must not block.
+# Sources of uploads. A text is a path. A synchronous iterator runs in the event loop: it must not block.
 UploadSource = (
     bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO | AsyncIterable[bytes] | Iterable[bytes]
 )
@@ -33,7 +33,7 @@ sleep = asyncio.sleep
 
 
 class Connection:
-    """The channels to one service, the first of which the first call opens.
+    """The channels to one service. The first call opens the first one.
 
     Args:
         address: Where the service is.
@@ -264,7 +264,7 @@ class KeptTarget:
 
     @property
     def resume_token(self) -> str:
-        """Return what goes on behind what is there; empty: nothing is."""
+        """Return the token to continue after the written part; empty if nothing is written."""
         return self._file.resume_token
 
     async def __aenter__(self) -> KeptTarget:
@@ -279,7 +279,7 @@ class KeptTarget:
         await _in_thread(self._file.write, chunk, resume_token)
 
     async def back(self) -> None:
-        """Forget what came behind the last token."""
+        """Remove everything after the last token."""
         await _in_thread(self._file.back)
 
     async def commit(self) -> None:
@@ -327,5 +327,6 @@ async def _in_thread(function: Callable[..., _T], *args: Any) -> _T:
         while not running.done():
             with suppress(asyncio.CancelledError):  # cancelled again: the answer is the same
                 await asyncio.wait([running])
-        running.cancelled() or running.exception()  # it is nobody's any more, and no reason to log
+        # Nobody awaits it any more: read its error, so that it is not logged
+        running.cancelled() or running.exception()
         raise

@@ -36,7 +36,7 @@ _CHANNEL_OPTIONS: list[tuple[str, Any]] = [
     # A peer that vanished without a word is noticed in 40 s, while calls are under way; idle channels stay silent.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
-    # Of a name with several addresses (replicas behind a headless service) each gets its share of the calls, and a
+    # If a name has several addresses (replicas of a headless service), each gets its share of the calls, and a
     # replica that stops none. By default grpc stays with the first.
     ("grpc.lb_policy_name", "round_robin"),
     # While a channel waits to connect again, calls fail at once. The default of 1 s would outlast our retries.
@@ -78,7 +78,7 @@ class CallOptions:
 
     @property
     def metadata(self) -> Metadata:
-        """Return what goes with every call."""
+        """Return the metadata of every call."""
         return (("authorization", f"Bearer {self.credential}"),) if self.credential else ()
 
     def app(self, app_id: str | None) -> str:
@@ -162,7 +162,8 @@ def error_from(raised: Any, *, service: str, address: Address, closed: bool) -> 
         return away
     if isinstance(error, Cancelled) and not closed:
         # A call that reaches a server of grpc's just as it begins to stop is dropped, and told so in these words
-        # (github.com/grpc/grpc/issues/41785). Ours never answer CANCELLED: whoever cancels does not listen.
+        # (github.com/grpc/grpc/issues/41785). Our services never answer CANCELLED: a caller that cancels does not
+        # listen.
         stopping = Unavailable(f"{service} at {address} is stopping", dependency=service, address=address)
         stopping.spares_budget = True
         return stopping

@@ -20,7 +20,7 @@ class Channels:
     """Lends the methods of a service; threads may share it.
 
     Args:
-        connect: Opens a channel, without waiting. It is told whether this is the first one.
+        connect: Opens a channel, without waiting. Its argument says whether this is the first one.
         stub_classes: The generated stub classes of the service.
     """
 
@@ -35,7 +35,7 @@ class Channels:
         """Open and lend nothing from now on; return the channels that the caller must close."""
         with self._lock:
             self._closed = True
-            return [one.channel for one in self._opened]
+            return [item.channel for item in self._opened]
 
     def first(self) -> Any:
         """Return the first channel, open.
@@ -57,7 +57,7 @@ class Channels:
         """
         with self._lock:
             self._check_open()
-            channel = next((one for one in self._opened if one.calls < CALLS_OF_CHANNEL_MAX), None) or self._open()
+            channel = next((item for item in self._opened if item.calls < CALLS_OF_CHANNEL_MAX), None) or self._open()
             channel.calls += 1
         try:
             yield channel.method(rpc)

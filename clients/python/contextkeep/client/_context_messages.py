@@ -46,7 +46,10 @@ _CONTENTS = ("text", "data", "working_memory_id", "url", "tool_call", "tool_resu
 
 
 class ContextChanges(TypedDict, total=False):
-    """What `contexts.update` may change, each as a whole; what is not given stays, and None empties."""
+    """The fields that `contexts.update` can change, each as a whole.
+
+    None empties a field; fields that are not given stay.
+    """
 
     title: str | None
     external_ids: Iterable[ExternalId] | None
@@ -57,11 +60,11 @@ class ContextChanges(TypedDict, total=False):
 
 
 def context_input(said: ContextInput | None, app_id: str) -> contexts_pb.ContextInput:
-    """Return the message of what is said of a new context.
+    """Return the message for the fields of a new context.
 
     Args:
         said: None: nothing.
-        app_id: The client's app, where the context is said to be of none.
+        app_id: The app of the client, used if the context names none.
 
     Raises:
         InvalidArgument: a value cannot travel.
@@ -82,7 +85,7 @@ def context_input(said: ContextInput | None, app_id: str) -> contexts_pb.Context
 
 
 def context_changes(changes: ContextChanges) -> tuple[contexts_pb.ContextInput, list[str]]:
-    """Return the message of what a context shall have from now on, and the paths of its update mask.
+    """Return the message with the new fields of a context, and the paths of its update mask.
 
     Raises:
         InvalidArgument: a value cannot travel.
@@ -106,7 +109,7 @@ def external_id(said: ExternalId | None, *, field: str = "external_id") -> conte
 
 
 def message_input(said: MessageInput | str, *, field: str) -> message_pb.MessageInput:
-    """Return the message of what is said; a text is a user's.
+    """Return the message of an input; a text is a message of a user.
 
     Raises:
         InvalidArgument: it is neither, a part has no content or several, or a value cannot travel.
@@ -135,17 +138,17 @@ def message_input(said: MessageInput | str, *, field: str) -> message_pb.Message
 
 
 def message_inputs(said: Iterable[MessageInput | str]) -> list[message_pb.MessageInput]:
-    """Return the messages of what is said one after the other.
+    """Return the messages of several inputs, in order.
 
     Raises:
         InvalidArgument: it is a single one, or as `message_input`.
     """
     listed = _listed(said, "MessageInput", field="messages")
-    return [message_input(one, field=f"messages[{place}]") for place, one in enumerate(listed)]
+    return [message_input(item, field=f"messages[{place}]") for place, item in enumerate(listed)]
 
 
 def recall_for_message(said: RecallOptions | Literal[False] | None) -> contexts_pb.RecallOptions | None:
-    """Return the message of what is recalled for a message that is sent: False is nothing, None as the service does.
+    """Return the options of recall for a message that is sent. False: nothing; None: the default of the service.
 
     Raises:
         InvalidArgument: it is something else, or a value cannot travel.
@@ -162,7 +165,7 @@ def recall_for_message(said: RecallOptions | Literal[False] | None) -> contexts_
 
 
 def recall_options(said: RecallOptions, *, field: str = "options") -> contexts_pb.RecallOptions:
-    """Return the message of how much is recalled, and of what.
+    """Return the message for the options of recall.
 
     Raises:
         InvalidArgument: a value cannot travel.
@@ -180,7 +183,7 @@ def recall_options(said: RecallOptions, *, field: str = "options") -> contexts_p
 
 
 def recall_filter(said: RecallFilter | None, *, field: str = "filter") -> contexts_pb.RecallFilter | None:
-    """Return the message of which passages are meant; None is any.
+    """Return the message of a filter of passages, or None.
 
     Raises:
         InvalidArgument: it is something else, or a value cannot travel.
@@ -205,7 +208,7 @@ def recall_filter(said: RecallFilter | None, *, field: str = "filter") -> contex
 
 
 def state_entry(said: StateEntryInput, *, field: str) -> windows_pb.StateEntryInput:
-    """Return the message of what holds.
+    """Return the message of an entry of the state.
 
     Raises:
         InvalidArgument: it is something else, or a value cannot travel.
@@ -217,7 +220,7 @@ def state_entry(said: StateEntryInput, *, field: str) -> windows_pb.StateEntryIn
 
 
 def state_entry_name(said: StateEntryInput, *, field: str) -> windows_pb.StateEntryName:
-    """Return the message of which entry is meant.
+    """Return the message that names an entry of the state.
 
     Raises:
         InvalidArgument: as `state_entry`.
@@ -229,7 +232,7 @@ def state_entry_name(said: StateEntryInput, *, field: str) -> windows_pb.StateEn
 def task_status(
     state: GivenTaskState | None, message: MessageInput | str | None, *, field: str = "task.status"
 ) -> tasks_pb.TaskStatusInput | None:
-    """Return the message of a status; None: nothing is said of it.
+    """Return the message of a status; None if there is no new status.
 
     Raises:
         InvalidArgument: there is no such state, a message comes without one, or a value cannot travel.
@@ -284,8 +287,8 @@ def _listed(values: Any, wanted: str, *, field: str) -> Iterable[Any]:
 def _external_ids(said: Iterable[ExternalId]) -> list[contexts_pb.ExternalId]:
     field = "context.external_ids"
     listed = _listed(said, "ExternalId", field=field)
-    made = (external_id(one, field=f"{field}[{place}]") for place, one in enumerate(listed))
-    return [one for one in made if one is not None]
+    made = (external_id(item, field=f"{field}[{place}]") for place, item in enumerate(listed))
+    return [item for item in made if item is not None]
 
 
 def _part(part: PartInput | Part, *, field: str) -> message_pb.Part:
@@ -353,7 +356,7 @@ def _read_part(part: Part, *, field: str) -> message_pb.Part:
     """Return the message that a part was read from; its JSON stays byte for byte.
 
     Raises:
-        InvalidArgument: the client was too old to know what was in it.
+        InvalidArgument: The client was too old to read the content of the part.
     """
     if not part.kind:
         raise InvalidArgument(f"{field} has no content that this client knows", field=field)

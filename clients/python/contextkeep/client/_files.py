@@ -73,8 +73,8 @@ class OpenFile:
 class PartFile:
     """A file that appears under its name when it is complete, or not at all.
 
-    It is written beside its name, so that the last step is a rename, which replaces what was there. The file and the
-    folder are synced: what was there once is there after a power cut, too.
+    It is written under a temporary name in the same folder, so that the last step is a rename, which replaces an old
+    file. The file and the folder are synced, so that the file survives a power cut.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -122,7 +122,7 @@ class PartFile:
                 os.close(folder)
 
     def discard(self) -> None:
-        """Remove what was written, unless it was committed."""
+        """Remove the written bytes, unless they were committed."""
         if self._file is not None:
             try:
                 self._file.close()  # may fail too, on a full disk
@@ -132,13 +132,13 @@ class PartFile:
 
 
 class KeptFile:
-    """A file that is written in several goes: what is there of it stays beside its name until it is complete.
+    """A file that is written in several steps, under a temporary name in the same folder until it is complete.
 
-    Beside it stands as how much of it counts, and what goes on behind that.
+    Another file in the folder stores how many of its bytes count, and the token to continue after them.
 
     Args:
         path: Of the file.
-        what: It is of: what is there of another is begun anew.
+        what: Identifies the content; the part of another content is discarded.
     """
 
     def __init__(self, path: str | os.PathLike[str], what: str) -> None:
@@ -179,7 +179,7 @@ class KeptFile:
             note.replace(self._note)
 
     def back(self) -> None:
-        """Forget what came behind the last token."""
+        """Remove everything after the last token."""
         assert self._file is not None
         self._file.seek(self._kept_bytes)
         self._file.truncate()
@@ -199,7 +199,7 @@ class KeptFile:
         self._note.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Let go of the file; what is there of it stays, if it can be gone on with."""
+        """Close the file. The written part stays if it can be continued."""
         if self._file is None:
             return
         try:

@@ -89,7 +89,7 @@ class ByExternalId(TypedDict, total=False):
 
 
 class RecordFields(TypedDict, total=False):
-    """What may be said of a working memory record beside its content, its name and its memory type."""
+    """Fields of a working memory record, besides its content, its name and its memory type."""
 
     entity_node_id: Id | None  # need not exist yet
     subtype: str
@@ -117,7 +117,7 @@ class LimitChanges(TypedDict, total=False):
 
 
 class RecordChanges(RecordFields, total=False):
-    """What `records.update` may change; what is not given stays."""
+    """The fields that `records.update` can change; fields that are not given stay."""
 
     memory_type: str
     name: str
@@ -180,7 +180,7 @@ def given_timestamp(field: str, value: datetime) -> Timestamp:
     """Return the timestamp of an aware datetime.
 
     Raises:
-        InvalidArgument: it is no datetime, or naive: nobody can know which moment it means.
+        InvalidArgument: It is not a datetime, or it has no time zone, so its moment is unknown.
     """
     if not isinstance(value, datetime):
         raise InvalidArgument(
@@ -257,7 +257,7 @@ def new_request_id(request_id: Id | None) -> str:
 
 
 def fill_node(message: graph_pb.NodeInput, node: NodeInput, *, field: str = "node") -> None:
-    """Set what is said of a new node. `graph.write` does this a thousand times: what is not said costs nothing."""
+    """Set the fields of a new node. `graph.write` does this a thousand times, so unset fields must cost nothing."""
     try:
         _fill_node(message, node, field)
     except (TypeError, UnicodeEncodeError):
@@ -288,7 +288,7 @@ def _fill_node(message: graph_pb.NodeInput, node: NodeInput, field: str) -> None
 
 
 def fill_edge(message: graph_pb.EdgeInput, edge: EdgeInput, *, field: str = "edge") -> None:
-    """Set what is said of a new edge."""
+    """Set the fields of a new edge."""
     message.id = to_id(edge.id)
     message.from_node_id = to_id(edge.from_node_id)
     message.to_node_id = to_id(edge.to_node_id)
@@ -325,7 +325,7 @@ def appended_message(
         content: Not empty.
         create_as: The external id of a session to write before the message, unless there is one. Empty: none.
         graph_name: Of both.
-        data: What the message's data have beside role and content.
+        data: Fields of the message's data, besides role and content.
         created_at: Of the message.
         request_id: As of a write. The ids of the rows come from it, so that another process's repeat has them too.
 
@@ -654,7 +654,7 @@ def mapping_rules(rules: Mapping[str, Any]) -> history_pb.MappingRules:
 
 
 def definition_rules(rules: Mapping[str, Any]) -> definitions_pb.DefinitionRules:
-    """Return the message of a definition's rules, in which kinds of facets are words: "operational".
+    """Return the message of a definition's rules. Kinds of facets are words in rules: "operational".
 
     Raises:
         InvalidArgument: it has no such field, or a value of another type.
@@ -662,7 +662,7 @@ def definition_rules(rules: Mapping[str, Any]) -> definitions_pb.DefinitionRules
     _check_form("rules", definitions_pb.DefinitionRules.DESCRIPTOR, rules)
     given = dict(rules)
     if given.get("facets"):
-        given["facets"] = [{**one, "kind": _facet_kind(place, one)} for place, one in enumerate(given["facets"])]
+        given["facets"] = [{**item, "kind": _facet_kind(place, item)} for place, item in enumerate(given["facets"])]
     try:
         return ParseDict(given, definitions_pb.DefinitionRules())
     except (ParseError, TypeError, ValueError) as error:

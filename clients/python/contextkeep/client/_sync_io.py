@@ -23,14 +23,14 @@ from contextkeep.client._files import KeptFile, OpenFile, PartFile, size_of
 from contextkeep.client._transfer import CHUNK_BYTES, UploadInput
 from contextkeep.errors import ContextKeepError, InvalidArgument
 
-# What can be uploaded. A text is a path.
+# Sources of uploads. A text is a path.
 UploadSource = bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
 
 sleep = time.sleep
 
 
 class Connection:
-    """The channels to one service, the first of which the first call opens.
+    """The channels to one service. The first call opens the first one.
 
     Args:
         address: Where the service is.
@@ -306,7 +306,7 @@ class KeptTarget:
 
     @property
     def resume_token(self) -> str:
-        """Return what goes on behind what is there; empty: nothing is."""
+        """Return the token to continue after the written part; empty if nothing is written."""
         return self._file.resume_token
 
     def __enter__(self) -> KeptTarget:
@@ -321,7 +321,7 @@ class KeptTarget:
         self._file.write(chunk, resume_token)
 
     def back(self) -> None:
-        """Forget what came behind the last token."""
+        """Remove everything after the last token."""
         self._file.back()
 
     def commit(self) -> None:

@@ -23,7 +23,7 @@ class ClientSpan:
 
     Args:
         rpc: Name of the call.
-        metadata: What is sent anyhow.
+        metadata: The metadata of the call without tracing.
     """
 
     def __init__(self, rpc: str, metadata: Metadata) -> None:

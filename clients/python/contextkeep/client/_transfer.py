@@ -12,7 +12,7 @@ from contextkeep.errors import BlobCorrupted, InvalidArgument
 from contextkeep.values import Record
 
 CHUNK_BYTES = 1024 * 1024  # the largest that a message may carry, and the fastest
-SEGMENT_BYTES = 8 * CHUNK_BYTES  # of an import: what is held for the case that it must be sent again
+SEGMENT_BYTES = 8 * CHUNK_BYTES  # of an import: kept in memory, in case it must be sent again
 PATIENCE_S = 120.0  # of a resumable upload while nothing gets through: longer than a restart of the service
 FINISH_TIMEOUT_S = 3600.0  # of its end, which reads and writes every byte once more
 PART_BYTES = 16 * 1024 * 1024  # of a resumable upload: what a broken connection costs at most
@@ -71,7 +71,7 @@ class Parts:
     A part is held until the service has it, so any source will do, and no more than one part is in memory.
 
     Args:
-        offset_bytes: What comes before is skipped.
+        offset_bytes: Where to begin in the source.
         part_bytes: Of each part but the last.
     """
 
@@ -168,13 +168,13 @@ class Tally:
         self.size_bytes += len(chunk)
 
     def report(self, done_bytes: int | None = None) -> None:
-        """Tell the caller how far it is: as far as was counted, if nothing else is said."""
+        """Report the progress to the caller: the counted bytes, unless another number is given."""
         if self._on_progress is not None:
             self._on_progress(self.size_bytes if done_bytes is None else done_bytes, self._total_bytes)
 
 
 def check_upload(answer: memory_pb.UploadBlobResponse | memory_pb.FinishUploadResponse, tally: Tally) -> None:
-    """Compare what the service stored with what was sent.
+    """Compare the stored bytes with those that were sent.
 
     Raises:
         BlobCorrupted: they differ.

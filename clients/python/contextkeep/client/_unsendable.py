@@ -97,10 +97,10 @@ def _paths(value: Any, text: str, path: str, depth: int) -> Iterator[str]:
         return
     parts: list[tuple[str, Any]] = []
     if isinstance(value, Mapping):
-        parts = [(f"{path}.{name}" if path else str(name), one) for name, one in value.items()]
+        parts = [(f"{path}.{name}" if path else str(name), item) for name, item in value.items()]
     elif isinstance(value, list | tuple | set | frozenset):
-        parts = [(f"{path}[{place}]", one) for place, one in enumerate(value)]
+        parts = [(f"{path}[{place}]", item) for place, item in enumerate(value)]
     elif is_dataclass(value) and not isinstance(value, type):
-        parts = [(f"{path}.{one.name}", getattr(value, one.name)) for one in fields(value)]
+        parts = [(f"{path}.{field.name}", getattr(value, field.name)) for field in fields(value)]
     for name, one in parts:
         yield from _paths(one, text, name, depth - 1)

@@ -1,4 +1,4 @@
-"""Messages of what callers say of windows."""
+"""Messages about windows, from Python values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GROUPS = (
 
 
 def window_config(said: WindowConfig | None, *, field: str = "config") -> windows_pb.WindowConfig | None:
-    """Return the message of how a window folds: what is not None; None: nothing is said of it.
+    """Return the message of a window's config, with the fields that are not None. None if there is no config.
 
     Raises:
         InvalidArgument: it is something else, or a value cannot travel.
@@ -72,4 +72,4 @@ def pack_id_of(pack: Pack) -> str:
 def _fields(said: object, wanted: type[Any], field: str) -> dict[str, Any]:
     if not isinstance(said, wanted):
         raise InvalidArgument(f"{field} is a {type(said).__name__}; a {wanted.__name__} is wanted", field=field)
-    return {one.name: value for one in fields(wanted) if (value := getattr(said, one.name)) is not None}
+    return {item.name: value for item in fields(wanted) if (value := getattr(said, item.name)) is not None}

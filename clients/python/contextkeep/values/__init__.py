@@ -1,6 +1,6 @@
 """What the services answer, as immutable values.
 
-JSON stays the text that came (`data_json`) and is parsed when it is asked for (`data`), so a long history that nobody
+JSON stays text (`data_json`) and is parsed on first use (`data`), so a long history that is not
 looks into costs nothing. Most values keep what they parsed: change a copy. Times are aware datetimes in UTC.
 """
 

@@ -15,7 +15,7 @@ _SHOWN_CHARS_MAX = 80
 
 
 class Value:
-    """Shows what is set, shortened: a node has eighteen fields, and most are empty."""
+    """Show the fields that are set, shortened: a node has eighteen fields, and most are empty."""
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -63,7 +63,7 @@ def time_of(timestamp: Timestamp) -> datetime:
 
 
 def time_of_us(time_us: int) -> datetime:
-    """Return the time that is so many microseconds since 1970, aware, in UTC."""
+    """Return the time of a number of microseconds since 1970, aware, in UTC."""
     return _EPOCH + timedelta(0, 0, time_us)
 
 

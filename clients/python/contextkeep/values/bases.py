@@ -72,7 +72,7 @@ class RecordBase(Value):
 
 
 class RecordActionBase(Value):
-    """An entry of a record's log shows what was done, by whom and when."""
+    """An entry of a record's log shows its kind, its author and its time."""
 
     __slots__ = ()
     kind: values.RecordActionKind | Literal["unknown"]
@@ -212,7 +212,7 @@ class ImportedBase(Value):
     claimed_authors: tuple[values.ClaimedAuthor, ...]
 
     def __str__(self) -> str:
-        claims = ", ".join(f"{one.field} {one.author}" for one in self.claimed_authors)
+        claims = ", ".join(f"{claimed_author.field} {claimed_author.author}" for claimed_author in self.claimed_authors)
         return f"import {self.import_id} by {self.imported_by}" + (f" (claims {claims})" if claims else "")
 
 
@@ -336,7 +336,7 @@ class CheckpointBase(Value):
 
     def __str__(self) -> str:
         label = f", {self.label}" if self.label else ""
-        return f"checkpoint {self.number}, behind step {self.step_count} ({self.reason}{label})"
+        return f"checkpoint {self.number}, after step {self.step_count} ({self.reason}{label})"
 
 
 class OriginalBase(Value):
@@ -366,7 +366,7 @@ class PackBase(Value):
 
     @property
     def body(self) -> dict[str, Any]:
-        """Return what goes into the request: `messages` (and `system`), Gemini's `contents`, or Responses' `input`.
+        """Return the body of a request: `messages` (and `system`), Gemini's `contents`, or Responses' `input`.
 
         With `tools`, if the window has some.
         """
@@ -376,11 +376,11 @@ class PackBase(Value):
     def cached_body(self) -> dict[str, Any]:
         """Return `body` for Anthropic, with a `cache_control` at each of `breakpoints`; of other formats as it is."""
         body = self.body
-        for one in self.breakpoints:
+        for item in self.breakpoints:
             piece: Any = body
-            for name in one.pointer.split("/")[1:]:
+            for name in item.pointer.split("/")[1:]:
                 piece = piece[int(name) if isinstance(piece, list) else name]
-            is_block = one.pointer.startswith("/system/") or "/content/" in one.pointer  # of Anthropic
+            is_block = item.pointer.startswith("/system/") or "/content/" in item.pointer  # of Anthropic
             if is_block and piece["type"] not in ("thinking", "redacted_thinking"):  # which take none
                 piece["cache_control"] = {"type": "ephemeral"}
         return body

@@ -23,7 +23,7 @@ class ContextHistory(NamedTuple):
     @classmethod
     def from_proto(cls, answer: contexts_pb.GetContextResponse) -> ContextHistory:
         """Return the value of an answer."""
-        return cls(Context.from_proto(answer.context), [ChatMessage.from_proto(one) for one in answer.messages])
+        return cls(Context.from_proto(answer.context), [ChatMessage.from_proto(message) for message in answer.messages])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -37,7 +37,7 @@ class SentMessage(Value):
     created_at: datetime | None = None
     tokens: int = 0  # what it takes of a model's context, about
     redacted_parts: tuple[int, ...] = ()  # places of the parts that held secrets; {"redacted": true} stands there
-    recalled: Recalled | None = None  # what of the context's past matters to it; None: nothing was to be recalled
+    recalled: Recalled | None = None  # passages of the context that matter to the message; None if recall was off
 
     @classmethod
     def of_answer(cls, answer: contexts_pb.SendMessageResponse) -> SentMessage:

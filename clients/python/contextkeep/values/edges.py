@@ -17,4 +17,4 @@ class EdgeBatch(NamedTuple):
     @classmethod
     def from_proto(cls, answer: graph_pb.BatchGetEdgesResponse) -> EdgeBatch:
         """Return the value of an answer."""
-        return cls([Edge.from_proto(one) for one in answer.edges], list(answer.missing_ids))
+        return cls([Edge.from_proto(edge) for edge in answer.edges], list(answer.missing_ids))

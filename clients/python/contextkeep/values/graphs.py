@@ -1,4 +1,4 @@
-"""Graphs: how much is in them, what was written, exported and imported."""
+"""Graphs: counts, written rows, exports and imports."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class ToolResult(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Reasoning(Value):
-    """A block that a model's provider made, and wants back as it was beside the tool calls that followed from it."""
+    """A block of a model's provider, which must be sent back unchanged with the tool calls that followed from it."""
 
     provider: str  # such as "anthropic"
     data: bytes = b""  # the block, byte for byte
@@ -125,7 +125,7 @@ _OF_NO_CONTEXT: dict[str, Any] = {
 
 
 class _Late(Value):
-    """Makes what is rarely read when it is first asked for: a history has thousands of messages.
+    """Build rarely read fields on first use: a history has thousands of messages.
 
     That is `created_at`, and the fields that only a context's messages have, of others.
     """
@@ -209,12 +209,12 @@ class _Draft(_Late):
 
 @dataclass(frozen=True, slots=True)
 class ChatHistory(Sequence[ChatMessage]):
-    """The messages of a conversation, oldest first, and what was left out of it."""
+    """The messages of a conversation, oldest first, and the counts of those left out."""
 
     messages: tuple[ChatMessage, ...] = ()
     nodes_failed: int = 0  # nodes that gave no message because a rule failed on them
     roles_unknown: int = 0  # messages whose role is none of user, assistant, system and tool
-    tokens: int = 0  # of the messages, where `tokens_max` was asked for
+    tokens: int = 0  # of the messages, if `tokens_max` was set
     is_cut: bool = False  # an older message is there and does not fit `tokens_max`
 
     @overload
@@ -244,7 +244,7 @@ class ChatHistory(Sequence[ChatMessage]):
         found: Iterable[ChatMessage],
         told: history_pb.GetChatHistoryResponse | history_pb.StreamChatHistoryResponse,
     ) -> ChatHistory:
-        """Return the value of messages and of what an answer says beside them."""
+        """Return the value of messages and of the other fields of an answer."""
         return cls(
             messages=tuple(found),
             nodes_failed=told.nodes_failed,
@@ -268,7 +268,7 @@ class FormattedHistory(Value):
 
     @property
     def body(self) -> dict[str, Any]:
-        """Return what goes into the request: `messages` (and `system`), Gemini's `contents`, or Responses' `input`."""
+        """Return the body of a request: `messages` (and `system`), Gemini's `contents`, or Responses' `input`."""
         return parsed_object(self.formatted_json)
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ class NodeBatch(NamedTuple):
     @classmethod
     def from_proto(cls, answer: graph_pb.BatchGetNodesResponse) -> NodeBatch:
         """Return the value of an answer."""
-        return cls([Node.from_proto(one) for one in answer.nodes], list(answer.missing_ids))
+        return cls([Node.from_proto(node) for node in answer.nodes], list(answer.missing_ids))
 
 
 class NamedNode(NamedTuple):

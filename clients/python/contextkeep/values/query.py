@@ -37,7 +37,7 @@ class ComparedProvider(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ProviderSetting(Value):
-    """What a tenant says of a provider. None: nothing, and it is as the provider has it."""
+    """A tenant's settings of a provider. A field that is None has the provider's default."""
 
     provider_id: str
     enabled: bool | None = None

@@ -15,8 +15,8 @@ from contextkeep.values.base import Value
 class QueryAnswer(Value):
     """The rows that answer a question about records."""
 
-    rows: list[dict[str, Any]]  # the columns by the names that they were asked for by
-    has_more: bool = False  # there are rows behind the limit
+    rows: list[dict[str, Any]]  # the columns by the names in the request
+    has_more: bool = False  # there are more rows than the limit
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.rows)

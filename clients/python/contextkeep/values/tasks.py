@@ -22,6 +22,6 @@ class TaskHistory(NamedTuple):
         """Return the value of an answer."""
         return cls(
             Task.from_proto(answer.task),
-            [ChatMessage.from_proto(one) for one in answer.history],
-            [Artifact.from_proto(one) for one in answer.artifacts],
+            [ChatMessage.from_proto(item) for item in answer.history],
+            [Artifact.from_proto(artifact) for artifact in answer.artifacts],
         )

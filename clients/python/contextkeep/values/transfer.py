@@ -72,8 +72,8 @@ class ImportedArchive(Value):
             manifest=json.loads(done.manifest_json or "{}"),
             rows=tuple(ImportedRows(row.table, row.written, row.present, row.conflicts) for row in done.rows),
             conflicts=tuple(
-                ImportConflict(one.table, json.loads(one.key_json or "{}"), one.why, one.piece)
-                for one in done.conflicts
+                ImportConflict(conflict.table, json.loads(conflict.key_json or "{}"), conflict.why, conflict.piece)
+                for conflict in done.conflicts
             ),
             left_out=tuple(done.left_out),
             dry_run=done.dry_run,

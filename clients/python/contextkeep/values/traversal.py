@@ -12,7 +12,7 @@ from contextkeep.values.base import Value, kept
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ReachedBy(Value):
-    """The edge by which a walk reached a node."""
+    """The edge over which a walk reached a node."""
 
     edge_id: str
     edge_type: str

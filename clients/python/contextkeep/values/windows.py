@@ -12,7 +12,7 @@ from contextkeep.values.base import Value, time_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Recovered(Value):
-    """What to try again with, behind a response that was of no use."""
+    """The pack to retry with, after an invalid response."""
 
     pack: Pack
     rolled_back: RolledBack | None = None  # None: it was done before
@@ -44,7 +44,7 @@ class Forked(Value):
 
 
 def window_with_forks(answer: windows_pb.GetWindowResponse) -> Window:
-    """Return a window with what was forked from it."""
+    """Return a window with its forks."""
     return replace(Window.from_proto(answer.window), forks=tuple(map(WindowFork.from_proto, answer.forks)))
 
 

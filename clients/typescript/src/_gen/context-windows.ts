@@ -510,7 +510,7 @@ export interface Pack {
   recalledRefs: string[];
   /** Annotations of an extension of the operator: see docs/windows.md. */
   annotations: Record<string, string>;
-  /** What goes into the request: `messages`, and for Anthropic `system`; for Gemini `contents`; for Responses `input`; and `tools`. */
+  /** The body of the request: `messages`, and for Anthropic `system`; for Gemini `contents`; for Responses `input`; and `tools`. */
   body: JsonObject;
 }
 

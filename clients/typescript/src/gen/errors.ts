@@ -69,7 +69,7 @@ export class UploadNotFound extends NotFound {
   static override readonly reason: string = "UPLOAD_NOT_FOUND";
 }
 
-/** No mapping has this name in the app that was asked for. */
+/** No mapping has this name in the requested app. */
 export class MappingNotFound extends NotFound {
   static override readonly reason: string = "MAPPING_NOT_FOUND";
 }
@@ -599,7 +599,7 @@ export class Cancelled extends ContextKeepError {
   static override readonly reason: string = "CANCELLED";
 }
 
-/** Stored data differs from what was written. */
+/** Stored data is not what was written. */
 export class DataLoss extends ContextKeepError {
   static override readonly code: StatusCode = "DATA_LOSS";
   static override readonly reason: string = "DATA_LOSS";

@@ -76,7 +76,7 @@ class AsyncClient:
         Args:
             rpc: Its name in the proto, e.g. "Traverse".
             request: Its request message.
-            timeout_s: Deadline of the whole stream; None: none, but it may not be silent for `idle_timeout_s`.
+            timeout_s: Deadline of the whole stream. By default there is none, but `idle_timeout_s` limits each silence.
             may_repeat: It is safe to send the request twice.
 
         Raises:

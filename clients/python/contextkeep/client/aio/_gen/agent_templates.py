@@ -38,7 +38,7 @@ class AgentTemplates(Noun):
             allowed: The allowed providers. None: no restriction by this policy. Given but empty: none is allowed.
             defaults: The allowed providers to query if a question selects none. None: those of the template, else those
                 of the tenant.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -110,7 +110,7 @@ class AgentTemplates(Noun):
 
         Args:
             template_id: The template to delete.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

@@ -54,10 +54,10 @@ class Contexts(Noun):
             get_or_create: Instead of `context_id`. Names the one context that the owner has for this id in the app and
                 agent bundle of `context`. The first caller creates it. The id becomes one of its `external_ids`.
             standalone: Check the message and store nothing. The answer has no context.
-            recall: What to recall for the message; False: nothing. None: the defaults for a message of a user in a
-                context that existed before, and nothing for others.
+            recall: What to recall for the message; False: nothing. By default a message of a user in a context that
+                existed before recalls passages, and other messages recall nothing.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -315,7 +315,7 @@ class Contexts(Noun):
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -408,7 +408,7 @@ class Contexts(Noun):
         Args:
             message_ids: 1 to 500 ids.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -469,7 +469,7 @@ class Contexts(Noun):
             ContextNotFound: No context that the caller may see has this id, or it was deleted.
             ContextClosed: The context is closed or past its lifetime, and takes no more messages.
             NodeNotFound: No node that the caller may see has this id, external id or name.
-            MappingNotFound: No mapping has this name in the app that was asked for.
+            MappingNotFound: No mapping has this name in the requested app.
             CostExceeded: The expressions of a mapping cost more to evaluate than one call may spend.
             Unavailable: The service, or a dependency of it, does not answer.
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
@@ -548,7 +548,7 @@ class Contexts(Noun):
         Args:
             now: Begin to remove its rows at once. Otherwise the next sweep begins, within SWEEP_INTERVAL_S.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

@@ -57,7 +57,7 @@ class Definitions(Noun):
         Args:
             name: The definition.
             version: The version to approve. Required.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -86,7 +86,7 @@ class Definitions(Noun):
         Args:
             name: The definition.
             version: The version to retire. 0: the approved one.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

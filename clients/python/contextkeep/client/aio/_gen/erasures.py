@@ -53,7 +53,7 @@ class Erasures(Noun):
 
         Args:
             subject: The id of the user to erase, as in `owner_user_id`: up to 512 characters.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

@@ -50,7 +50,7 @@ class History(Noun):
 
         Raises:
             NodeNotFound: No node that the caller may see has this id, external id or name.
-            MappingNotFound: No mapping has this name in the app that was asked for.
+            MappingNotFound: No mapping has this name in the requested app.
             MappingBroken: A registered mapping no longer compiles.
             InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
             LimitExceeded: `data_paths`.

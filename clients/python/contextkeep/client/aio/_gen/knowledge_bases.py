@@ -45,7 +45,7 @@ class KnowledgeBases(Noun):
                 without one. It never changes.
             bedrock_id: Bedrock's id of it: 10 letters and digits.
             bedrock_region: The AWS region, such as "eu-central-1".
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -116,7 +116,7 @@ class KnowledgeBases(Noun):
 
         Args:
             name: The base to delete.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -176,7 +176,7 @@ class KnowledgeBases(Noun):
         Args:
             knowledge_base: The name of the base.
             document_id: The document to delete.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

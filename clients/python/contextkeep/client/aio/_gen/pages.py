@@ -242,7 +242,7 @@ class Pages(Noun):
             agent_bundle_id: The agent bundle to look up the slug in, as in `pages.get`.
             expected_version: Delete the page only if it has this version. None: any version.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

@@ -104,7 +104,7 @@ class Profiles(Noun):
             app_id: The app of the windows. Empty means windows without an app.
             is_frozen: True stops counting and learning. None means no change.
             undo: Undo what was learned, and delete all counts.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

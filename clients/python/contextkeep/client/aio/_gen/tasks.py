@@ -40,7 +40,7 @@ class Tasks(Noun):
             reference_task_ids: Up to 100 tasks of its context. Only for a new task.
             metadata: A JSON object up to 64 KiB. Empty means {}.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -90,7 +90,7 @@ class Tasks(Noun):
             metadata: A JSON object up to 64 KiB. Empty means {}.
             expected_version: The version that the task must have. 0 means any version.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -201,7 +201,7 @@ class Tasks(Noun):
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

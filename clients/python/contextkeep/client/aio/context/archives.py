@@ -17,7 +17,7 @@ from contextkeep.errors import ImportNotFound, Unavailable
 from contextkeep.ids import new_id
 from contextkeep.values import ExportedArchive, ImportedArchive
 
-_INDEXED_S = 600.0  # in which what is a user's is found by words, behind the last byte
+_INDEXED_S = 600.0  # for the index to find a user's data by words, after the last byte
 
 
 class Archives(gen.Archives):
@@ -35,16 +35,16 @@ class Archives(gen.Archives):
     ) -> ExportedArchive:
         """Take a tenant, a context, a user or a graph out into a file.
 
-        The file appears under its name when it is complete; until then it is beside it, as `….part`. An export that
-        broke off goes on there when it is called again, in another process too.
+        The file gets its name when it is complete; until then it is called `….part`. If an export is interrupted, the
+        next call with the same arguments continues it, also in another process.
 
         Args:
-            path: Where to; what is there is replaced.
+            path: The file to write; an old one is replaced.
             tenant: All that the tenant has.
             context_id: A context, with those that were forked from it.
-            user_id: What is a user's.
+            user_id: All data of a user.
             graph_name: A graph, with the records of its nodes.
-            on_progress: Called with the bytes that are written, and None: nobody knows how many will come.
+            on_progress: Called with the number of written bytes, and None, because the total is unknown.
 
         Raises:
             ContextNotFound: there is no such context.
@@ -107,12 +107,12 @@ class Archives(gen.Archives):
     ) -> ImportedArchive:
         """Put an archive into the tenant of the key, and return what it met.
 
-        What is there already is not written twice, so an import that broke off may simply be begun again. With its id
-        it goes on where it was, and what was sent is not sent again.
+        Rows that exist already are not written twice, so an interrupted import can be repeated. With the same id it
+        continues, without sending the first part again.
 
         Args:
             source: A path (a text is a path), bytes, an open binary file, or an iterator of bytes.
-            import_id: A UUID, by which the import is known. None: a new one.
+            import_id: A UUID that identifies the import. Default: a new one.
             dry_run: Write nothing; check all of it, and say what would be written.
             on_progress: Called with the bytes that are sent and, where known, all bytes.
 

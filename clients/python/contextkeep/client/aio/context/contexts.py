@@ -26,15 +26,15 @@ from contextkeep.values import (
     SentMessage,
 )
 
-_WAIT_BESIDE_S = 5  # of a call's deadline, beside what it waits
+_WAIT_BESIDE_S = 5  # added to the wait, for the deadline of a call
 
 
 class Contexts(gen.Contexts):
     """Contexts.
 
-    A context that is another tenant's or user's, outside of what the key is bound to, expired, or not there at all is
-    `ContextNotFound`. A key without a user names the one that it acts for in `subject_user_id`, for which it needs
-    the scope `delegate`; without one it sees what has no owner.
+    A context that belongs to another tenant or user, is outside the bounds of the key, has expired, or does not exist
+    is `ContextNotFound`. A key without a user names the user to act for in `subject_user_id`, for which it needs the
+    scope `delegate`; otherwise it sees data without an owner.
     """
 
     def handle(self, context_id: Id, *, subject_user_id: str = "") -> ContextHandle:
@@ -59,7 +59,7 @@ class Contexts(gen.Contexts):
 
         Args:
             said: The messages, oldest first; a text is a user's.
-            context_id: Where they go; None: a new context.
+            context_id: The context to write to. Default: a new context.
             context: What to say of a new context.
             get_or_create: As in `send`.
             subject_user_id: For which user a key without one calls.
@@ -132,10 +132,10 @@ class Contexts(gen.Contexts):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> ContextIndex:
-        """Wait until what was written is found by all that it is found by, and return how far that is.
+        """Wait until messages are found by all indexes, and return the state of the index.
 
         Words find a message as soon as it is sent; vectors, where the service has an embedder, follow, and so does what
-        records say that messages point at. If it takes longer than `wait_s`, what comes back is not `is_complete`, and
+        records that messages refer to. If it takes longer than `wait_s`, the returned index is not `is_complete`, and
         `error` says why.
 
         Args:
@@ -143,7 +143,7 @@ class Contexts(gen.Contexts):
             seq: Up to which message. 0: all that are written now.
             wait_s: Seconds to wait, 1 to 300.
             subject_user_id: For which user a key without one calls.
-            timeout_s: Deadline; None: a little more than `wait_s`.
+            timeout_s: Deadline. Default: a little more than `wait_s`.
 
         Raises:
             ContextNotFound: there is none, or it was deleted meanwhile.
@@ -176,7 +176,7 @@ class Contexts(gen.Contexts):
             context_id: Which.
             seq_from: The first message; 0: from the first. A `ContextEvent` says from where on there is more.
             change_after: Only changes after this number; all changes but messages have one. 0 means all.
-            until_now: End when all is told that is there.
+            until_now: Stop after the events that exist now.
             subject_user_id: For which user a key without one calls.
 
         Raises:

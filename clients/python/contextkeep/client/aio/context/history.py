@@ -32,11 +32,11 @@ class History(gen.History):
         Args:
             node_id: The conversation's node; or name it by `external_id`.
             mapping_name: How its nodes become messages. Empty: "simple_chat".
-            app_id: Where the mapping is looked up. None: the client's app.
+            app_id: Where the mapping is looked up. Default: the client's app.
             max_messages: 0: all; else the newest.
             tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
             strict: Fail on the first node on which a rule fails, instead of counting it.
-            timeout_s: Deadline of the whole; None: none, but it may not be silent for `idle_timeout_s`.
+            timeout_s: Deadline of the whole; default: none, but it may not be silent for `idle_timeout_s`.
             **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
@@ -83,7 +83,7 @@ class History(gen.History):
         Args:
             node_id: The conversation's node; or name it by `external_id`.
             mapping_name: How its nodes become messages. Empty: "simple_chat".
-            app_id: Where the mapping is looked up. None: the client's app.
+            app_id: Where the mapping is looked up. Default: the client's app.
             max_messages: 0: all; else the newest.
             tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
             strict: Fail on the first node on which a rule fails, instead of counting it.
@@ -125,7 +125,7 @@ class History(gen.History):
             node_id: The conversation's node; or name it by `external_id`.
             message_format: Required. Whose: "openai" (Chat Completions), "openai_responses", "anthropic" or "gemini".
             mapping_name: How its nodes become messages. Empty: "simple_chat".
-            app_id: Where the mapping is looked up. None: the client's app.
+            app_id: Where the mapping is looked up. Default: the client's app.
             max_messages: 0: all; else the newest.
             tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
             strict: Fail on the first node on which a rule fails, instead of counting it.

@@ -14,7 +14,7 @@ from contextkeep.values import Consolidation
 class Memories(gen.Memories):
     """Memories.
 
-    They are always a user's: a key without a user names him in `subject_user_id`, for which it needs the scope
+    A memory belongs to a user. A key without a user names the user in `subject_user_id`, for which it needs the scope
     `delegate`; else it is `SubjectRequired`. Another's memory, and one that is not there at all, is `MemoryNotFound`.
     """
 
@@ -30,10 +30,10 @@ class Memories(gen.Memories):
         """Say what there is to merge and to promote; with the `plan` of that, do it.
 
         Args:
-            plan: What was said before, for the same runs. Empty: nothing is changed.
+            plan: The `plan` that a call for the same runs returned. Empty: nothing is changed.
             run_context_ids: Runs whose lessons are promoted, up to 20.
             subject_user_id: For which user a key without one calls.
-            request_id: A UUID. None: a new one.
+            request_id: A UUID. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

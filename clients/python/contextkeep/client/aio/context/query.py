@@ -52,28 +52,28 @@ class Query(gen.Query):
         Args:
             query: Not blank, up to 8,000 characters.
             mode: "results", or "answer": also quotations of the best hits.
-            scope: "auto", "personal": the user's own; "team": what belongs to nobody in particular.
+            scope: "auto", "personal": the user's data; "team": data without an owner.
             depth: "quick", or "deep": more time, more hits, and a second pass.
             limit: Hits, 1 to 50.
-            provider_ids: Whom to ask. With `families` those of either; both None: who is asked by default.
+            provider_ids: The providers to search, in addition to those of `families`. By default the default providers.
             families: Of each, all providers.
-            node_ids: For the provider workspace: whose files are searched, up to 20. None: all.
-            memory_mode: For the provider memory: "recall": a hit for each; "reflect": one statement. None: its default.
+            node_ids: For the provider workspace: nodes whose files are searched, up to 20. Default: all.
+            memory_mode: For the provider memory: "recall": a hit for each; "reflect": one statement.
             context_ids: For the provider context: which ones are searched, up to 16.
-            tokens_max: Also return `prompt_text` of so many tokens at most. 0: none.
+            tokens_max: Also return `prompt_text` with at most this many tokens. 0: none.
             time_from: Only hits from this time on, with its zone.
             time_to: Only hits before this time.
             explain: Also return what each provider gave.
             expand_refs: Also return the whole text of these hits of earlier answers, up to 20.
             agent_id: For which agent: its policy holds, and its files are searched. Empty: the key's, if there is one.
             subject_user_id: For which user a key without one calls.
-            timeout_s: Deadline in seconds; the answer has what is found by then. None means the client's.
+            timeout_s: Deadline in seconds; the answer has the hits that arrive by then. None means the client's.
 
         Raises:
             InvalidArgument: the question is blank, or something in it is unknown; the field is named.
             LimitExceeded: too much is named.
             AgentNotFound: there is no such agent that you may name.
-            ProviderNotAllowed: the agent may not ask what is named.
+            ProviderNotAllowed: The agent may not use a provider that is named.
             PermissionDenied: the user is another one's.
         """
         request = question_request(
@@ -106,14 +106,14 @@ class Query(gen.Query):
 
         Args:
             query: Not blank, up to 8,000 characters.
-            timeout_s: Deadline in seconds; the answer has what is found by then. None means the client's.
+            timeout_s: Deadline in seconds; the answer has the hits that arrive by then. None means the client's.
             **asked: As of `ask`.
 
         Raises:
             InvalidArgument: the question is blank, or something in it is unknown; the field is named.
             LimitExceeded: too much is named.
             AgentNotFound: there is no such agent that you may name.
-            ProviderNotAllowed: the agent may not ask what is named.
+            ProviderNotAllowed: The agent may not use a provider that is named.
             PermissionDenied: the user is another one's.
         """
         within_s = self._options.timeout_s if timeout_s is None else timeout_s

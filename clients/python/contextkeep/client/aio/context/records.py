@@ -38,8 +38,8 @@ class Records(gen.Records):
             content: Any JSON value, up to 1 MiB.
             content_json: The same as JSON text, kept byte for byte.
             content_text: Plain text instead, up to 1 MiB.
-            working_memory_id: A UUID. None: the server makes one.
-            request_id: A UUID. The same one again answers as the first time and writes nothing. None: a new one.
+            working_memory_id: A UUID. By default the server creates one.
+            request_id: A UUID. The same one again answers as the first time and writes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
             **fields: What else there is to say: `RecordFields`.
 
@@ -114,7 +114,7 @@ class Records(gen.Records):
         """Find records of all entities by their words, by a vector, or by both; the best first.
 
         Args:
-            text: Words in name, description, inline content and files that are text, all of which a record must have;
+            text: Words in name, description, inline content and text files. A record must contain all of them;
                 "or", quotes and minus as in a web search. Names are also found by the beginnings of their words.
             embedding: 1,536 values, of the same model as the records'. With a `mode` that needs one, None is that of
                 the text, where the service has an embedder.

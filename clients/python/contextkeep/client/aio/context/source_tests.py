@@ -58,7 +58,7 @@ class SourceTests(gen.SourceTests):
 
         Raises:
             AgentNotFound: there is no such agent.
-            ProviderNotAllowed: the agent may not ask what is named.
+            ProviderNotAllowed: The agent may not use a provider that is named.
             PermissionDenied: the key lacks the scope, or is bound.
         """
         question = question_request(

@@ -21,14 +21,14 @@ class AsyncEntityClient(AsyncClient):
     event loop; a sync client may be shared by threads. Neither survives a fork: make clients in the child.
 
     Args:
-        address: `host:port`, `http://host:port` or `https://host[:port]`. None: `ENTITY_SERVICE_ADDRESS`, else
+        address: `host:port`, `http://host:port` or `https://host[:port]`. Default: `ENTITY_SERVICE_ADDRESS`, or
             127.0.0.1:50052.
         api_key: None: `CONTEXT_SERVICE_API_KEY`, else the key of a stack that `make run` runs there. Empty: none is
             sent.
         timeout_s: Deadline of a unary call, its retries included.
         idle_timeout_s: How long nothing may move on a stream.
         retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0: none.
-        root_certificates: PEM of the authorities to trust for `https://`. None: grpc's own list.
+        root_certificates: PEM of the authorities to trust for `https://`. Default: grpc's own list.
         client_certificate: Certificate chain and private key, PEM, for servers that ask for one.
 
     Raises:

@@ -32,7 +32,7 @@ class Messages(NamedNodes):
     ) -> AppendedMessage:
         """Write a message of a conversation: a node "Message", and the edge "Contains" from the session to it.
 
-        Both are there, or neither; a call that is tried again appends once. Of two calls the second of which began when
+        Both are written, or neither; a retried call appends once. Of two calls the second of which began when
         the first had returned, the second message is the later one.
 
         Args:
@@ -44,7 +44,7 @@ class Messages(NamedNodes):
             create: Write the node of the `external_id`, a "Session", if there is none. Callers that do so at the same
                 time get the same one.
             data: More fields of the message's data, next to role and content, for mappings of your own.
-            created_at: Aware; for imports and replays: messages are read by it. None: the server's time.
+            created_at: Aware; for imports and replays: messages are read by it. Default: the server's time.
             request_id: As in `create_node`.
             timeout_s: Deadline in seconds. None means the client's.
 

@@ -45,10 +45,10 @@ class Nodes(NamedNodes):
             status: Empty: "Created".
             specific_type_name: Empty: the general type name.
             agent_bundle_id: The bundle that it belongs to.
-            id: A UUID. None: the server makes one.
-            created_at: Aware; for imports and replays. None: the server's time.
+            id: A UUID. By default the server creates one.
+            created_at: Aware; for imports and replays. Default: the server's time.
             get_existing: Return the node that has this external id already, unchanged, instead of failing.
-            request_id: A UUID. The same one again answers as the first time and writes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and writes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

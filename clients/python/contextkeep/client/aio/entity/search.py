@@ -1,4 +1,4 @@
-"""Nodes by what is said of them, or by likeness."""
+"""Nodes by their data, or by similarity."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NodeSearch(NamedNodes):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> AsyncGenerator[Node, None]:
-        """Yield the nodes that are meant, following the pages. All that is said must hold of a node.
+        """Yield the nodes that match all conditions, following the pages.
 
         Args:
             condition: A tree over the node's fields, `type` (either type name) and paths into its data, such as

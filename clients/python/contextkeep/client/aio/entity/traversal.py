@@ -35,7 +35,7 @@ class Traversal(NamedNodes):
         node_budget: int = 0,
         timeout_s: float | None = None,
     ) -> AsyncGenerator[TraversedNode, None]:
-        """Walk the graph from `start` and yield what is reached: each node once, in a total and stable order.
+        """Walk the graph from `start` and yield each node that is reached once, in a total and stable order.
 
         Args:
             start: One node id, or up to 1,000 of one graph; or name one node by `external_id`.
@@ -51,9 +51,9 @@ class Traversal(NamedNodes):
             order_path: A path into the node's data, such as "turn.index". Empty: `created_at`.
             descending: The other way round.
             limit: Nodes to yield at most; 0: all.
-            after: Begin after this node in the order of `created_at`; with `descending`, what was before it.
+            after: Begin after this node in the order of `created_at`; with `descending`, yield older nodes.
             node_budget: Nodes to visit at most; 0: 100,000.
-            timeout_s: Deadline of the whole walk; None: none.
+            timeout_s: Deadline of the whole walk; default: none.
 
         Raises:
             NodeNotFound: a start node is not there.

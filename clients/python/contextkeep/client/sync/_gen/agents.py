@@ -47,7 +47,7 @@ class Agents(Noun):
             callers: Who may pass the agent in `agent_id`, in addition to administrators and the agent's own credential.
                 None: all callers of the tenant except other agents. Given but empty: no other caller. This widens no
                 access: a call in the name of the agent reads only what its caller may read.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -122,7 +122,7 @@ class Agents(Noun):
 
         Args:
             agent_id: The agent to delete.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

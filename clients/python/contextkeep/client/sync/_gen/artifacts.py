@@ -44,7 +44,7 @@ class Artifacts(Noun):
             append: Add the parts to the end of the newest version. Otherwise they are the next version.
             last_chunk: Complete this version: no more chunks can follow.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

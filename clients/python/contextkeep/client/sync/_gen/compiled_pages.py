@@ -149,7 +149,7 @@ class CompiledPages(Noun):
                 empty.
             source_uri: The address of the source, up to 2,000 characters. Required, unless `source_label` is set or
                 `text` is empty.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

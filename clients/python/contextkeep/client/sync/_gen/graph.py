@@ -104,7 +104,7 @@ class Graph(NamedNodes):
             data: The patch, or the new data: a JSON object.
             replace: Replace the data. Otherwise `data` is a JSON merge patch (RFC 7396): None removes a key.
             expected_version: Change the node only if it has this version.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 
@@ -443,7 +443,7 @@ class Graph(NamedNodes):
             data: The patch, or the new data: a JSON object.
             replace: Replace the data. Otherwise `data` is a JSON merge patch (RFC 7396): None removes a key.
             expected_version: Change the edge only if it has this version.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

@@ -35,7 +35,7 @@ class Holds(Noun):
             reason: The reason, for people: 1 to 1,000 characters.
             subject: The id of a user. Give either this or `context_id`.
             context_id: The id of a context. Give either this or `subject`.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -62,7 +62,7 @@ class Holds(Noun):
 
         Args:
             hold_id: The hold to release.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

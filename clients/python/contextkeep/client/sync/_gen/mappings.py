@@ -70,7 +70,7 @@ class Mappings(Noun):
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
-            MappingNotFound: No mapping has this name in the app that was asked for.
+            MappingNotFound: No mapping has this name in the requested app.
         """
         request = chat_history_pb.GetMappingRequest(app_id=self._options.app(app_id), mapping_name=mapping_name)
         answer: chat_history_pb.GetMappingResponse = self._call("GetMapping", request, timeout_s=timeout_s)

@@ -92,7 +92,7 @@ class McpServers(Noun):
 
         Args:
             server_id: The server to delete.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -180,7 +180,7 @@ class McpServers(Noun):
             record_search_safe: Record that a search with the tool does no harm, for a tool that does not declare it.
                 The tool itself must declare that it is read-only.
             definition_sha256: Approve only the definition with this hash. Empty: the definition of the last discovery.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -215,7 +215,7 @@ class McpServers(Noun):
         Args:
             server_id: The server of the tool.
             tool_name: The tool whose approval to remove.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

@@ -267,7 +267,7 @@ class Memories(Noun):
             experience: Only for the kind EXPERIENCE.
             expected_version: Change the memory only if it has this version. 0: any version.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -319,7 +319,7 @@ class Memories(Noun):
         Args:
             memory_id: The memory to delete.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

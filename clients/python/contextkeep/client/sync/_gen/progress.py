@@ -44,7 +44,7 @@ class Progress(NamedNodes):
             message: A line of text. Up to 64 KiB.
             value: A value: any JSON, up to 1 MiB. Empty: none.
             error: An error: any JSON, up to 1 MiB. Empty: none.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
 

@@ -84,7 +84,7 @@ class Query(Noun):
                 nodes, the provider is SKIPPED.
             reset: Fields to reset to the value of the provider: `enabled`, `is_default`, `deadline_ms`, `workspace`,
                 `memory`.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

@@ -46,7 +46,7 @@ class Specialists(Noun):
                 yet. Empty: the specialist has no folder; it is listed, and its status says so.
             steps_max: Searches and readings per question, from 1 to 10. 0: 4.
             is_default: Query the specialist if a question selects no provider.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -94,7 +94,7 @@ class Specialists(Noun):
 
         Args:
             specialist_id: The specialist to delete.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

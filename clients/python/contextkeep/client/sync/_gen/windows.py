@@ -77,7 +77,7 @@ class Windows(Noun):
                 its newest version, or "mine@3". Empty means "general".
             config: How the window folds, and how many tokens it may use. None means the defaults.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -157,7 +157,7 @@ class Windows(Noun):
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -249,7 +249,7 @@ class Windows(Noun):
             ref: The part of the log to pin, instead of a text: "m37" is a message, "m37/2" its second part and "m37/0"
                 its content, as a model reads it. The pin is removed when its message is retracted.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -287,7 +287,7 @@ class Windows(Noun):
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -327,7 +327,7 @@ class Windows(Noun):
         Args:
             remove: Entries to remove, before `set` is applied. An entry that does not exist is ignored.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -474,7 +474,7 @@ class Windows(Noun):
         Args:
             label: A label for people, up to 200 characters.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -663,7 +663,7 @@ class Windows(Noun):
             tool_call_id: Id of the tool call in the log of the parent that asked for the fork: the message becomes its
                 result. Empty means that the message stands alone.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -828,7 +828,7 @@ class Windows(Noun):
             cache_write_tokens: Tokens of the prompt that were written to a cache, up to 100,000,000.
             output_tokens: Tokens of the answer, up to 100,000,000.
             subject_user_id: The user for whom a key without a user calls.
-            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

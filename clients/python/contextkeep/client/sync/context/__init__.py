@@ -65,15 +65,15 @@ class ContextClient(Client):
     event loop; a sync client may be shared by threads. Neither survives a fork: make clients in the child.
 
     Args:
-        address: `host:port`, `http://host:port` or `https://host[:port]`. None: `CONTEXT_SERVICE_ADDRESS`, else
+        address: `host:port`, `http://host:port` or `https://host[:port]`. Default: `CONTEXT_SERVICE_ADDRESS`, or
             127.0.0.1:50051.
         api_key: None: `CONTEXT_SERVICE_API_KEY`, else the key of a stack that `make run` runs there. Empty: none is
             sent.
-        app_id: The app that records are written for and mappings looked up in. None: `CONTEXT_SERVICE_APP_ID`.
+        app_id: The app to write records for and to look up mappings in. Default: `CONTEXT_SERVICE_APP_ID`.
         timeout_s: Deadline of a unary call, its retries included.
         idle_timeout_s: How long nothing may move on a stream.
         retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0: none.
-        root_certificates: PEM of the authorities to trust for `https://`. None: grpc's own list.
+        root_certificates: PEM of the authorities to trust for `https://`. Default: grpc's own list.
         client_certificate: Certificate chain and private key, PEM, for servers that ask for one.
 
     Raises:

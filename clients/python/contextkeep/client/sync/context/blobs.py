@@ -38,7 +38,7 @@ class Blobs(gen.Blobs):
     ) -> Record:
         """Store a file and return its record. When it returns, the bytes are durable; until then nothing is visible.
 
-        The bytes are streamed, never held at once, and hashed on the way: the answer is compared with what was sent.
+        The bytes are streamed, never held at once, and hashed on the way; the answer is compared with the sent bytes.
         An upload that failed with `Unavailable` is repeated only if the source can be read again: bytes, the path of
         a file, a seekable file.
 
@@ -46,7 +46,7 @@ class Blobs(gen.Blobs):
             source: Bytes, a path (a text is a path), an open binary file, or an iterator of bytes.
             name: A label. Empty: the file's name, where the source has one.
             memory_type: A `MemoryType`, or your own text.
-            working_memory_id: A UUID. None: the server makes one.
+            working_memory_id: A UUID. By default the server creates one.
             sha256: In hexadecimal, where you know it: the service then refuses other bytes.
             request_id: As in `records.insert`.
             on_progress: Called with the bytes sent and, where known, all bytes. It starts again if the upload does.
@@ -132,7 +132,7 @@ class Blobs(gen.Blobs):
     ) -> Record:
         """Write a blob to a file and return its record.
 
-        The bytes go into a temporary file beside `path`, are checked against the record's sha256, and get their name
+        The bytes go into a temporary file next to `path`, are checked against the record's sha256, and get their name
         last, replacing a file of that name. Whatever goes wrong, no file is left and an old one stays as it was. When
         this returns, the file is on disk.
 
@@ -197,7 +197,7 @@ class BlobReader:
         return self._chunks
 
     def close(self) -> None:
-        """Cancel what has not arrived."""
+        """Cancel the rest of the stream."""
         self._chunks.close()
         self._answers.close()
 
@@ -209,7 +209,7 @@ class BlobReader:
 
 
 def _opened(request: memory_pb.GetBlobRequest, answers: Generator[memory_pb.GetBlobResponse, None, None]) -> BlobReader:
-    """Return a reader of the answers to a request, behind the first of them."""
+    """Return a reader of the answers after the first one."""
     first: memory_pb.GetBlobResponse | None = next(answers, None)
     if first is None or not first.HasField("record"):
         answers.close()
@@ -234,7 +234,7 @@ def _checked(
 def _upload_messages(
     header: memory_pb.UploadHeader, source: UploadInput, tally: Tally
 ) -> Generator[memory_pb.UploadBlobRequest, None, None]:
-    """Yield the messages of an upload; progress is told when a chunk was taken."""
+    """Yield the messages of an upload; report progress after each chunk."""
     yield memory_pb.UploadBlobRequest(header=header)
     cut = chunks_of(source)
     with closing(cut):

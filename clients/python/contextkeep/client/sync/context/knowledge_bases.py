@@ -30,12 +30,12 @@ class KnowledgeBases(gen.KnowledgeBases):
 
         Args:
             knowledge_base: The name of a base.
-            data: Up to 3,000,000 bytes. None: it is a record.
+            data: Up to 3,000,000 bytes. Leave it out for a record.
             name: Its title, such as the name of a file, whose ending tells what it is. Empty: the record's.
             uri: Where it is from, for who follows a hit.
             content_type: Such as "application/pdf"; of bytes.
             working_memory_id: A record of working memory that the document follows.
-            request_id: A UUID. The same one again adds nothing. None: a new one.
+            request_id: A UUID. The same one again adds nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

@@ -59,9 +59,9 @@ class Uploads(gen.Uploads):
             source: Bytes, a path (a text is a path), an open binary file, or an iterator of bytes.
             name: A label. Empty: the file's name, where the source has one.
             memory_type: A `MemoryType`, or your own text.
-            working_memory_id: A UUID. None: the server makes one.
+            working_memory_id: A UUID. By default the server creates one.
             sha256: In hexadecimal, where you know it: the service then refuses other bytes.
-            request_id: A UUID. The same one again goes on with the same upload. None: a new one.
+            request_id: A UUID. The same one again goes on with the same upload. Default: a new one.
             on_started: Called with the upload's id before the first part.
             on_progress: Called with the bytes that are durable and, where known, all bytes.
             part_bytes: The size of a part; one is held in memory.
@@ -144,8 +144,8 @@ class Uploads(gen.Uploads):
             memory_type: A `MemoryType`, or your own text.
             size_bytes: Of the whole, where you know it.
             sha256: Of the whole, in hexadecimal, where you know it.
-            working_memory_id: A UUID. None: the server makes one.
-            request_id: A UUID. The same one again answers the same upload. None: a new one.
+            working_memory_id: A UUID. By default the server creates one.
+            request_id: A UUID. The same one again answers the same upload. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
             **fields: What else there is to say: `RecordFields`.
 

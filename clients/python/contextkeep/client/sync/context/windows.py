@@ -64,11 +64,11 @@ class Windows(gen.Windows):
     ) -> Pack:
         """Return what the model should see now: the last pack with more after it, until the window folds.
 
-        A window that is far behind its context takes its time: a second or two for a thousand messages.
+        A window that lags a thousand messages takes a second or two.
 
         Args:
             window_id: Which.
-            since: The pack before: as long as this one begins with it, only what is new is sent.
+            since: The previous pack: as long as this one begins with it, only the new part is sent.
             without_recall: Append nothing that is recalled.
             subject_user_id: For which user a key without one calls.
             timeout_s: Deadline in seconds. None means the client's.
@@ -100,20 +100,20 @@ class Windows(gen.Windows):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Recovered | None:
-        """Say what came of a pack, and return what to try again with; None: its response was valid.
+        """Report whether the response to a pack was valid. If not, return the pack to retry with, otherwise None.
 
-        An invalid one takes back what led to it: the window goes back to its last checkpoint before the pack, and what
-        is out of sight around the pack's last messages is recalled. `recovery_strategy` of its config says what is left
-        out.
+        An invalid response undoes the steps that led to it: the window returns to its last checkpoint before the pack,
+        and recalls passages around the pack's last messages. `recovery_strategy` of its config chooses the steps to
+        leave out.
 
         Args:
             window_id: Which.
-            pack: That the model was asked with.
+            pack: The pack that was sent to the model.
             invalid: Its response is of no use.
             expected_last_seq: The newest message of the log that you know, such as the response, if it was appended;
                 None: the last of the pack.
             subject_user_id: For which user a key without one calls.
-            request_id: A UUID. The same one again rolls back no more. None: a new one.
+            request_id: A UUID. The same one again rolls back no more. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -150,7 +150,7 @@ class Windows(gen.Windows):
             window_id: Which.
             epoch_after: Breaks after this epoch, such as that of the last pack. 0: all.
             entry_from: The first entry of the state. 0: all that hold. A `WindowEvent` has both for the next call.
-            until_now: End when all is told that is there.
+            until_now: Stop after the events that exist now.
             subject_user_id: For which user a key without one calls.
 
         Raises:

@@ -43,8 +43,8 @@ class Edges(NamedNodes):
             to_external_id: The same of where it ends.
             data: Its JSON object.
             graph_name: The graph of both nodes. Empty: "default".
-            id: A UUID. None: the server makes one.
-            created_at: Aware; for imports and replays. None: the server's time.
+            id: A UUID. By default the server creates one.
+            created_at: Aware; for imports and replays. Default: the server's time.
             request_id: As in `create_node`.
             timeout_s: Deadline in seconds. None means the client's.
 

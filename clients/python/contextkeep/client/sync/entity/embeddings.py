@@ -41,7 +41,7 @@ class Embeddings(gen.Embeddings):
             name: Of the vectors. Empty: "default".
             graph_name: Of a search by vector, or of the external id. Empty: "default". A search by a node looks in the
                 node's graph.
-            similarity_min: The least cosine, -1 to 1. None: any.
+            similarity_min: The least cosine, -1 to 1. Default: any.
             metadata_contains: Compare only with vectors whose metadata contain this.
             node_types: Either type name. Empty: all.
             include_archived: Return archived nodes, too.

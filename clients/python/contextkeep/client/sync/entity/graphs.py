@@ -73,9 +73,9 @@ class WholeGraphs(Noun):
     def import_lines(
         self, source: io.UploadSource, *, graph_name: str = "", on_progress: OnProgress | None = None
     ) -> ImportedGraph:
-        """Write a graph from newline-delimited JSON, as `export` makes it, and return what was written.
+        """Write a graph from newline-delimited JSON, as `export` makes it, and return the counts.
 
-        What is there already, by its id, is skipped: an import that broke off is simply begun again. It is sent in
+        Rows whose ids exist are skipped, so an interrupted import can be repeated. It is sent in
         segments of some MiB; one that failed with `Unavailable` is sent again by itself.
 
         Args:
@@ -107,9 +107,9 @@ class WholeGraphs(Noun):
         The file appears under its name when it is complete and on disk. An export that broke off goes on where it was.
 
         Args:
-            path: Where to; what is there is replaced.
+            path: The file to write; an old one is replaced.
             graph_name: Empty: "default".
-            on_progress: Called with the bytes that are written, and None: nobody knows how many will come.
+            on_progress: Called with the number of written bytes, and None, because the total is unknown.
 
         Raises:
             OSError: the file cannot be written.
@@ -132,7 +132,7 @@ class WholeGraphs(Noun):
         """Read a whole graph out and yield the generated messages: whole lines, about 1 MiB each.
 
         A stream that breaks is opened again after the last message. `resume_token`, of such a message, goes on with
-        an export that somebody else began.
+        an export that another process began.
 
         Raises:
             InvalidPageToken: the token is malformed or of another graph.

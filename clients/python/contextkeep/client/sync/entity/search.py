@@ -1,5 +1,5 @@
 # Generated from aio/entity/search.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""Nodes by what is said of them, or by likeness."""
+"""Nodes by their data, or by similarity."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NodeSearch(NamedNodes):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> Generator[Node, None, None]:
-        """Yield the nodes that are meant, following the pages. All that is said must hold of a node.
+        """Yield the nodes that match all conditions, following the pages.
 
         Args:
             condition: A tree over the node's fields, `type` (either type name) and paths into its data, such as
