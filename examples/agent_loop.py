@@ -2,10 +2,10 @@
 
     .venv/bin/python -m pip install openai
     export OPENAI_BASE_URL=http://127.0.0.1:11434/v1 OPENAI_API_KEY=none OPENAI_MODEL=qwen3 CONTEXT_TOKENS=32000
-    .venv/bin/python examples/agent_loop.py 'What is this project about?'
+    .venv/bin/python examples/agent_loop.py 'Summarize this project.'
 
 Any endpoint that speaks chat completions will do. Needs `make run` in another terminal. It ends with the id of the
-window: put behind another question, the agent goes on where it was.
+window: with another question after it, the agent continues where it stopped.
 """
 
 import json
@@ -18,7 +18,7 @@ from openai import OpenAI
 from contextkeep import ContextClient, MessageInput, PartInput, ToolCallInput, ToolResultInput
 
 MODEL = os.environ.get("OPENAI_MODEL", "gpt-5")
-CONTEXT_TOKENS = int(os.environ.get("CONTEXT_TOKENS", "0"))  # what the model takes; 0: what is known of it
+CONTEXT_TOKENS = int(os.environ.get("CONTEXT_TOKENS", "0"))  # context size of the model; 0: the known size
 STEPS_MAX = 100
 PROJECT = Path.cwd()
 
@@ -49,7 +49,7 @@ TOOL_SCHEMAS = [
 
 
 def called(call):
-    """Return a model's call as it is kept; of arguments that are no JSON object it is told by the result."""
+    """Return a model's call as it is stored. Arguments that are not a JSON object give an error as the result."""
     try:
         arguments = dict(json.loads(call.function.arguments or "{}"))
     except (TypeError, ValueError):
@@ -67,7 +67,7 @@ def answered(call):
 
 
 def record(context, window, pack, usage):
-    """Say what was billed: budgets are kept by it. Small servers do not say."""
+    """Record the billed tokens, from which budgets are kept. Small servers do not report them."""
     if not usage:
         return
     context.windows.record_usage(
@@ -104,7 +104,7 @@ def main(question, window_id=""):
             calls = [called(call) for call in said.tool_calls or ()]
             text = said.content or ("" if calls else "(no answer)")
             answer = MessageInput(text, role="assistant", parts=[PartInput(tool_call=call) for call in calls])
-            # Kept before a tool runs: whoever goes on behind a crash knows what was called.
+            # Store the call before the tool runs, so that a restart after a crash knows about it.
             context.contexts.append([answer], window.context_id)
             if not calls:
                 print(text)

@@ -58,8 +58,8 @@ TALK_MESSAGES = 300
 TOKENS_MAX = 1000
 WINDOW_STEPS = 2_000
 STAY_STEPS = 120
-QUESTION = "What was her complaint when she came in?"
-QUESTION_BY_MEANING = "What are her symptoms?"  # which has no word of the answer
+QUESTION = "Which complaint did she have when she came in?"
+QUESTION_BY_MEANING = "What are her symptoms?"  # shares no word with the answer
 LETTER = "Dear colleague, please examine her throat again in a week."
 LETTER_QUESTION = "the letter to the colleague"
 FINDING = "X-ray of the chest: no sign of pneumonia, the bronchi are inflamed."
@@ -80,9 +80,9 @@ PDF_QUESTION = "Is there pneumonia on the x-ray?"
 
 
 def main() -> None:
-    """Run the chapter that is asked for, or the first."""
+    """Run the chapter that was chosen, or the first."""
     parser = argparse.ArgumentParser(description="The main job on real input.")
-    parser.add_argument("--stay", action="store_true", help="stay up with what was written: `make run DEMO=1`")
+    parser.add_argument("--stay", action="store_true", help="keep running with the demo's data: `make run DEMO=1`")
     parser.add_argument("chapter", nargs="?", default=next(iter(CHAPTERS)), choices=[*ALL, "all"])
     arguments = parser.parse_args()
     if arguments.stay:
@@ -93,7 +93,7 @@ def main() -> None:
 
     started, provider = time.perf_counter(), embedding_provider()
     for alone, some in groupby(chapters, lambda chapter: chapter if chapter in ALONE else ""):
-        # Vectors of what the other chapters write would take the machine for minutes.
+        # Vectors of the other chapters' texts would occupy the machine for minutes.
         os.environ["EMBEDDING_PROVIDER"] = provider if alone == "recall" else "none"
         run(list(some))
     print(f"  {time.perf_counter() - started:.1f} s in all")
@@ -113,7 +113,7 @@ def embedding_provider() -> str:
 
 
 def run(chapters: Collection[str]) -> None:
-    """Run chapters with services of their own, and leave nothing behind."""
+    """Run chapters with services of their own, and leave no processes running."""
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         if "query" in chapters:
@@ -128,13 +128,13 @@ def run(chapters: Collection[str]) -> None:
             for chapter in chapters:
                 if chapter in CHAPTERS:
                     CHAPTERS[chapter](graph, context, folder)
-        for chapter in chapters:  # the last: once there are keys, nobody comes in without one
+        for chapter in chapters:  # the last: once there are keys, calls without a key fail
             if chapter in WITH_KEYS:
                 WITH_KEYS[chapter](services, folder)
         title("Clean up")
         with step("stop all of it"):
             stack.close()
-    print(f"  {len(psutil.Process().children(recursive=True))} processes left behind")
+    print(f"  {len(psutil.Process().children(recursive=True))} processes are still running")
 
 
 def stay() -> None:
@@ -249,7 +249,7 @@ def mappings(graph: EntityClient, context: ContextClient, _folder: Path) -> None
 
 
 def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
-    """Ask for what was said 300 messages ago, here and in another conversation."""
+    """Ask for a message from 300 messages ago, here and in another conversation."""
     title("Recall: what matters of a long conversation, and nothing of another")
     with step("a first message begins a context"):
         visit = context.contexts.send("Good morning, this is the front desk.", context=ContextInput(title="visit"))
@@ -267,7 +267,7 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     if os.environ.get("EMBEDDING_PROVIDER") == "local":
         question = QUESTION_BY_MEANING
         print("    with the local model: by words and by meaning")
-        with step("wait for the vectors, which are made behind the messages"):
+        with step("wait for the vectors, which are computed after the messages are stored"):
             context.contexts.wait_for_index(visit.context_id, wait_s=120)
     else:
         question = QUESTION
@@ -283,7 +283,7 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     if not recalled.items or admission["complaint"] not in recalled.items[0].text:
         raise SystemExit("the complaint was not recalled")
 
-    with step("wait for the text of the PDF, which is read behind its message"):
+    with step("wait for the text of the PDF, which is parsed after its message is stored"):
         index = context.contexts.wait_for_index(visit.context_id)
     with step(f"ask {PDF_QUESTION!r}"):
         found = context.contexts.recall(visit.context_id, PDF_QUESTION, items_max=1, with_features=True)
@@ -303,7 +303,7 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     contexts = [entry.title for entry in context.contexts.list()]
     print(f"    the contexts that there are: {', '.join(contexts)}")
     if elsewhere.items or sorted(contexts) != ["laboratory", "visit"]:
-        raise SystemExit("a context has what is not its own")
+        raise SystemExit("a context has a passage of another one")
     delete(context, visit.context_id)
 
 
@@ -322,11 +322,11 @@ def delete(context: ContextClient, context_id: str) -> None:
     if receipt.messages_removed != receipt.message_count or [item.title for item in context.contexts.list()] != [
         "laboratory"
     ]:
-        raise SystemExit("something is left of what was deleted")
+        raise SystemExit("some deleted data is still there")
 
 
 def portability(services: dev.Stack, folder: Path) -> None:
-    """Take a context and a user out of one tenant, put them into another, and forget the user where he was."""
+    """Export a context and a user from one tenant, import them into another, and erase the user in the first."""
     title("Portability: from one tenant into another, and forgotten")
     keys = KeyAdministration(services.postgres.admin_url)
     keys.add_tenant("elsewhere")
@@ -353,7 +353,7 @@ def portability(services: dev.Stack, folder: Path) -> None:
                 met = [there.archives.import_archive(path) for _ in range(2)]
             print(f"    {done.size_bytes:,} bytes; {_met(met[0])}; again: {_met(met[1])}")
             if sum(row.conflicts for item in met for row in item.rows) or sum(row.written for row in met[1].rows):
-                raise SystemExit("an import wrote twice what is once")
+                raise SystemExit("an import wrote rows twice that existed")
         histories = [
             [
                 (message.seq, message.content, message.created_at)
@@ -370,7 +370,7 @@ def portability(services: dev.Stack, folder: Path) -> None:
 
 
 def erased(context: ContextClient, user: str) -> None:
-    """Hold what is of a user, let it go, and forget him."""
+    """Put a hold on a user, release it, and erase the user."""
     hold = context.holds.put("case 4711", subject=user)
     try:
         context.erasures.erase(user)
@@ -444,9 +444,9 @@ def _met(done: ImportedArchive) -> str:
 
 
 def windows(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
-    """Let an agent work for long, of which its model sees a little, and ask for what it saw long ago."""
+    """Let an agent work for a long time while its model sees little, and ask for something that it saw long ago."""
     title(f"Windows: {WINDOW_STEPS:,} steps of an agent through a window of {WINDOW_TOKENS:,} tokens")
-    with step("read, grep, edit and test the Python library's own files; a prompt behind each step"):
+    with step("read, grep, edit and test the Python library's own files; a prompt after each step"):
         done = worked(context, WINDOW_STEPS)
     print("".join(f"    {line}\n" for line in report(done)), end="")
     with step("ask at the end"):
@@ -469,7 +469,7 @@ def put_letter(context: ContextClient, context_id: str) -> None:
 
 def find_letter(context: ContextClient, context_id: str) -> None:
     """Find it again."""
-    with step(f"ask {LETTER_QUESTION!r}, of what tasks made"):
+    with step(f"ask {LETTER_QUESTION!r}, about the artifacts of tasks"):
         made = context.contexts.search(context_id, LETTER_QUESTION, filter=RecallFilter(kinds=["artifact"]))
     print(f"    [{made[0].ref}] {made[0].kind} of a task: {made[0].text}" if made else "    nothing")
     if not made or made[0].text != LETTER:
@@ -504,7 +504,7 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
         context.records.insert("text/markdown", name, content_text=text, entity_node_id=node.id)
     context_id = context.contexts.send(MessageInput("I am allergic to penicillin, please write it down.")).context_id
     nurse_id = str(new_id())
-    with step("keep what is known about a user: two memories, and a wiki page that cites one"):
+    with step("store facts about a user: two memories, and a wiki page that cites one"):
         known = context.memories.retain(
             "For allergic patients I note what they got instead of penicillin.", subject_user_id=nurse_id
         )
@@ -613,20 +613,20 @@ def ask_specialist(context: ContextClient, node_id: str) -> None:
 
 
 def harness(context: ContextClient, context_id: str, user_id: str) -> None:
-    """Ask once more as an operator does, and show what is kept of it."""
+    """Run the query again as an operator does, and show the stored answer."""
     asked: dict[str, Any] = {"context_ids": [context_id], "limit": 6, "subject_user_id": user_id}
     with step("an operator asks it by the harness, which keeps all of it: memories as one statement, then each"):
         test = context.source_tests.run(ALLERGY_QUESTION, label="allergies", memory_mode="reflect", **asked)
         other = context.source_tests.run(ALLERGY_QUESTION, label="allergies, each", memory_mode="recall", **asked)
     kept = context.source_tests.get(test.test_id)
     if kept.answer is None or kept.answer != test.answer:
-        raise SystemExit("what is kept is not what was answered")
+        raise SystemExit("the stored answer differs from the answer")
     shown = {hit.ref: f"shown at {hit.rank}" for hit in kept.answer.hits}
     for provider_id, hits in kept.answer.explained.items():
         print(f"    {provider_id}, before merging")
         for hit in hits:
             own = "" if hit.own_score is None else f", by itself {hit.own_score:.2f}"
-            where = shown.get(hit.shown_in, "behind the limit")
+            where = shown.get(hit.shown_in, "after the limit")
             is_merged = hit.shown_in not in ("", hit.ref)
             print(f"      {hit.score:.2f}{own}  {hit.title}: {f'merged, {where}' if is_merged else where}")
     with step("compare the two, and replay the first"):
@@ -642,8 +642,8 @@ def harness(context: ContextClient, context_id: str, user_id: str) -> None:
 
 
 def put_handbook(context: ContextClient) -> None:
-    """Put a knowledge base for everybody, with a PDF, and wait until that is read."""
-    with step("put a knowledge base for everybody, with a PDF, which is read in a process that can open nothing"):
+    """Create a knowledge base for all users, with a PDF, and wait until it is indexed."""
+    with step("create a knowledge base for all users, with a PDF, which a process without access to files parses"):
         context.knowledge_bases.put("handbook", is_of_tenant=True)
         context.knowledge_bases.add_document("handbook", pdf(HANDBOOK), name="handbook.pdf")
         while (document := next(iter(context.knowledge_bases.list_documents("handbook")))).state in (
@@ -667,8 +667,8 @@ def tool_server() -> Iterator[None]:
 
 
 def approve_tool(context: ContextClient) -> None:
-    """Let one of the two tools of an MCP server be asked; the other one does not say that it only reads."""
-    with step("discover the tools of somebody's MCP server, and approve those that only read"):
+    """Approve one of the two tools of an MCP server; the other one does not declare that it only reads."""
+    with step("discover the tools of an external MCP server, and approve those that only read"):
         context.mcp_servers.put(TOOL_SERVER, f"http://127.0.0.1:{os.environ['DEMO_TOOLS_PORT']}/mcp")
         for tool in discovered(context):
             try:
@@ -723,7 +723,7 @@ def talk(count: int) -> list[MessageInput]:
     who = ("The gardener", "My neighbour", "The new colleague", "A friend of mine", "The night train")
     does = ("talked about", "came back for", "forgot", "asked me for", "painted", "was looking for")
     what = ("a bicycle", "two tickets", "the blue lamp", "the minutes of the meeting", "an old map", "fresh bread")
-    then = ("again.", "in the rain.", "before lunch.", "and nobody noticed.", "as every week.", "by mistake.")
+    then = ("again.", "in the rain.", "before lunch.", "and it went unnoticed.", "as every week.", "by mistake.")
     return [
         MessageInput(
             f"{choose(who)} {choose(does)} {choose(what)} {choose(then)}", role="assistant" if n % 2 else "user"
@@ -760,13 +760,13 @@ def title(text: str) -> None:
 
 @contextmanager
 def step(text: str) -> Iterator[None]:
-    """Print what is done and what it took."""
+    """Print the name of a step and its duration."""
     started = time.perf_counter()
     yield
     print(f"  {(time.perf_counter() - started) * 1000:7.1f} ms  {text}")
 
 
-# The first is shown where none is asked for.
+# The first chapter is the default.
 CHAPTERS = {"memory": memory, "mappings": mappings, "windows": windows, "query": query, "recall": recall}
 WITH_KEYS = {"portability": portability, "databases": databases}
 ALL = [*CHAPTERS, *WITH_KEYS]

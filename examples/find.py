@@ -1,4 +1,4 @@
-"""A file, found by what is in it. Needs `make run` in another terminal."""
+"""Find a file by its content. Needs `make run` in another terminal."""
 
 from contextkeep import ContextClient
 

@@ -50,7 +50,7 @@ class Bill:
     costs: list[float] = field(default_factory=list)  # of each prompt
 
     def add(self, tokens: int, cached: int, *, is_hit: bool) -> None:
-        """Put a prompt on it, of which so many tokens stand at the beginning of the one before, too."""
+        """Add a prompt whose first tokens also began the prompt before."""
         self.tokens += tokens
         self.cached += cached
         self.hits += is_hit
@@ -71,7 +71,7 @@ class Rival(ABC):
     """Another way to show a model a long run, within the same limit.
 
     Args:
-        head_tokens: Of what stands in front of all.
+        head_tokens: Tokens of the part before all messages.
         limit: Tokens of a prompt.
     """
 
@@ -90,7 +90,7 @@ class Rival(ABC):
         self._add(step, min(tokens, self._room))
 
     def show(self) -> None:
-        """Make a prompt of what was seen."""
+        """Return a prompt of the steps so far."""
         before, self._shown = self._shown, [self._head, *self._now()]
         same = sum(1 for _ in takewhile(lambda two: two[0] == two[1], zip(self._shown, before, strict=False)))
         tokens, cached = (sum(item for _, item in pieces) for pieces in (self._shown, self._shown[:same]))
@@ -139,10 +139,10 @@ class SlidingByHalves(Sliding):
 class Ranking(Rival):
     """The newest steps have 40 % of the limit, those that matter most 35, those about the same 25; ranked each time.
 
-    It changes in the middle, so nobody pays for writing it to a cache.
+    It changes in the middle, so writing it to a cache does not pay.
     """
 
-    name = "ranked anew each time"
+    name = "ranked at each step"
     price = PLAIN
 
     def __init__(self, head_tokens: int, limit: int) -> None:
@@ -205,10 +205,10 @@ class Run:
     rivals: Sequence[Rival]
     pack: Pack  # the last
     bill: Bill = field(default_factory=lambda: Bill("the window"))
-    log_tokens: int = 0  # of all that was said
-    packed_at: list[int] = field(default_factory=list)  # behind which steps
+    log_tokens: int = 0  # tokens of all messages
+    packed_at: list[int] = field(default_factory=list)  # after which steps
     zones: list[Mapping[str, int]] = field(default_factory=list)  # of each pack
-    folded_at: list[int] = field(default_factory=list)  # behind which steps
+    folded_at: list[int] = field(default_factory=list)  # after which steps
     files: dict[int, Path] = field(default_factory=dict)  # by the `seq` of a result that is a whole file
 
     @property
@@ -300,11 +300,11 @@ def report(run: Run) -> Iterator[str]:
         kept = f"{bill.hits:,} of {len(bill.costs):,}"
         yield f"{bill.name:>24}{bill.mean:>15,.0f}{bill.cached_share:>9.1%}{kept:>15}{answers}"
     yield "cost: in tokens; 0.1 from a vendor's cache, 1.25 into it, 1 past it"
-    yield "rule, value, error: whether the last prompt has them, or they are found when somebody asks"
+    yield "rule, value, error: whether the last prompt has them, or a search finds them"
 
 
 def asked(context: ContextClient, run: Run) -> Iterator[str]:
-    """Ask for what was said long ago, and yield the questions with what answers them.
+    """Ask for messages from long ago, and yield the questions with their answers.
 
     Raises:
         SystemExit: something is missing, or another.
@@ -331,7 +331,7 @@ def asked(context: ContextClient, run: Run) -> Iterator[str]:
     ref, file = next((ref[0], run.files[int(ref[1])]) for ref in REF.finditer(said) if int(ref[1]) in run.files)
     content = context.windows.expand(window_id, ref).text.encode()
     sums = [hashlib.sha256(item).hexdigest() for item in (content, file.read_bytes())]
-    yield f"{ref}, of which the pack has an excerpt: {file.parent.name}/{file.name}, {len(content):,} bytes"
+    yield f"{ref}: the pack has an excerpt: {file.parent.name}/{file.name}, {len(content):,} bytes"
     yield f"  expanded       sha256 {sums[0]}"
     yield f"  the file       sha256 {sums[1]}"
     if sums[0] != sums[1]:

@@ -121,7 +121,7 @@ def chart(
     end = replace(
         whole,
         title=f"The last {last - packed_at[recent[0]] + 1} steps, prompt by prompt",
-        about="it grows by what is appended, until a fold takes half of it away",
+        about="it grows with each step, until a fold removes half of it",
         top=whole.bottom + GAP,
         steps=(packed_at[recent[0]], last),
     )

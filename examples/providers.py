@@ -31,7 +31,7 @@ class Tickets:
     info = ProviderInfo(id="tickets", family="tickets", display_name="Help desk", scopes=frozenset({Scope.TEAM}))
 
     async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
-        """Return all of them: whoever asks scores them by what they say."""
+        """Return all of them: the service scores them by their texts."""
         hits = [
             Hit(source_id=key, title=key, snippet=text, score=1234.0, as_of=datetime(2026, 3, 1, tzinfo=UTC))
             for key, text in _TICKETS.items()
@@ -40,7 +40,7 @@ class Tickets:
 
 
 class Crm:
-    """Its server is down: nobody listens at the port."""
+    """Its server is down: no process listens at the port."""
 
     info = ProviderInfo(id="crm", family="crm", display_name="Customer records")
 

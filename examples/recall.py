@@ -1,4 +1,4 @@
-"""What was said long ago, recalled when it matters. Needs `make run` in another terminal."""
+"""Recall a message from long ago when it matters. Needs `make run` in another terminal."""
 
 from contextkeep import ContextClient
 

@@ -18,7 +18,7 @@ from typing import Any
 from contextkeep import MessageInput, PartInput, ToolCallInput, ToolResultInput
 
 GOAL = "Go through the library module by module, and put a comment where one would have helped you."
-CONSTRAINT = "Never touch antigravity.py: it shall stay as it is."
+CONSTRAINT = "Never touch antigravity.py: it must stay as it is."
 VALUE = "line length limit"
 VALUES = (f"Set the {VALUE} to 88.", f"The {VALUE} is now 100.", f"Please change the {VALUE} to 120.")
 OUTPUT_BYTES_MAX = 100_000
@@ -30,7 +30,7 @@ _SAYS = ("", "", "Let me see.", "One after the other.", "That is where it is use
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is appended to a log at once: what somebody says, or a call with its result."""
+    """Messages that are appended to a log together: a text, or a call with its result."""
 
     messages: Sequence[MessageInput]
     kind: str  # "user", or the tool's name
@@ -87,7 +87,7 @@ class ScriptedAgent:
         """Choose the module that the next steps are about, and return how the user asks for it."""
         self._path = self._chosen(lambda size: 5_000 < size < 60_000)
         self._names = re.findall(r"^ *(?:def|class) (\w+)", self._source(self._path), re.MULTILINE) or ["import"]
-        return f"Look at {self._path} now: what does {self._name()} do, and who needs it?"
+        return f"Look at {self._path} now: what does {self._name()} do, and which code needs it?"
 
     def _read_some(self) -> Step:
         lines = self._source(self._path).splitlines(keepends=True)
@@ -147,7 +147,7 @@ class ScriptedAgent:
         assert self._broken
         before = self._source(self._broken)
         mended = (self._root / self._broken).read_bytes().decode()
-        return self._changed(self._broken, before, mended, says="The colon behind dedent is missing: I put it back.")
+        return self._changed(self._broken, before, mended, says="The colon after dedent is missing: I put it back.")
 
     def _tested(self, path: Path) -> tuple[str, bool]:
         source = self._source(path)

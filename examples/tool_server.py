@@ -1,4 +1,4 @@
-"""An MCP server as somebody else runs one: a hospital's formulary, with a tool that searches and one that orders.
+"""An external MCP server: a hospital's formulary, with a tool that searches and one that orders.
 
 `make demo CHAPTER=query` runs it: `python examples/tool_server.py PORT`.
 """

@@ -1,4 +1,4 @@
-"""The composition root: the clients, the sessions, the pages, and what stands in front of them."""
+"""The composition root: the clients, the sessions, the pages, and the guard in front of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from contextkeep_console.trouble import Trouble, trouble_of
 from contextkeep_console.visit import Visit
 
 STATIC = Path(__file__).parent / "static"
-# A page waits for nobody longer; and to try again is the reader's.
+# A page must not wait longer; visitors can reload it.
 TIMEOUT_S, RETRIES = 10.0, 1
 
 Page = Callable[[Visit], Awaitable[Response]]
@@ -129,11 +129,11 @@ def console(settings: Settings, sessions: Sessions | None = None) -> ASGIApp:
 
     Args:
         settings: Where it listens, and what it shows.
-        sessions: Who has signed in; None: nobody yet.
+        sessions: The sessions of visitors. Default: none yet.
     """
     sessions = Sessions() if sessions is None else sessions
     templates = environment()
-    # Never with the key of this process's environment: every call is somebody's.
+    # Never with the key of this process's environment: every call uses a visitor's key.
     context = AsyncContextClient(settings.context_address, api_key="", timeout_s=TIMEOUT_S, retries=RETRIES)
     entity = AsyncEntityClient(settings.entity_address, api_key="", timeout_s=TIMEOUT_S, retries=RETRIES)
     entrance = Entrance(sessions, templates, context, entity, settings)

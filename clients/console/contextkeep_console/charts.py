@@ -101,11 +101,11 @@ def stack(title: str, values: Mapping[str, float], *, unit: str, description: st
     """Return pieces side by side.
 
     Args:
-        title: What is shown.
+        title: Title of the chart.
         values: The pieces, in their order; those of 0 are left out.
-        unit: What is counted.
+        unit: Unit of the numbers.
         description: What to see in it. Empty: the largest piece.
-        whole: What they are a share of; 0: of what they are together.
+        whole: The total of which the numbers are shares; 0: their sum.
     """
     total = sum(values.values())
     whole = max(whole, total) or 1
@@ -149,7 +149,7 @@ def line(
     """Return how a value went, from 0 up.
 
     Args:
-        title: What is shown.
+        title: Title of the chart.
         points: x and y, by x; two of one x are a fall.
         x_name: Of the axis.
         y_name: Of the axis.
@@ -187,7 +187,7 @@ def line(
 
 
 def ticks(most: float, count: int = 5) -> list[float]:
-    """Return round numbers from 0 to what is at least `most`, about `count` of them."""
+    """Return about `count` round numbers, from 0 to a number that is at least `most`."""
     step = 10 ** math.floor(math.log10(most / count)) if most > 0 else 1
     step = next(step * factor for factor in (1, 2, 5, 10) if most / (step * factor) <= count)
     return [step * place for place in range(math.ceil(most / step) + 1)]

@@ -1,4 +1,4 @@
-"""What a page did, as a program and as a command: whoever looks can go on from there."""
+"""The call of a page as a program and as a command, so that visitors can continue from there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Code:
 
 
 def python(client: Literal["context", "graph"], method: str, *args: Any, **named: Any) -> str:
-    """Return a program that makes a call and prints what comes back; what is empty is left out."""
+    """Return a program that makes a call and prints the answer; empty arguments are left out."""
     return _program(client, f"print({_call(client, method, args, named)})")
 
 
@@ -32,7 +32,7 @@ def python_each(client: Literal["context", "graph"], method: str, *args: Any, **
 def shell(*words: Any, **options: Any) -> str:
     """Return a command of `contextkeep`; options that are empty are left out, and of True only the name stands.
 
-    An option with a list is said once for each value.
+    An option with a list appears once for each value.
     """
     line = ["contextkeep", *map(str, words)]
     for name, value in options.items():

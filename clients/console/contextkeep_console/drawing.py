@@ -1,4 +1,4 @@
-"""A node and what is around it, as a drawing: rings around the middle, every node a link to its own."""
+"""A node and its neighbours as a drawing: rings around the middle, where every node is a link to its page."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Drawing:
     arrows: Sequence[Arrow]
     types: Mapping[str, int]  # which colour a type has
     left_out: int = 0
-    left: int = 0  # of what is drawn on, as the next two
+    left: int = 0  # of the drawing, as the next two
     width: int = SIZE
     height: int = SIZE
 
@@ -63,7 +63,7 @@ def drawing(middle: Node, around: Iterable[tuple[Node, int, str]], edges: Iterab
 
     Args:
         middle: The node that it is of.
-        around: Others, each with its distance, 1 or 2, and by which node it was reached.
+        around: Other nodes, each with its distance (1 or 2) and the node from which it was reached.
         edges: Of all of them; those to nodes that are not drawn are left out.
     """
     found = list(around)
@@ -89,7 +89,7 @@ def drawing(middle: Node, around: Iterable[tuple[Node, int, str]], edges: Iterab
     right = max(_left_of(dot) + len(dot.label) * _CHAR for dot in dots) + _MARGIN
     name = middle.name or middle.external_id or middle.id
     return Drawing(
-        title=f"What is around {name[:80]}",
+        title=f"Neighbours of {name[:80]}",
         description=f"{len(dots)} nodes and {len(arrows)} edges; each node leads to its own page.",
         dots=dots,
         arrows=arrows,
@@ -109,7 +109,7 @@ def _left_of(dot: Dot) -> float:
 def _place(
     places: dict[str, tuple[float, float, float]], nodes: Sequence[tuple[Node, str]], radius: float, height: float
 ) -> None:
-    """Place nodes on a ring, those that were reached by one node behind it, as far as there is room."""
+    """Place nodes on a ring, each further out than the node from which it was reached, while there is room."""
     ordered = sorted(nodes, key=lambda one: places[one[1]][2] if one[1] in places else 0.0)
     for number, (node, _) in enumerate(ordered):
         angle = 2 * math.pi * number / max(1, len(ordered)) - math.pi / 2

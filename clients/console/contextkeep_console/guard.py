@@ -1,7 +1,8 @@
-"""What stands in front of every page: which requests come in, and what every answer says to the browser.
+"""The guard in front of every page: the requests to accept, and the headers of every answer.
 
-A request names a host that is ours, or it comes by somebody else's DNS. One that changes something comes from a page
-of ours, or it is somebody else's form. What a page may load is ours alone: no style and no script stands in a page.
+The host of a request must be ours, otherwise it came by a foreign DNS. A request that changes something must come from
+a page of ours, otherwise it is a foreign form. A page may load only our own files: no style and no script stands in a
+page.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Guard:
     """Lets requests in, and puts the headers on answers.
 
     Args:
-        app: What is behind it.
+        app: The application to guard.
         hosts: The names that requests may call it by.
         is_secure: Browsers reach it by TLS.
         public_url: As browsers reach it, if that is not what the request says; empty: it is.

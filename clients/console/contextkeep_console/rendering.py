@@ -1,4 +1,4 @@
-"""Templates, and how values look in them: times, sizes, JSON, text that somebody wrote."""
+"""Templates, and the formats of values in them: times, sizes, JSON, text from users."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from contextkeep_console.settings import Settings, SettingsError
 
 
 def main() -> None:
-    """Serve the console as the environment says, until it is told to stop."""
+    """Serve the console with the settings of the environment, until a signal stops it."""
     try:
         serve(Settings.of(os.environ))
     except SettingsError as error:
@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def serve(settings: Settings) -> None:
-    """Serve the console until this process is told to stop.
+    """Serve the console until a signal stops this process.
 
     Raises:
         SettingsError: nothing can listen there.
@@ -42,7 +42,7 @@ def serve(settings: Settings) -> None:
             timeout_graceful_shutdown=5,
         )
         for number in (signal.SIGINT, signal.SIGTERM):
-            # The server takes them while it runs, and hands them on when it has stopped, as was asked for.
+            # The server takes the signals while it runs, and sends them again when it has stopped.
             signal.signal(number, _stopped)
         uvicorn.Server(config).run(sockets=[listening])
 

@@ -1,6 +1,6 @@
-"""Sessions: who has signed in. They are in this process's memory alone, and so are the keys.
+"""Sessions of visitors. They are only in this process's memory, and so are the keys.
 
-A browser has a random cookie, of which this side keeps the hash: who reads this memory cannot make one.
+A browser has a random cookie; this process stores its hash, so that a reader of its memory cannot make a cookie.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Clock = Callable[[], float]
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """Somebody who has signed in."""
+    """A visitor who has signed in."""
 
     context: AsyncContextClient = field(repr=False)  # each calls with the key
     graph: AsyncEntityClient = field(repr=False)
     subject_user_id: str = ""  # for whom calls are made, if the key has no user
     has_key: bool = True
     key_hash: bytes = field(default=b"", repr=False)  # sha256 of the key, to count its sessions
-    caller: Caller | None = None  # whom the key stands for; None: the Context Service did not answer
+    caller: Caller | None = None  # the identity of the key; None if the Context Service did not answer
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     began: float = 0.0
     seen: float = 0.0
@@ -93,7 +93,7 @@ class Sessions:
         return cookie
 
     def find(self, cookie: str, *, is_use: bool = True) -> Session | None:
-        """Return the session of a cookie; None: it has ended, or there was none.
+        """Return the session of a cookie, or None if it has ended or there was none.
 
         Args:
             cookie: Its value.

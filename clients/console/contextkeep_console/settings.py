@@ -37,7 +37,7 @@ class Settings:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The names that requests may call it by: another one is a page of somebody else, by its own DNS."""
+        """The host names that requests may use: any other name is a page of an attacker, by a foreign DNS."""
         names = {"127.0.0.1", "localhost", "::1"}
         if not is_loopback(self.host) and self.host not in {"0.0.0.0", "::"}:  # noqa: S104 - what it is not
             names.add(self.host.lower())
@@ -70,7 +70,7 @@ class Settings:
         return settings
 
     def check(self) -> None:
-        """Refuse what is not safe.
+        """Refuse unsafe settings.
 
         Raises:
             SettingsError: it is not.

@@ -34,16 +34,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows, and what is said of them."""
+    """Rows, and their captions."""
 
     name: str  # in addresses and of exported files
     title: str
     columns: Sequence[Column]
     rows: Sequence[Any]
     empty: str = "There is nothing here."  # and what to do
-    lacks: str = ""  # what is not among the rows, and why
+    lacks: str = ""  # rows that are missing, and why
     limit: int = 0  # rows that were asked for; 0: these are all
-    has_more: bool = False  # there are rows behind the limit
+    has_more: bool = False  # there are more rows than the limit
 
     @property
     def next_limit(self) -> int:
@@ -101,7 +101,7 @@ def _cell(value: Any) -> str:
 
 
 def _file(text: str, name: str, content_type: str) -> Response:
-    # What is no text in UTF-8, such as half of a surrogate pair out of JSON, is spelled out.
+    # Text that is not UTF-8, such as half of a surrogate pair from JSON, is escaped.
     body = text.encode("utf-8", "backslashreplace")
     return Response(body, media_type=content_type, headers={"content-disposition": f'attachment; filename="{name}"'})
 

@@ -12,15 +12,15 @@ T = TypeVar("T")
 
 # The first that fits.
 _KINDS: tuple[tuple[type[errors.ContextKeepError], tuple[int, str, str]], ...] = (
-    (errors.Unavailable, (503, "A service cannot be reached", "It is asked again when you load the page again.")),
+    (errors.Unavailable, (503, "A service cannot be reached", "Reload the page to try again.")),
     (errors.DeadlineExceeded, (504, "A service took too long", "Ask for less, or try again.")),
     (errors.Unauthenticated, (401, "The key is not taken", "Sign in again.")),
     (errors.PermissionDenied, (403, "The key may not do this", "Sign in with a key that has the scope.")),
     (errors.NotFound, (404, "There is no such thing", "Check the id, and that the key is of the tenant that has it.")),
     (errors.SubjectRequired, (400, "A user must be named", "Sign in again, and say for whom: the key has no user.")),
     (errors.InvalidArgument, (400, "Something in the form is wrong", "")),
-    (errors.VersionConflict, (409, "Somebody else changed it first", "Look at it as it is now, then decide anew.")),
-    (errors.Aborted, (409, "Somebody else was faster", "Look at it as it is now, then decide anew.")),
+    (errors.VersionConflict, (409, "Another caller changed it first", "Look at it as it is now, then decide again.")),
+    (errors.Aborted, (409, "Another caller was faster", "Look at it as it is now, then decide again.")),
     (errors.AlreadyExists, (409, "It is there already", "")),
     (errors.FailedPrecondition, (409, "Its state forbids this", "")),
     (errors.ResourceExhausted, (429, "A limit was passed", "Ask for less, or wait.")),

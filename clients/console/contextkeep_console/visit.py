@@ -1,4 +1,4 @@
-"""One request of somebody who has signed in: what is asked, with whose key, and how it is answered."""
+"""One request of a visitor who has signed in: its arguments, its key, and its answer."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Visit:
         return min(int(asked), most) if asked.isdecimal() and len(asked) < 19 else default
 
     def document(self, name: str) -> dict[str, Any] | None:
-        """Return a JSON object that the address asks for; None: it asks for none.
+        """Return a JSON object from the address, or None if there is none.
 
         Raises:
             InvalidArgument: it is none.
@@ -98,7 +98,7 @@ class Visit:
         return document(self.asked(name), name)
 
     def time(self, name: str) -> datetime | None:
-        """Return a time that the address asks for, in UTC unless it says otherwise; None: it asks for none.
+        """Return a time from the address, or None. Without a zone it is in UTC.
 
         Raises:
             InvalidArgument: it is none.
@@ -114,7 +114,7 @@ class Visit:
 
     @property
     def limit(self) -> int:
-        """How many rows of a table are asked for."""
+        """The requested number of rows of a table."""
         if self.asked("export"):
             return ROWS_MAX
         return max(1, self.number("limit", ROWS, ROWS_MAX))
@@ -132,7 +132,7 @@ class Visit:
         return form
 
     def render(self, template: str, *, here: str = "", title: str = "", status: int = 200, **values: Any) -> Response:
-        """Return a page; or one of its tables as a file, if that is asked for.
+        """Return a page; or one of its tables as a file, if the address requests it.
 
         Args:
             template: Its file.
@@ -165,7 +165,7 @@ class Visit:
         return self.render("problem.html", title=trouble.title, status=trouble.status, trouble=trouble)
 
     def redirect(self, address: str, note: str = "") -> Response:
-        """Lead to another page behind a form, which says what was done."""
+        """Redirect to another page after a form, which shows a note about the change."""
         self.session.note = note
         return RedirectResponse(address, 303)
 
@@ -192,7 +192,7 @@ async def everything(found: AsyncIterable[T], most: int = ROWS_MAX) -> list[T]:
 
 
 def document(asked: str, name: str) -> dict[str, Any] | None:
-    """Return a JSON object that somebody wrote; None: he wrote nothing.
+    """Return a JSON object from a form, or None if the field is empty.
 
     Raises:
         InvalidArgument: it is none.
@@ -229,5 +229,5 @@ def named(asked: str, graph_name: str = "") -> Any:
 
 
 def texts(value: str) -> list[str]:
-    """Return the words of a list that somebody wrote with commas."""
+    """Return the words of a comma-separated list from a form."""
     return [word for word in map(str.strip, value.split(",")) if word]

@@ -38,7 +38,7 @@ export function parseAddress(text: string, field = "address"): Address {
   return { host, target: `${found.ipv6 ? `[${host}]` : host}:${port}`, tls: scheme === "https" };
 }
 
-/** Whether the host is this machine: no proxy is asked for it. */
+/** Whether the host is this machine: no proxy is used for it. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.[0-9]{1,3}){3}$/.test(host);
 }

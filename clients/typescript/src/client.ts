@@ -29,7 +29,8 @@ export interface ClientOptions extends TlsOptions {
   address?: string;
   /** Else `CONTEXT_SERVICE_API_KEY`, else the key of a stack that `make run` runs there. Empty: none is sent. */
   apiKey?: string;
-  /** Metadata that goes with every call. A function is asked at each attempt, where the call is made: for the current trace. */
+  /** Metadata that goes with every call. A function is called at each attempt, where the call is made: for the current
+  trace. */
   headers?: Headers | (() => Headers);
   /** Deadline of a call, its retries included; 30,000. */
   timeoutMs?: number;
@@ -39,9 +40,9 @@ export interface ClientOptions extends TlsOptions {
   retries?: number;
 }
 
-/** What any method takes beside its own options. */
+/** The options of every method, in addition to its own. */
 export interface CallOptions {
-  /** Metadata of this call, beside the client's; the same name wins. */
+  /** Metadata of this call, added to the client's; the same name wins. */
   headers?: Headers;
   /** Deadline of this call, its retries included; of a list, of each page. */
   timeoutMs?: number;
@@ -79,7 +80,7 @@ export abstract class Client {
     let apiKey = options.apiKey ?? (process.env.CONTEXT_SERVICE_API_KEY || undefined);
     if (apiKey === undefined) ({ address, key: apiKey } = findDevKey(address));
     this.setApiKey(apiKey);
-    this.metadata({}); // so that a malformed header is told here
+    this.metadata({}); // so that a malformed header fails here
     this.connection = new Connection(address, service.name, options);
   }
 

@@ -30,7 +30,8 @@ const CHANNEL_OPTIONS: grpc.ChannelOptions = {
   // A peer that vanished without a word is noticed in 40 s, while calls are under way; idle channels stay silent.
   "grpc.keepalive_time_ms": 30_000,
   "grpc.keepalive_timeout_ms": 10_000,
-  // Of a name with several addresses (replicas behind a headless service) each gets its share of the calls, and a replica that
+  // If a name has several addresses (replicas of a headless service), each gets its share of the calls, and a replica
+  // that
   // stops none. By default grpc stays with the first. What a name server says of balancing is not asked for.
   "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   "grpc.service_config_disable_resolution": 1,

@@ -83,7 +83,7 @@ export function messageOf(message: MessageInput | string, path: string): Message
   return typeof message === "string" ? { content: message } : messageInput(message, path);
 }
 
-/** Return how much is recalled, and of what; `false` is nothing. */
+/** Return the options of recall; `false` recalls nothing. */
 export function recallInput(
   options: RecallOptions | false,
   path: string,

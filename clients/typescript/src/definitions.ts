@@ -29,7 +29,7 @@ export interface FacetWalk {
   includeArchived?: boolean;
 }
 
-/** A part of a page, as its author writes it: `when` and what stands behind it is CEL. */
+/** A part of a page, as its author writes it: `when` and the other expressions are CEL. */
 export interface FacetRules {
   slug: string;
   heading: string;

@@ -19,14 +19,14 @@ export type StatusCode =
   | "DATA_LOSS"
   | "UNAUTHENTICATED";
 
-/** What is wrong with one field of a request. */
+/** An invalid field of a request. */
 export interface FieldViolation {
   /** Path in the request message, e.g. "node.data_json". */
   field: string;
   description: string;
 }
 
-/** What an error carries beside its message. */
+/** The fields of an error besides its message. */
 export interface ErrorDetails {
   /** Where it is not the class's own: a reason that this version has no class for. */
   reason?: string;

@@ -7,7 +7,7 @@ import type { CallOptions } from "./client.js";
 import * as pb from "./gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { type ByteStream, type OnProgress, cut } from "./transfer.js";
 
-/** Of an import: what is held in case it must be sent again. */
+/** Of an import: the bytes that are kept in case they must be sent again. */
 const SEGMENT_BYTES = 8 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const NONE: RowCount = { written: 0, existed: 0 };
@@ -32,7 +32,7 @@ export interface ImportOptions extends Omit<CallOptions, "timeoutMs"> {
 export interface ExportOptions extends Omit<CallOptions, "timeoutMs"> {
   /** Else "default". */
   graphName?: string;
-  /** Of the last piece that arrived in an export that somebody else began. */
+  /** Of the last piece that arrived in an export that another process began. */
   resumeToken?: string;
 }
 

@@ -46,7 +46,7 @@ export interface ChatHistory {
   nodesFailed: number;
   /** Messages left out because their role is none of the four. */
   rolesUnknown: number;
-  /** Of the messages, where `tokensMax` was asked for. */
+  /** Of the messages, if `tokensMax` was set. */
   tokens: number;
   /** An older message is there and does not fit `tokensMax`. */
   isCut: boolean;
@@ -63,7 +63,8 @@ export interface MessageRule {
   metadata?: string;
 }
 
-/** How a mapping walks, which nodes count, what they give, in which order; docs/mappings.md has them by example. */
+/** How a mapping walks, which nodes count, and which messages they give, in which order; docs/mappings.md has examples.
+*/
 export interface MappingRules {
   /** Else all. */
   edgeTypes?: string[];
@@ -84,7 +85,7 @@ export interface MappingRules {
   roleField?: string;
   contentField?: string;
   orderField?: string;
-  /** From a type name to a role; beside `roleField`, from the field's values. */
+  /** From a type name to a role; with `roleField`, from the field's values. */
   roleMapping?: Record<string, string>;
   ordering?: "timestamp_asc" | "timestamp_desc";
 }

@@ -59,7 +59,7 @@ export function given<F extends object>(fields: F): F | undefined {
   return Object.values(fields).some((value) => value !== undefined) ? fields : undefined;
 }
 
-/** Return the mask of an update: what is undefined stays, what is empty is emptied. */
+/** Return the mask of an update: undefined fields stay, empty values empty a field. */
 export function maskOf(changes: Record<string, unknown>): { paths: string[] } {
   return { paths: Object.keys(changes).filter((path) => changes[path] !== undefined) };
 }

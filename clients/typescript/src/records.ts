@@ -19,7 +19,7 @@ export const MemoryType = {
   MARKDOWN: "text/markdown",
 } as const;
 
-/** What may be said of a record beside its content. */
+/** The fields of a record besides its content. */
 export interface RecordFields {
   /** The node that it belongs to, which need not exist yet. */
   entityNodeId?: string;
@@ -64,7 +64,7 @@ export interface NewRecord extends RecordFields, InlineContent {
   memoryType: string;
 }
 
-/** Return the message of what is said of a record; of a new one without an app it is in `appId`. */
+/** Return the message of the fields of a record; a new one without an app is in `appId`. */
 export function recordInput(
   record: RecordFields & InlineContent & { workingMemoryId?: string },
   path: string,
@@ -121,7 +121,7 @@ const MASK_PATHS: Readonly<Record<keyof (RecordFields & InlineContent), string>>
   embeddingModel: "embedding",
 };
 
-/** The update mask of the fields that are given: what is undefined stays, what is empty is emptied. */
+/** The update mask of the given fields: undefined fields stay, empty values empty a field. */
 export function recordMask(changes: RecordFields & InlineContent): string[] {
   const given = Object.entries(MASK_PATHS).filter(([name]) => changes[name as keyof typeof MASK_PATHS] !== undefined);
   return [...new Set(given.map(([, path]) => path))];

@@ -65,7 +65,7 @@ export class Attempts {
     this.deadline = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
   }
 
-  /** What is left for the next attempt. */
+  /** The time that is left for the next attempt. */
   remainingMs(): number | undefined {
     return this.deadline === undefined ? undefined : Math.max(0, this.deadline - performance.now());
   }

@@ -1,7 +1,7 @@
 /** Lists that follow their pages by themselves. */
 
 /**
- * The rows of a list, read when they are asked for.
+ * The rows of a list, read on demand.
  *
  * `for await (const row of rows)` reads page by page, and leaving early reads no more. `await rows` gives all of them in an
  * array. Each reads from the beginning.

@@ -37,7 +37,7 @@ export interface Task {
 
 export type { MessageInput };
 
-/** Return what is said of a state; a text is the agent's. */
+/** Return the message of a state; a text is the agent's. */
 export function statusMessageOf(message: MessageInput | string, path: string) {
   return messageOf(typeof message === "string" ? { content: message, role: "assistant" } : message, path);
 }

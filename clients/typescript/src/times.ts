@@ -1,5 +1,5 @@
 /**
- * Times are texts: RFC 3339, UTC, always with six digits behind the point, so that they sort as they follow each other.
+ * Times are texts: RFC 3339, UTC, always with six digits after the point, so that they sort in order of time.
  * A `Date` has no microseconds, and rows that are written together lie one microsecond apart.
  */
 
@@ -20,7 +20,7 @@ export function timeText(timestamp: Timestamp | undefined): string {
 /**
  * Return the timestamp of a time.
  *
- * @throws InvalidArgument It is no time, or has no zone: nobody can know which moment it means.
+ * @throws InvalidArgument It is not a time, or has no zone, so its moment is unknown.
  */
 export function toTimestamp(time: Date | string | undefined, field: string): Timestamp | undefined {
   if (time === undefined || time === "") return undefined;

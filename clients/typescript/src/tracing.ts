@@ -21,7 +21,7 @@ export class ClientSpan {
   readonly metadata: grpc.Metadata;
   private readonly span: OpenTelemetry.Span | undefined;
 
-  /** @param metadata What is sent anyhow. */
+  /** @param metadata The metadata without tracing. */
   constructor(rpc: string, metadata: grpc.Metadata) {
     this.metadata = metadata;
     if (!api?.trace.getActiveSpan()?.isRecording()) return;

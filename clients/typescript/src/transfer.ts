@@ -60,7 +60,7 @@ export class Tally {
 }
 
 /**
- * Compare what the service stored with what was sent.
+ * Compare the stored bytes with those that were sent.
  *
  * @throws BlobCorrupted They differ.
  */
@@ -83,7 +83,7 @@ export function checkUpload(record: WMRecord, tally: Tally): void {
  * `Readable.from(blob)`, `writeFile(path, blob)`.
  *
  * At the end the number of bytes is checked, and of a whole blob the sha256: if that throws `BlobCorrupted`, what came before is
- * to be thrown away. Leaving the loop early cancels what has not arrived; without a loop, `close` does.
+ * to be thrown away. Leaving the loop early cancels the rest; without a loop, `close` does.
  */
 export class BlobReader implements AsyncIterable<Uint8Array> {
   /** Of this read: the blob's, or the range's. */
@@ -104,7 +104,7 @@ export class BlobReader implements AsyncIterable<Uint8Array> {
     return this.chunks;
   }
 
-  /** Cancel what has not arrived. */
+  /** Cancel the rest of the stream. */
   async close(): Promise<void> {
     await this.chunks.return(undefined);
     await this.answers.return(undefined);

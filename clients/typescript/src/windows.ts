@@ -31,7 +31,7 @@ export interface Forked {
   key?: ContextKey;
 }
 
-/** Of which steps it is known how they ended, and what is remembered of them. */
+/** The steps whose outcome is recorded, and the memories of them. */
 export interface Outcome {
   stepFrom: number;
   stepTo: number;
@@ -39,7 +39,7 @@ export interface Outcome {
   memoryId?: string;
 }
 
-/** What to try again with, behind a response that was of no use. */
+/** The pack to retry with, after an invalid response. */
 export interface Recovered {
   pack: Pack;
   /** Left out: it was done before. */
@@ -60,7 +60,7 @@ export function packIdOf(pack: Pick<Pack, "packId">, _path: string): string {
   return pack.packId;
 }
 
-/** A window, and what was forked from it. */
+/** A window and its forks. */
 export interface WindowWithForks extends Window {
   forks: WindowFork[];
 }

@@ -1,4 +1,4 @@
-/** What a write takes beside its content. */
+/** The options of a write, besides its content. */
 
 import { randomUUID } from "node:crypto";
 
@@ -12,7 +12,7 @@ export interface WriteOptions extends CallOptions {
   requestId?: string;
 }
 
-/** An update that fails with `VersionConflict` if somebody else was faster. */
+/** An update that fails with `VersionConflict` if another caller changed the object first. */
 export interface VersionOptions extends CallOptions {
   expectedVersion?: number;
 }

@@ -1,4 +1,4 @@
-"""Access: who may do what, and what administrators did."""
+"""Access: the rights of keys, and the calls of administrators."""
 
 from __future__ import annotations
 

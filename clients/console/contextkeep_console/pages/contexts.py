@@ -1,4 +1,4 @@
-"""Contexts: conversations, what is recalled of them, their tasks and what those made."""
+"""Contexts: conversations, recall, tasks and artifacts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MESSAGES = 40  # of a page of a thread
 STATES = ("", "open", "closed")
 FEATURES = {  # what shares of a score are called
     "turn": "its words",
-    "nb": "its words and those beside it",
-    "prev": "with what was said before",
-    "nbp": "with what was said around it",
-    "win": "with what stands on both sides",
+    "nb": "its words and those next to it",
+    "prev": "with the message before",
+    "nbp": "with the messages around it",
+    "win": "with the messages on both sides",
     "sess": "words of its session",
     "spk": "the author is named",
-    "said": "somebody said it",
+    "said": "written as a message",
     "time": "the day is named",
     "covp": "how much of the text it has",
     "maxidf": "its rarest word",
@@ -74,7 +74,7 @@ def window_columns() -> Sequence[Column]:
 
 
 async def index(visit: Visit) -> Response:
-    """List contexts, by what is said of them."""
+    """List contexts, with filters."""
     system, external = visit.asked("system"), visit.asked("external")
     if bool(system) != bool(external):
         raise InvalidArgument("an id of another system has two parts: the system, and the id")
@@ -266,7 +266,7 @@ async def message(visit: Visit) -> Response:
 
 
 async def recall(visit: Visit) -> Response:
-    """Try what is recalled for a text, with what each score is made of."""
+    """Show the passages that are recalled for a text, with the parts of each score."""
     context_id, text = visit.step("context_id"), visit.asked("text")
     header = (await visit.context.contexts.get(context_id, history_length=0, **visit.whose)).context
     tokens_max, profile = visit.number("tokens", 0, 100_000), visit.asked("profile")
@@ -385,7 +385,7 @@ async def task(visit: Visit) -> Response:
 
 
 async def artifact(visit: Visit) -> Response:
-    """Show a version of what a task made."""
+    """Show a version of an artifact."""
     task_id, artifact_id = visit.step("task_id"), visit.step("artifact_id")
     version = visit.number("version", 0, 2**31 - 1)
     found: Artifact = await visit.context.artifacts.get(task_id, artifact_id, version=version, **visit.whose)
@@ -421,7 +421,7 @@ async def delete(visit: Visit) -> Response:
     form = await visit.form()
     context_id = visit.step("context_id")
     if form.get("sure") != "yes":
-        raise InvalidArgument("say that you are sure: what is deleted cannot be brought back", field="sure")
+        raise InvalidArgument("confirm the deletion: it cannot be undone", field="sure")
     receipt = await visit.context.contexts.delete(context_id, now=True, **visit.whose)
     return RedirectResponse(f"/erasures/{receipt.erasure_id}", 303)
 

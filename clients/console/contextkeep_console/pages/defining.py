@@ -48,7 +48,7 @@ async def definitions(visit: Visit) -> Response:
         title="Definitions",
         tabs=TABS,
         tab="/sources/definitions",
-        about="What a page about a node of the graph says, facet by facet; drafts until somebody approves them.",
+        about="The rules of pages about nodes of the graph, facet by facet; drafts until they are approved.",
         form=(),
         parts_shown=[listed],
         definitions=listed.value,

@@ -17,7 +17,7 @@ from contextkeep_console.settings import Settings
 from contextkeep_console.visit import local, take
 
 _CHARS_MAX = 16_384  # of a token; keys are much shorter
-_TRIES_AT_ONCE_MAX = 8  # keys that the services are asked about at the same time
+_TRIES_AT_ONCE_MAX = 8  # keys that are checked with the services at the same time
 _WHY = {
     "refused": "The key is no longer taken: it was revoked, or has expired. Sign in with another one.",
     "ended": "The session has ended. What you sent was not done.",
@@ -67,7 +67,7 @@ class Entrance:
             if self._link_token and hmac.compare_digest(link.encode(), self._link_token.encode()):
                 self._link_token = ""
                 session = self._session(self._link_key)
-                with suppress(ContextKeepError):  # the first page says what is wrong
+                with suppress(ContextKeepError):  # the first page shows the error
                     session.caller = await session.context.keys.get_caller()
                 return self._signed_in(request, session, "/")
             return await self._form(request, error="This link has signed in already. Sign in with a key.", status=401)
@@ -123,7 +123,7 @@ class Entrance:
         return answer
 
     async def sign_out(self, request: Request) -> Response:
-        """End the session; a form of another session ends it, too, since that helps nobody else."""
+        """End the session. A form of another session ends it too, because an attacker gains nothing from that."""
         self._sessions.end(self.cookie_of(request))
         answer = RedirectResponse("/sign-in?why=out", 303)
         # Or the button "back" would show the next person what the last one saw.

@@ -1,4 +1,4 @@
-"""Finding: whatever was copied from a log, an error or a hit leads to the page of what it names."""
+"""Finding: an id or a ref that was copied from a log, an error or a hit leads to its page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _IDS_MAX = 3
 
 
 async def find(visit: Visit) -> Response:
-    """Lead to what a text names; else show what is found by it."""
+    """Lead to the thing that a text names; otherwise show the hits of a search."""
     asked = visit.asked("q")[:_CHARS_MAX]
     if not asked:
         return RedirectResponse("/", 303)
@@ -57,7 +57,7 @@ async def find(visit: Visit) -> Response:
 
 
 async def _places(visit: Visit, found: str, asked: str) -> list[tuple[str, str, str]]:
-    """Return what has an id: its kind, its name, and the address of its page."""
+    """Return the thing with an id: its kind, its name, and the address of its page."""
     whose = visit.whose
 
     async def context() -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""Graph: nodes found, a node with all that hangs at it, and what is around it."""
+"""Graph: search for nodes, a node with all its parts, and its neighbours."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def node_columns() -> tuple[Column, ...]:
 
 
 async def index(visit: Visit) -> Response:
-    """Find nodes by what is said of them."""
+    """Find nodes, with filters."""
     graph_name, kind, name = visit.asked("graph"), visit.asked("type"), visit.asked("name")
     contains, where = visit.document("contains"), visit.document("where")
     archived = visit.asked("archived") == "yes"
@@ -112,7 +112,7 @@ async def index(visit: Visit) -> Response:
 
 
 async def node(visit: Visit) -> Response:
-    """Show a node: data, input and output, edges, timeline, vectors, records, and what is around it."""
+    """Show a node: data, input and output, edges, timeline, vectors, records, and its neighbours."""
     node_id = visit.step("node_id")
     found = await visit.graph.graph.get_node(node_id)
     depth = 2 if visit.asked("depth") == "2" else 1
@@ -238,7 +238,7 @@ async def _around(visit: Visit, middle: Node, depth: int) -> Drawing | None:
     if not found:
         return None
     others = [(item.node, item.depth, item.reached_by.node_id if item.reached_by else "") for item in found]
-    # Edges of the middle, and those by which the walk reached what is further away.
+    # Edges of the middle, and the edges over which the walk reached further nodes.
     edges, _ = await take(visit.graph.graph.list_edges(middle.id, direction="both", page_size=EDGES), EDGES)
     further = [item.reached_by.edge_id for item in found if item.reached_by and item.depth > 1]
     if further:
@@ -349,11 +349,11 @@ async def archive(visit: Visit) -> Response:
 
 
 async def delete(visit: Visit) -> Response:
-    """Delete a node for good, with its edges, if the visitor is sure and it is as he saw it."""
+    """Delete a node for good, with its edges, if the visitor confirms it and it has not changed since."""
     form = await visit.form()
     node_id = visit.step("node_id")
     if form.get("sure") != "yes":
-        raise InvalidArgument("say that you are sure: what is deleted cannot be brought back", field="sure")
+        raise InvalidArgument("confirm the deletion: it cannot be undone", field="sure")
     edges = await visit.graph.graph.delete_node(node_id, expected_version=_version(form))
     return visit.redirect("/graph", f"The node is deleted, with {edges} edges.")
 

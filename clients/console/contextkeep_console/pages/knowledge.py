@@ -182,7 +182,7 @@ async def pages(visit: Visit) -> Response:
         title="Pages",
         tabs=TABS,
         tab="/sources/pages",
-        about="What was compiled for a user, section by section, with where it comes from.",
+        about="Pages that were compiled for a user, section by section, with their sources.",
         form=(("prefix", "Slug begins with", prefix),),
         parts_shown=[listed],
         pages=listed.value,
@@ -237,7 +237,7 @@ async def page(visit: Visit) -> Response:
 
 
 async def memories(visit: Visit) -> Response:
-    """List what is kept about the user, or what matters to a question."""
+    """List the memories of the user, or those that matter to a question."""
     question = visit.asked("q")
 
     async def found() -> Table:
@@ -273,7 +273,7 @@ async def memories(visit: Visit) -> Response:
         title="Memories",
         tabs=TABS,
         tab="/sources/memories",
-        about="What is known about a user across conversations, and what no longer holds.",
+        about="Facts about a user across conversations, superseded ones included.",
         form=(("q", "What matters to", question),),
         parts_shown=[listed],
         memories=listed.value,

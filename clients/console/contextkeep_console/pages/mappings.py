@@ -111,7 +111,7 @@ async def tried(visit: Visit) -> Response:
         trials, _ = await take(visit.context.mappings.test(said, **named(node)), NODES_MAX)
     except Unauthenticated:
         raise
-    except ContextKeepError as error:  # what was written stays on the page
+    except ContextKeepError as error:  # the visitor's text stays on the page
         trouble = trouble_of(error)
     return _trial(visit, rules, name, app, node, trials, trouble)
 

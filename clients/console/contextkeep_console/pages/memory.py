@@ -168,7 +168,7 @@ def _of_hit(column: Column) -> Column:
 
 
 async def record(visit: Visit) -> Response:
-    """Show a record: what is known of it, what is in it, and what happened to it."""
+    """Show a record: its metadata, its content, and its log."""
     record_id = visit.step("record_id")
     found = await visit.context.records.get(record_id, include_archived=True)
     preview, actions = await asyncio.gather(
@@ -323,7 +323,7 @@ async def archive(visit: Visit) -> Response:
     """Archive a record, which can be brought back."""
     record_id = visit.step("record_id")
     await visit.context.records.delete(record_id)
-    return visit.redirect(f"/records/{record_id}", "It is archived: nobody finds it, and it can be brought back.")
+    return visit.redirect(f"/records/{record_id}", "It is archived: searches do not find it, and it can be restored.")
 
 
 async def restore(visit: Visit) -> Response:

@@ -1,4 +1,4 @@
-"""Operating: tenants and their limits, what is owed in the background, and jobs; for keys with the scope operator."""
+"""Operating: tenants and their limits, background work, and jobs; for keys with the scope operator."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _number(limit: str, text: str) -> int | None:
 
 
 async def work(visit: Visit) -> Response:
-    """Show what is owed in the background, and the jobs."""
+    """Show the background work and the jobs."""
     if visit.asked("part") == "jobs":
         return visit.render("operating_jobs.html", jobs=await part(_jobs(visit)))
     owed, jobs = await asyncio.gather(part(owed_in_background(visit)), part(_jobs(visit)))
@@ -144,7 +144,7 @@ async def _jobs(visit: Visit) -> Table:
         columns=_JOBS,
         rows=rows,
         has_more=has_more,
-        empty="No job was started yet. A sweep removes what is due now; a check compares rows with stored bytes.",
+        empty="No job was started yet. A sweep deletes expired data; a check compares rows with stored bytes.",
     )
 
 
@@ -179,7 +179,7 @@ async def job(visit: Visit) -> Response:
 
 
 async def retry(visit: Visit) -> Response:
-    """Try again now what has failed of a kind."""
+    """Retry failed background work of one kind now."""
     kind = str((await visit.form()).get("kind", ""))
     done = await visit.context.operations.retry_background_work(kind)
     away = f" Nothing in {', '.join(done.databases_away)}, which does not answer." if done.databases_away else ""

@@ -1,4 +1,4 @@
-"""Overview: whether the services are well, and what is in them."""
+"""Overview: the state of the services, and their newest contents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from contextkeep_console.trouble import part
 from contextkeep_console.visit import Visit, take
 
 _MINUTES = 60
-_ASKED_AT_ONCE, _ROUNDS_MAX = 4, 8  # 32 replicas, if each is asked once
+_ASKED_AT_ONCE, _ROUNDS_MAX = 4, 8  # 32 replicas, if each is called once
 _WORK = (
     Column(name="kind", value=lambda one: one.kind),
     Column(name="owed", value=lambda one: one.owed, kind="number"),
@@ -28,7 +28,7 @@ _WORK = (
     Column(name="database", value=lambda one: one.database or "home", is_minor=True),
     Column(name="what failed", value=lambda one: one.last_error, kind="prose", is_minor=True),
 )
-_NOTHING_OWED = "Nothing is owed: all that was written is indexed, and what was deleted is gone."
+_NOTHING_OWED = "No background work: all written data is indexed, and all deleted data is gone."
 _GRAPHS = (
     Column(
         name="graph",
@@ -48,7 +48,7 @@ _SOURCES = (
 
 
 async def show(visit: Visit) -> Response:
-    """Show how the services are, and the newest of what they keep."""
+    """Show the state of the services, and their newest contents."""
     if visit.asked("part") == "recent":
         return visit.render("recent.html", recent=await part(_recent(visit)))
     states = health(visit.context, visit.graph)
@@ -145,7 +145,7 @@ def _drawn(recent: RecentCalls, now: datetime) -> Recent:
 
 
 async def _usage(visit: Visit) -> list[tuple[str, charts.Stack]]:
-    """Return what the tenant stores beside what it may store; only administrators may know."""
+    """Return the tenant's storage and its limits; only for administrators."""
     usage = await visit.context.operations.get_usage()
     said = (
         ("records", usage.records, usage.limits.records_max),
@@ -169,7 +169,7 @@ async def _usage(visit: Visit) -> list[tuple[str, charts.Stack]]:
 
 
 async def owed(visit: Visit) -> Table:
-    """Return what is owed in the background; only operators may know."""
+    """Return the background work; only for operators."""
     found = await visit.context.operations.list_background_work()
     away = ", ".join(found.databases_away)
     return Table(
@@ -177,8 +177,8 @@ async def owed(visit: Visit) -> Table:
         title="Owed in the background",
         columns=_WORK,
         rows=found.work,
-        lacks=f"These databases do not answer, and what is owed there is not known: {away}." if away else "",
-        empty="Nothing is owed elsewhere." if away else _NOTHING_OWED,
+        lacks=f"These databases do not answer, and their background work is unknown: {away}." if away else "",
+        empty="The other databases have no background work." if away else _NOTHING_OWED,
     )
 
 

@@ -1,4 +1,4 @@
-"""Sources: one question to all of them, how each fared, and what became of what it gave."""
+"""Sources: one question to all of them, the state of each, and the fate of its hits."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _statuses(found: QueriedContext) -> Table:
             Column(name="why", value=lambda one: one.reason, kind="prose"),
         ),
         rows=found.providers,
-        empty="No source was asked.",
+        empty="No source was searched.",
     )
 
 
@@ -162,7 +162,7 @@ def _unmerged(found: QueriedContext) -> Table:
             Column(name="its own score", value=lambda row: row[1].own_score, kind="share", is_minor=True),
             Column(name="score", value=lambda row: row[1].score, kind="share"),
             Column(name="title", value=lambda row: row[1].title),
-            Column(name="shown in", value=lambda row: row[1].shown_in or "behind the limit", kind="ref"),
+            Column(name="shown in", value=lambda row: row[1].shown_in or "after the limit", kind="ref"),
             Column(
                 name="ref",
                 value=lambda row: row[1].ref,

@@ -30,7 +30,7 @@ async def settings(visit: Visit) -> Response:
             columns=(
                 Column(name="source", value=lambda one: one.display_name or one.provider_id),
                 Column(name="id", value=lambda one: one.provider_id),
-                Column(name="may be asked", value=lambda one: one.is_enabled),
+                Column(name="enabled", value=lambda provider: provider.is_enabled),
                 Column(name="by default", value=lambda one: one.is_default),
                 Column(name="deadline, ms", value=lambda one: one.deadline_ms, kind="number"),
                 Column(name="last test", value=lambda one: one.last_state, kind="state", is_minor=True),
@@ -57,7 +57,7 @@ async def settings(visit: Visit) -> Response:
 
 
 async def change(visit: Visit) -> Response:
-    """Change what the tenant says of a source; what is left as it is stays."""
+    """Change the tenant's settings of a source; fields that are left as they are stay."""
     form = await visit.form()
     provider = str(form.get("provider", ""))
     said = {name: str(form.get(name, _KEEP)).strip() for name in ("enabled", "is_default", "deadline_ms")}
@@ -72,7 +72,7 @@ async def change(visit: Visit) -> Response:
         deadline_ms=int(deadline) if deadline.isdecimal() else None,
         reset=[name for name, value in said.items() if value == _AS_IT_IS],
     )
-    return visit.redirect("/sources/settings", f"{provider} is set anew, for the whole tenant.")
+    return visit.redirect("/sources/settings", f"The settings of {provider} are changed for the whole tenant.")
 
 
 async def tests(visit: Visit) -> Response:
@@ -96,7 +96,7 @@ async def tests(visit: Visit) -> Response:
             rows=rows,
             limit=visit.limit,
             has_more=has_more,
-            empty="No test is kept yet. Ask what everybody asks, and ask it again when something has changed.",
+            empty="There is no test yet. Run a typical query, and run it again after a change.",
         )
 
     listed = await part(found())
@@ -116,7 +116,7 @@ async def tests(visit: Visit) -> Response:
 
 
 async def run(visit: Visit) -> Response:
-    """Ask a question as everybody does, and keep the answer."""
+    """Run a query as users do, and store the answer."""
     form = await visit.form()
     question, label = (str(form.get(name, "")).strip() for name in ("question", "label"))
     made = await visit.context.source_tests.run(question, label=label, timeout_s=15, **visit.whose)

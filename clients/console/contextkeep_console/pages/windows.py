@@ -193,7 +193,7 @@ def _costs(cost: CostEstimate) -> charts.Bars:
     }
     saved = 1 - cost.ahead.base_tokens / cost.sliding.base_tokens if cost.sliding.base_tokens else 0
     return charts.bars(
-        f"Cost of the next {STEPS_AHEAD:,} steps, in tokens that no cache is asked for",
+        f"Cost of the next {STEPS_AHEAD:,} steps, in tokens at the price without a cache",
         ahead,
         unit="tokens",
         description=f"{saved:.0%} less than a window that slides, with {cost.folds} folds." if saved > 0 else "",
@@ -261,7 +261,7 @@ async def pack_now(visit: Visit) -> Response:
 def _pack(visit: Visit, window: Window, parts: Sequence[PackPart], made: Any) -> Response:
     table = Table(
         name="parts",
-        title="Parts, in the order in which a model reads them",
+        title="Parts, in the order of the prompt",
         columns=(
             Column(name="zone", value=lambda one: ZONES.get(one.zone, one.zone), kind="state"),
             Column(name="level", value=lambda one: one.level or "", is_minor=True),

@@ -82,7 +82,7 @@ function csvCell(text: string): string {
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Give a table that is drawn from values, such as the one behind a chart, its two files: the page has all its rows. */
+/** Give a table that is drawn from values, such as the table of a chart, its two files: the page has all its rows. */
 function exporting(): void {
   for (const table of document.querySelectorAll<HTMLTableElement>("table[data-export]:not([data-exports])")) {
     table.dataset["exports"] = "";
@@ -122,7 +122,7 @@ function save(table: HTMLTableElement, kind: string): void {
   window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** Ask again for what changes by itself, while somebody looks. */
+/** Reload parts of the page that change by themselves, while the page is visible. */
 function living(): void {
   for (const part of document.querySelectorAll<HTMLElement>("[data-live]")) {
     let shown = "";
@@ -134,7 +134,7 @@ function living(): void {
         const answer = await fetch(part.dataset["live"] as string, { redirect: "error", signal: AbortSignal.timeout(ANSWER_MS) });
         if (!answer.ok) throw new Error(String(answer.status));
         const text = await answer.text();
-        if (text === shown) return; // what somebody has opened or marked stays as it is
+        if (text === shown) return; // parts that the visitor has opened or marked stay as they are
         shown = text;
         const parsed = new DOMParser().parseFromString(text, "text/html");
         part.replaceChildren(...parsed.body.childNodes);
@@ -154,7 +154,7 @@ function living(): void {
   }
 }
 
-/** Fetch the rows behind those of a table as somebody comes to its end, and put them there. */
+/** Fetch the next rows of a table when the visitor comes to its end, and append them. */
 function scrolling(): void {
   const seen = new IntersectionObserver(
     (entries) => {
@@ -232,7 +232,7 @@ function uploads(): void {
   }
 }
 
-/** A page that the browser kept, and shows again by its button "back", is asked for anew: the session may have ended. */
+/** Reload a page that the browser kept, and shows again by its button "back": the session may have ended. */
 function returning(): void {
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) window.location.reload();

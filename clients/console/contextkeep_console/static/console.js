@@ -79,7 +79,7 @@ function csvCell(text) {
     const safe = /^[=+@\t\r]|^-(?![\d.])/.test(text) ? `'${text}` : text;
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
-/** Give a table that is drawn from values, such as the one behind a chart, its two files: the page has all its rows. */
+/** Give a table that is drawn from values, such as the table of a chart, its two files: the page has all its rows. */
 function exporting() {
     for (const table of document.querySelectorAll("table[data-export]:not([data-exports])")) {
         table.dataset["exports"] = "";
@@ -115,7 +115,7 @@ function save(table, kind) {
     link.click();
     window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
-/** Ask again for what changes by itself, while somebody looks. */
+/** Reload parts of the page that change by themselves, while the page is visible. */
 function living() {
     for (const part of document.querySelectorAll("[data-live]")) {
         let shown = "";
@@ -130,7 +130,7 @@ function living() {
                     throw new Error(String(answer.status));
                 const text = await answer.text();
                 if (text === shown)
-                    return; // what somebody has opened or marked stays as it is
+                    return; // parts that the visitor has opened or marked stay as they are
                 shown = text;
                 const parsed = new DOMParser().parseFromString(text, "text/html");
                 part.replaceChildren(...parsed.body.childNodes);
@@ -151,7 +151,7 @@ function living() {
         window.setInterval(() => void again(), Number(part.dataset["seconds"] ?? "10") * 1000);
     }
 }
-/** Fetch the rows behind those of a table as somebody comes to its end, and put them there. */
+/** Fetch the next rows of a table when the visitor comes to its end, and append them. */
 function scrolling() {
     const seen = new IntersectionObserver((entries) => {
         for (const { target, isIntersecting } of entries) {
@@ -234,7 +234,7 @@ function uploads() {
         });
     }
 }
-/** A page that the browser kept, and shows again by its button "back", is asked for anew: the session may have ended. */
+/** Reload a page that the browser kept, and shows again by its button "back": the session may have ended. */
 function returning() {
     window.addEventListener("pageshow", (event) => {
         if (event.persisted)

@@ -9,7 +9,8 @@ export interface ContextClientOptions extends ClientOptions {
 
 /** Of a call about what users own. */
 export interface ContextOptions extends CallOptions {
-  /** For which user a key without one calls; it needs the scope `delegate`. Else it sees what has no owner. */
+  /** The user to act for; a key without a user needs the scope `delegate` for it. Otherwise it sees data without an
+  owner. */
   subjectUserId?: string;
 }
 

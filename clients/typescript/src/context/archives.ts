@@ -15,8 +15,9 @@ const method = pb.Transfer.method;
 /** All of them need the scope `admin`, and a key that is bound to nothing. An RPC is one method. */
 export class Archives extends GeneratedArchives {
   /**
-   * Put an archive into the tenant of the key, and return what it met. What is there already is not written twice. With its
-   * `importId` one that broke off goes on where it was: `open` is asked for the bytes from there.
+   * Import an archive into the tenant of the key, and return the result. Rows that exist already are not written twice.
+   * With its
+   * `importId` an interrupted import continues: `open` is called for the bytes from there.
    *
    * @throws ArchiveRefused A piece is malformed, or holds what cannot be stored; what came before it is written.
    */

@@ -46,7 +46,8 @@ export class Blobs extends GeneratedBlobs {
    * Store a buffer, or what a stream gives, as a blob and return its record. When it returns, the bytes are durable; until then nothing is
    * visible.
    *
-   * The answer is compared with what was sent. A buffer that failed with `Unavailable` is sent again, with the same request id. A stream is
+   * The answer is compared with the sent bytes. A buffer that failed with `Unavailable` is sent again, with the same
+   * request id. A stream is
    * sent once, since it cannot be read again, and never held at once; if it fails, nothing is stored, and its error is thrown.
    *
    * @throws BlobTooLarge The limit was passed. Nothing was stored.
@@ -143,7 +144,7 @@ export class Blobs extends GeneratedBlobs {
   }
 }
 
-/** Yield the messages of an upload; progress is told when a chunk was taken. */
+/** Yield the messages of an upload; report progress after each chunk. */
 async function* uploadMessages(
   header: pb.UploadHeader,
   source: ByteStream,

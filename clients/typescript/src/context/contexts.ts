@@ -11,8 +11,9 @@ import type { ContextOptions } from "./app.js";
 const method = pb.Contexts.method;
 
 /**
- * An RPC is one method. A context that is another tenant's or user's, outside of what the key is bound to, expired, or not there at
- * all is `ContextNotFound`.
+ * An RPC is one method. A context that belongs to another tenant or user, is outside the bounds of the key, has
+ * expired, or does not
+ * exist is `ContextNotFound`.
  */
 export class Contexts extends GeneratedContexts {
   /**
@@ -24,7 +25,8 @@ export class Contexts extends GeneratedContexts {
   }
 
   /**
-   * Wait until what was written is found by all that it is found by, and return how far that is. Words find a message as soon as it is
+   * Wait until messages are found by all indexes, and return the state of the index. Words find a message as soon as it
+   * is
    * sent; vectors, where the service has an embedder, follow.
    *
    * @param options `seq`: up to which message, else all that are written now; `waitS`: seconds to wait, 30, and up to 300.
@@ -44,8 +46,9 @@ export class Contexts extends GeneratedContexts {
    * Yield what happens in a context: messages, and tasks and artifacts as they are when they changed. It goes on from where it was
    * when a replica stops, and ends when the context is closed.
    *
-   * @param options `seqFrom` is the first message, `changeAfter` behind which change of tasks and artifacts; an event says from where on
-   *   there is more. `untilNow` ends when all is told that is there.
+   * @param options `seqFrom` is the first message; `changeAfter` skips changes of tasks and artifacts up to this
+   * number; an event has
+   *   both for the next call. `untilNow` stops after the events that exist now.
    * @throws Unauthenticated The key is revoked, or over.
    */
   async *watch(

@@ -23,7 +23,8 @@ export interface HistoryOptions extends CallOptions {
 export interface WholeHistoryOptions extends HistoryOptions {
   /** Fail on the first node on which a rule fails, instead of counting it. */
   strict?: boolean;
-  /** The newest messages that have so many tokens together, and calls with all their results or not at all; else all. */
+  /** Only the newest messages that fit into this many tokens, and calls with all their results or not at all. Default:
+  all. */
   tokensMax?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Memories: what is kept about a user, across contexts. */
+/** Memories: facts about a user, across contexts. */
 
 import { type Consolidation, consolidationOf } from "../_gen/memories.js";
 import { GeneratedMemories } from "../_gen/nouns/memories.js";
@@ -9,7 +9,8 @@ import type { ContextOptions } from "./app.js";
 const method = pb.Memories.method;
 
 /**
- * An RPC is one method. Memories are always a user's: a key without a user names him in `subjectUserId`, else it is `SubjectRequired`.
+ * An RPC is one method. A memory belongs to a user: a key without a user names one in `subjectUserId`, otherwise it is
+ * `SubjectRequired`.
  * Another's memory, and one that is not there at all, is `MemoryNotFound`.
  */
 export class Memories extends GeneratedMemories {

@@ -18,7 +18,7 @@ export class Operations extends GeneratedOperations {
   /**
    * Say what a tenant may store, and return it.
    *
-   * @param limits What is said as undefined is what the settings say again; what is not said stays.
+   * @param limits A limit that is undefined returns to the setting; limits that are not named stay.
    * @throws TenantNotFound There is none of this name.
    */
   async setTenantLimits(tenant: string, limits: TenantLimits, options: CallOptions = {}): Promise<Tenant> {

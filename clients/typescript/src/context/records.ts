@@ -11,7 +11,8 @@ const memory = pb.WorkingMemory.method;
 /** An RPC is one method. */
 export class Records extends GeneratedRecords {
   /**
-   * Change fields of a record and return it: what is not given stays, what is empty is emptied. Metadata are replaced, not merged.
+   * Change fields of a record and return it: fields that are not given stay, empty values empty a field. Metadata are
+   * replaced, not merged.
    *
    * @throws VersionConflict `expectedVersion` is stale: `version` in the metadata.
    */

@@ -1,4 +1,4 @@
-/** Windows on contexts: what one model shall see of one, within its budget. */
+/** Windows on contexts: the part of a context that one model sees, within its budget. */
 
 import { type Pack, type Window, type WindowEvent, windowEventOf } from "../_gen/context-windows.js";
 import { WindowHandle } from "../_gen/handles.js";
@@ -31,7 +31,7 @@ export class Windows extends GeneratedWindows {
   /**
    * Return what the model should see now: the last pack with more after it, until a fold leaves some out.
    *
-   * @param options `since` is the pack before: as long as this one begins with it, only what is new is sent.
+   * @param options `since` is the previous pack: as long as this one begins with it, only the new part is sent.
    * @throws WindowClosed It packs no more.
    * @throws WindowBehind It has more to read than there was time for; the next call goes on.
    * @throws BudgetTooSmall The last step does not fit: `least` in the metadata.
@@ -48,8 +48,9 @@ export class Windows extends GeneratedWindows {
    * Yield what changes of a window: breaks of its prefix with their accounts, what came into the state, and the window as it is then. It
    * goes on from where it was when a replica stops, and ends when the window is closed.
    *
-   * @param options `epochAfter` is an epoch such as that of the last pack, behind which breaks are told, `entryFrom` the first entry of the
-   *   state; an event says from where on there is more. `untilNow` ends when all is told that is there.
+   * @param options `epochAfter` skips breaks up to this epoch, such as that of the last pack; `entryFrom` is the first
+   * entry of the
+   *   state; an event has both for the next call. `untilNow` stops after the changes that exist now.
    * @throws Unauthenticated The key is revoked, or over.
    */
   async *watch(

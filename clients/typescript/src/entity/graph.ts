@@ -122,9 +122,9 @@ export class Graph extends GeneratedGraph {
   }
 
   /**
-   * Write a graph from newline-delimited JSON, as `graph.export` gives it, and return what was written.
+   * Write a graph from newline-delimited JSON, as `graph.export` gives it, and return the counts.
    *
-   * What is there already, by its id, is skipped: an import that broke off is simply begun again. It is sent in segments of some
+   * Rows whose ids exist are skipped, so an interrupted import can be repeated. It is sent in segments of some
    * MiB; one that failed with `Unavailable` is sent again by itself.
    *
    * @throws InvalidArgument A line is malformed: the violation names it.
@@ -156,7 +156,7 @@ export class Graph extends GeneratedGraph {
   }
 
   /**
-   * The same in pieces that say how many rows they hold, and by which token another export goes on after them.
+   * The same in pieces with their numbers of rows, and with the token for an export that continues after them.
    *
    * @throws InvalidPageToken The token is malformed or of another graph.
    */
@@ -182,7 +182,8 @@ export class Graph extends GeneratedGraph {
   /**
    * Write a message of a conversation: a node "Message", and the edge "Contains" from the session to it.
    *
-   * Both are there, or neither; a call that is tried again appends once. Of two calls the second of which began when the first had
+   * Both are written, or neither; a retried call appends once. Of two calls the second of which began when the first
+   * had
    * returned, the second message is the later one. An external id without `create` is looked up first, in a call of its own.
    *
    * @throws NodeNotFound There is no such session.
@@ -220,7 +221,7 @@ export class Graph extends GeneratedGraph {
     };
   }
 
-  /** The nodes of which all that is said holds, by time or in another order. */
+  /** The nodes that match all conditions, by time or in another order. */
   search(
     options: SearchOptions & { orderBy?: string; descending?: boolean; pageSize?: number } = {},
   ): Rows<Node> {

@@ -23,7 +23,7 @@ export abstract class NodeNoun extends Noun {
     return (await this.client.call(graph.getNodeByExternalId, request, { headers, timeoutMs, signal })).node!.id;
   }
 
-  /** The rows of all pages of what is asked of a node, which is looked up once. */
+  /** The rows of all pages of a list of a node, which is looked up once. */
   protected rowsOf<T>(
     name: NodeName,
     options: { graphName?: string } & CallOptions,
