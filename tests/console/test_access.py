@@ -102,7 +102,7 @@ def test_an_operator_limits_a_tenant_and_starts_jobs(running: Running, visitor: 
         assert begun.status_code == 303, begun.text
     jobs = client.get("/access/work?part=jobs").text
     (job, *_) = re.findall(r'href="(/access/jobs/[^"]+)"', jobs)
-    assert "A check of what is stored" in client.get(job).text
+    assert "A check of stored data" in client.get(job).text
     retried = client.post("/access/work/retry", data={"token": token_of(client), "kind": "index"})
     assert retried.status_code == 303
     assert "are tried again now" in client.get("/access/work").text

@@ -243,7 +243,7 @@ def test_a_key_is_made_and_taken_back_by_keyboard(page: Browser, administrators:
     press(page, "g", "a")
     page.arrived("/access")
     page.driver.find_element(By.NAME, "subject").send_keys("billing-agent", Keys.ENTER)
-    page.until(lambda: "It is shown once" not in page.text and "Keep it now" in page.text)
+    page.until(lambda: "It is shown once" not in page.text and "Copy it now" in page.text)
     key = page.driver.find_element(By.ID, "new-key").text
     assert key.startswith("cgk_")
     assert key not in page.driver.current_url

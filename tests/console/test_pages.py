@@ -374,7 +374,7 @@ def test_of_two_who_change_the_same_the_later_is_told(running: Running, visitor:
             answers.append(client.post(f"/nodes/{node_id}/data", data=form))
 
         assert [answer.status_code for answer in answers] == [303, 409]
-        assert "Somebody else changed it first" in answers[1].text
+        assert "Another caller changed it first" in answers[1].text
         assert graph.graph.get_node(node_id).data == {"a": 1}
 
 
