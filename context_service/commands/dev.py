@@ -1,7 +1,7 @@
 """The whole stack on one machine: embedded Postgres, the two services and the console, each a process of its own.
 
 For development and the demo. The services are started as an operator would start them, from their command lines
-and environment; this process only watches them. Whatever ends it ends them: they are told by the kernel.
+and environment; this process only watches them. When it ends, for any reason, the kernel signals them to end.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ CONSOLE_PORT = 50080
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 25.0
 _POLL_S = 0.02
-KEY_VARIABLE = "CONTEXT_SERVICE_API_KEY"  # what clients call with
-_CONSOLE = "contextkeep_console"  # a distribution of its own, which the services never import
+KEY_VARIABLE = "CONTEXT_SERVICE_API_KEY"  # the key that clients use
+_CONSOLE = "contextkeep_console"  # a separate distribution, which the services never import
 
 
 class StackError(Exception):
@@ -52,15 +52,15 @@ class Stack:
 
     context_address: str
     entity_address: str
-    mcp_port: int | None  # None: nobody listens
+    mcp_port: int | None  # None if MCP is off
     http_ports: tuple[int, int] | None  # of the Context Service and of the Entity Service
-    console_port: int | None  # None: there is no console
-    console_link: str  # its address, with a token that signs in once; empty: there is no console
-    key: str = field(repr=False)  # what every call needs; empty: calls without a key are taken
+    console_port: int | None  # None without a console
+    console_link: str  # its address, with a token that signs in once; empty without a console
+    key: str = field(repr=False)  # that every call needs; empty if calls need no key
     metrics_ports: tuple[int, int] | None  # of the Context Service and of the Entity Service
     blobs: Path  # of the local provider
     postgres: EmbeddedPostgres  # the home database's
-    environment: Mapping[str, str]  # what an operator's command needs to be about this stack
+    environment: Mapping[str, str]  # variables with which operators' commands use this stack
     processes: Mapping[str, subprocess.Popen[bytes]]  # by the names of their logs
 
 
@@ -77,21 +77,21 @@ def stack(
     others: Sequence[str] = (),
     run_with: Sequence[str] = ("-m",),
 ) -> Iterator[Stack]:
-    """Run the stack for the block. The environment is for both services; of METRICS_PORT each gets one of its own.
+    """Run the stack during the block. Both services get the environment, and each a port of its own from METRICS_PORT.
 
-    It makes a key with all scopes, unless API_KEY is the key or ALLOW_ANONYMOUS is set. A stack that is kept puts the
-    key where clients of this account find it; one that is not kept has it in this process's environment for the block.
+    It makes a key with all scopes, unless API_KEY or ALLOW_ANONYMOUS is set. A stack that is kept stores the key where
+    clients of this account find it; otherwise the key is in this process's environment during the block.
 
     Args:
         folder: Where its data and logs are.
         context_port: Port of the Context Service; 0: any free one.
         entity_port: Port of the Entity Service; 0: any free one.
-        mcp_port: Port of MCP; None: what MCP_PORT says.
-        http_ports: Ports of HTTP, of the Context Service and of the Entity Service; None: nobody listens.
-        console_port: Port of the console; None: there is none.
+        mcp_port: Port of MCP; None takes that of MCP_PORT.
+        http_ports: HTTP ports of the Context Service and of the Entity Service; None turns HTTP off.
+        console_port: Port of the console; None starts none.
         keep: False removes the database and the key at the end.
         others: Names of other databases, each on a Postgres of its own.
-        run_with: What Python is told in front of a service's name: a module that watches it, say.
+        run_with: Arguments of Python before a service's name, such as a module that watches it.
 
     Raises:
         StackError: something did not start.
@@ -116,7 +116,7 @@ def stack(
             ("the Entity Service's metrics", "METRICS_PORT", metrics_ports and metrics_ports[1]),
         )
         blobs = Path(os.environ.get("WORKING_MEMORY_STORAGE_PATH") or folder / "blobs").resolve()
-        # What an operator's command needs, too.
+        # Operators' commands need these, too.
         shared = {
             "DATABASE_URL": postgres.service_url,
             "DATABASE_ADMIN_URL": postgres.admin_url,
@@ -124,8 +124,8 @@ def stack(
             "WORKING_MEMORY_STORAGE_PATH": str(blobs),
         }
         if named:
-            shared["DATABASE_URLS"] = " ".join(f"{name}={one.service_url}" for name, one in named.items())
-            shared["DATABASE_ADMIN_URLS"] = " ".join(f"{name}={one.admin_url}" for name, one in named.items())
+            shared["DATABASE_URLS"] = " ".join(f"{name}={other.service_url}" for name, other in named.items())
+            shared["DATABASE_ADMIN_URLS"] = " ".join(f"{name}={other.admin_url}" for name, other in named.items())
         inherited = {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
         entity_environment = {**inherited, **shared, "ENTITY_SERVICE_PORT": str(entity_port)}
         context_environment = {**entity_environment, "CONTEXT_SERVICE_PORT": str(context_port)}
@@ -168,10 +168,10 @@ def stack(
 
 
 def stay_up(fill: Callable[[Stack], None] | None = None) -> None:
-    """Run the stack until Ctrl-C: what `make run` does.
+    """Run the stack until Ctrl-C, for `make run`.
 
     Args:
-        fill: Writes something into it first.
+        fill: Writes example data first.
     """
     folder = state_folder()
     started = time.monotonic()
@@ -194,7 +194,7 @@ def stay_up(fill: Callable[[Stack], None] | None = None) -> None:
             while all(process.poll() is None for process in running.processes.values()):
                 time.sleep(0.2)
             ended = next(name for name, process in running.processes.items() if process.poll() is not None)
-            raise StackError(f"{ended} ended by itself; {_end_of(folder / f'{ended}.log')}")
+            raise StackError(f"{ended} ended unexpectedly; {_end_of(folder / f'{ended}.log')}")
     except StackError as error:
         sys.exit(f"cannot run: {error}")
     except KeyboardInterrupt:
@@ -204,12 +204,12 @@ def stay_up(fill: Callable[[Stack], None] | None = None) -> None:
 def _port(variable: str, default: int, *, highest: int = 65535) -> int:
     text = os.environ.get(variable) or str(default)
     if not text.isdecimal() or not 1 <= int(text) <= highest:
-        raise StackError(f"{variable}={text} is not a port: a number from 1 to {highest}")
+        raise StackError(f"{variable}={text} must be a port from 1 to {highest}")
     return int(text)
 
 
 def _ports(variable: str) -> tuple[int, int] | None:
-    """Return the port that a variable says, which is for both services, and the next one; None if it says none."""
+    """Return the port of a variable and the next one, for the two services; None if the variable is not set."""
     if not os.environ.get(variable):
         return None
     port = _port(variable, 0, highest=65534)
@@ -217,9 +217,9 @@ def _ports(variable: str) -> tuple[int, int] | None:
 
 
 def _http_ports() -> tuple[int, int] | None:
-    """Return the ports of HTTP: as that of MCP they are for whoever comes first."""
-    if said := _ports("HTTP_PORT"):
-        return said
+    """Return the HTTP ports: the usual ones if they are free, so that two checkouts can run."""
+    if ports := _ports("HTTP_PORT"):
+        return ports
     if importlib.util.find_spec("uvicorn") is None:
         return None
     usual = HTTP_PORT, HTTP_PORT + 1
@@ -227,7 +227,7 @@ def _http_ports() -> tuple[int, int] | None:
 
 
 def _mcp_port() -> int | None:
-    """Return the port of MCP: its usual one is for whoever comes first, so that two checkouts can run."""
+    """Return the port of MCP: the usual one if it is free, so that two checkouts can run."""
     if os.environ.get("MCP_PORT"):
         return _port("MCP_PORT", MCP_PORT)
     if importlib.util.find_spec("mcp") is None:
@@ -236,7 +236,7 @@ def _mcp_port() -> int | None:
 
 
 def _console_port() -> int | None:
-    """Return the port of the console: as that of MCP it is for whoever comes first."""
+    """Return the port of the console: the usual one if it is free, so that two checkouts can run."""
     if os.environ.get("CONSOLE_PORT"):
         return _port("CONSOLE_PORT", CONSOLE_PORT)
     if importlib.util.find_spec(_CONSOLE) is None:
@@ -253,7 +253,7 @@ def _console(
     Raises:
         StackError: it did not start.
     """
-    # No key of this process's own environment: people bring theirs.
+    # Without the keys of this process's environment: users of the console sign in with theirs.
     environment = {name: value for name, value in os.environ.items() if not name.endswith(("API_KEY", "_URL"))}
     environment |= {"CONTEXT_SERVICE_ADDRESS": f"127.0.0.1:{context_port}"}
     environment |= {"ENTITY_SERVICE_ADDRESS": f"127.0.0.1:{entity_port}"}
@@ -270,10 +270,10 @@ def _console(
 
 
 def _require_free(*ports: tuple[str, str, int | None]) -> None:
-    """Refuse a port that two of ours want, or that another process has: its health would be taken for ours.
+    """Refuse a port that two of our listeners want, or that another process has, whose health would pass for ours.
 
     Args:
-        *ports: Who listens, the variable that names its port, and the port; None: it does not listen.
+        *ports: The name of a listener, the variable of its port, and the port; None if it does not listen.
     """
     ours: dict[int, str] = {}
     for name, variable, port in ports:
@@ -290,7 +290,7 @@ def _require_free(*ports: tuple[str, str, int | None]) -> None:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what just ended has the port no more
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # ignore connections of a process that ended
         try:
             listener.bind(("127.0.0.1", port))
         except OSError:
@@ -299,10 +299,10 @@ def _is_free(port: int) -> bool:
 
 
 def _require_plaintext() -> None:
-    """Refuse what would have the two services, and us, wait for each other in vain."""
+    """Refuse settings of TLS: the two services, and this process, could not reach each other."""
     for variable in ("TLS_CERTIFICATE_PATH", "TLS_KEY_PATH"):
         if os.environ.get(variable):
-            raise StackError(f"{variable} is set: this stack speaks plaintext, on loopback; unset it")
+            raise StackError(f"{variable} is set, but this stack uses plaintext on loopback: unset it")
 
 
 def _end_of(log_path: Path) -> str:
@@ -354,15 +354,15 @@ print(E().graph.create_node("Session", name="first"))'
   {python} -c 'from contextkeep import ContextClient as C; print(C().blobs.upload("LICENSE").working_memory_id)'
   {python} examples/chat.py
 
-Ctrl-C stops all of it."""
+Press Ctrl-C to stop everything."""
 
 
 @contextmanager
 def _key(folder: Path, admin_url: str, ports: Sequence[int], *, keep: bool) -> Iterator[str]:
-    """Yield the key of a stack, which clients find for the block; empty if it takes calls without a key.
+    """Yield the key of a stack, which clients find during the block; empty if calls need no key.
 
     Raises:
-        StackError: the key cannot be kept where clients look for it.
+        StackError: the key cannot be stored where clients look for it.
     """
     key = os.environ.get("API_KEY", "").strip()
     if not key and os.environ.get("ALLOW_ANONYMOUS", "").lower() in {"1", "true", "yes", "on"}:
@@ -375,7 +375,7 @@ def _key(folder: Path, admin_url: str, ports: Sequence[int], *, keep: bool) -> I
                 opened.enter_context(development.key_kept(key, [f"{dev_keys.HOST}:{port}" for port in ports]))
             except OSError as error:
                 raise StackError(
-                    f"the key cannot be kept in {dev_keys.path()} ({error.strerror}): set {dev_keys.PATH_VARIABLE} to"
+                    f"the key cannot be stored in {dev_keys.path()} ({error.strerror}): set {dev_keys.PATH_VARIABLE} to"
                     " another file"
                 ) from error
         else:
@@ -429,7 +429,7 @@ def _wait_until_ready(name: str, address: str, process: subprocess.Popen[bytes],
             if process.poll() is not None or time.monotonic() > give_up_at:
                 raise StackError(f"{name} did not start; {_end_of(log_path)}")
             try:
-                # Waiting for the connection is gRPC's: without it a first refusal is remembered for a second.
+                # gRPC waits for the connection: otherwise it remembers a first refusal for a second.
                 answer = stub.Check(
                     health_pb2.HealthCheckRequest(), timeout=0.2, wait_for_ready=True, metadata=metadata
                 )

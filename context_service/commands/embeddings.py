@@ -1,4 +1,4 @@
-"""`context-service embeddings`: what an operator does with the embedder's vectors."""
+"""`context-service embeddings`: makes missing vectors."""
 
 from __future__ import annotations
 
@@ -17,28 +17,30 @@ _INTERRUPTED = 130
 
 
 def add_embeddings(commands: Subparsers) -> None:
-    """Add `embeddings` and what it does."""
-    embeddings = commands.add_parser("embeddings", help="look after the embedder's vectors")
+    """Add `embeddings` and its subcommands."""
+    embeddings = commands.add_parser("embeddings", help="make the vectors of records and messages that lack one")
     embedding_commands = embeddings.add_subparsers(dest="embeddings_command", required=True)
     backfill = embedding_commands.add_parser(
         "backfill",
-        help="have vectors made for what is from before the embedder, and for what has those of another model",
-        description="Owes the vectors that records and contexts lack; the running services make them. Stays until the"
-        " last is owed; may be broken off and started again.",
+        help="queue the vectors of records and passages that have none, or one of another model",
+        description="Queue the vectors that records and passages of contexts lack; the running services make them. Run"
+        " it after you configured an embedder or changed its model. It ends when the last one is queued; you can"
+        " interrupt it and start it again.",
+        epilog="example: context-service embeddings backfill --dry-run",
     )
-    backfill.add_argument("--dry-run", action="store_true", help="only count what there is to do")
-    backfill.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    backfill.add_argument("--dry-run", action="store_true", help="only count the missing vectors")
+    backfill.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_embeddings(settings: Settings, arguments: argparse.Namespace) -> None:
     """Run `embeddings backfill`.
 
     Raises:
-        FailedPrecondition: there is no embedder.
+        FailedPrecondition: no embedder is configured.
         Unavailable: Postgres does not answer.
     """
     try:
-        with progress_bar("vectors owed", quiet=arguments.json) as show:
+        with progress_bar("vectors queued", quiet=arguments.json) as show:
 
             def on_progress(records: Backfilled, passages: Backfilled) -> None:
                 show(records.owed + passages.owed, records.to_do + passages.to_do)
@@ -47,7 +49,7 @@ def run_embeddings(settings: Settings, arguments: argparse.Namespace) -> None:
                 maintenance.backfill(settings, dry_run=arguments.dry_run, on_progress=on_progress)
             )
     except KeyboardInterrupt:
-        print("interrupted; what is owed is made, start it again for the rest", file=sys.stderr)  # noqa: T201
+        print("interrupted: the queued vectors will be made; start it again for the rest", file=sys.stderr)  # noqa: T201
         sys.exit(_INTERRUPTED)
     away = (records + passages).databases_away
     if arguments.json:
@@ -56,9 +58,10 @@ def run_embeddings(settings: Settings, arguments: argparse.Namespace) -> None:
         done = {"dry_run": arguments.dry_run, **of_records, **of_passages, "databases_away": away}
         print(json.dumps(done))  # noqa: T201
     elif arguments.dry_run:
-        lacking = f"{records.to_do} records and {passages.to_do} passages of contexts"
-        print(f"{lacking} lack a vector of this embedder's model")  # noqa: T201
+        print(  # noqa: T201
+            f"{records.to_do} records and {passages.to_do} passages of contexts lack a vector of the embedder's model"
+        )
     else:
-        print(f"{records.owed + passages.owed} vectors are owed; the services make them")  # noqa: T201
+        print(f"{records.owed + passages.owed} vectors are queued; the services make them")  # noqa: T201
     if not told_away(away):
         sys.exit(1)

@@ -1,6 +1,7 @@
-"""What an operator has done to all that is stored, whether the services run or not: each opens what it needs.
+"""Maintenance that operators run on the stored data, whether the services run or not.
 
-What is done of all tenants leaves out those whose database does not answer, and says which that is.
+Each function opens the databases and providers that it needs. Functions over all tenants leave out databases that do
+not answer, and report them.
 """
 
 from __future__ import annotations
@@ -58,14 +59,14 @@ _CONTEXTS = "context.context"
 
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[Database]:
-    """Connect to all databases, and learn which of them serve their tenants."""
+    """Connect to all databases, and check which of them answer."""
     async with open_database(settings) as database:
         await SchemaCheck(database, migrations()).ready()
         yield database
 
 
 async def sweep(settings: Settings) -> Swept:
-    """Do one pass of the sweeper, for an operator: the running services do it by themselves.
+    """Run one pass of the sweeper, as the running services do regularly.
 
     Raises:
         Unavailable: Postgres does not answer.
@@ -76,10 +77,10 @@ async def sweep(settings: Settings) -> Swept:
 
 
 async def rotate_secrets(settings: Settings) -> Rotated:
-    """Seal all secrets of all tenants with the newest key, for an operator: behind it the older ones may go.
+    """Seal all secrets of all tenants with the newest key; then the older keys can be removed.
 
     Raises:
-        SecretsKeyMissing: there is no key.
+        SecretsKeyMissing: SECRETS_KEY is not set.
         Unavailable: Postgres does not answer.
     """
     keys = KeyRing(keys_of(settings.secrets_key.get_secret_value()))
@@ -94,7 +95,7 @@ async def rotate_secrets(settings: Settings) -> Rotated:
 async def copy_blobs(
     settings: Settings, source: str, target: str, *, dry_run: bool, on_progress: Callable[[Copied], None]
 ) -> Copied:
-    """Copy everything of one provider to another, of all tenants, for an operator.
+    """Copy the blobs of all tenants from one provider to another.
 
     Raises:
         InvalidArgument, ProviderNotConfigured, StorageFull, Unavailable: see `ProviderCopy.run`.
@@ -109,7 +110,7 @@ async def copy_blobs(
 
 
 async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Callable[[Report], None]) -> Report:
-    """Compare rows and stored bytes, of all tenants, for an operator.
+    """Compare rows and stored bytes of all tenants.
 
     Raises:
         Unavailable: Postgres or a provider does not answer.
@@ -123,17 +124,17 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
 async def backfill(
     settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled, Backfilled], None]
 ) -> tuple[Backfilled, Backfilled]:
-    """Owe the embedder's vectors that are lacking, of records, and of passages of contexts and memories.
+    """Queue the missing vectors of records, and of passages of contexts and memories.
 
     Raises:
-        FailedPrecondition: there is no embedder.
+        FailedPrecondition: no embedder is configured.
         Unavailable: Postgres does not answer.
         UnsafeRole: as `app.running`.
     """
     model = model_of(settings)
     if not model:
         raise FailedPrecondition(
-            "there is no embedder: set EMBEDDING_PROVIDER or EMBEDDING_URL as the services have it"
+            "no embedder is configured: set EMBEDDING_PROVIDER or EMBEDDING_URL as for the services"
         )
     async with _opened(settings) as database:
         none = Backfilled()
@@ -151,7 +152,7 @@ async def backfill(
 
 
 async def backfill_texts(settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
-    """Owe the texts of records that were written before they were read, for an operator.
+    """Queue the texts of records that were never read.
 
     Raises:
         Unavailable: Postgres does not answer.
@@ -164,46 +165,46 @@ async def backfill_texts(settings: Settings, *, dry_run: bool, on_progress: Call
 async def erase_subject(
     settings: Settings, tenant: str, user_id: str, *, dry_run: bool, on_progress: Callable[[int, int], None]
 ) -> dict[str, int]:
-    """Remove all that is a user's from this service, for an operator, and return how much there was, by kind.
+    """Remove all data of a user from this service, and return its counts by kind.
 
-    It does by itself what `Erasures/Erase` begins; the Entity Service is not asked.
+    It does the same as `Erasures/Erase`, but not in the Entity Service.
 
     Args:
         settings: Those of the services.
-        tenant: By its name.
-        user_id: Whose.
+        tenant: The name of the tenant.
+        user_id: The user.
         dry_run: Only count.
-        on_progress: Is told how many contexts are gone, and how many there were.
+        on_progress: Called with the contexts that are removed, and all contexts.
 
     Raises:
-        InvalidArgument: the user is empty: what is nobody's is everybody's.
-        LegalHold: it may not be erased now.
+        InvalidArgument: the user is empty, which would mean all data without an owner.
+        LegalHold: a hold forbids it.
         NoSuchTenant: no tenant has this name.
         Unavailable: Postgres does not answer.
         UnsafeRole, ProviderNotConfigured: as `app.running`.
     """
     if not user_id:
-        raise InvalidArgument("name a user", field="user")
+        raise InvalidArgument("--user must not be empty", field="user")
     async with _opened(settings) as database, open_storage(settings) as storage:
         door = await tenant_named(database, tenant)
         there_were = await subjects.count_owned(door, user_id)
         if not dry_run:
-            if held := await holds.against(door, user_id):
-                raise on_hold([hold.hold_id for hold in held])
+            if forbidding := await holds.against(door, user_id):
+                raise on_hold([hold.hold_id for hold in forbidding])
             eraser, settle = _erasing(settings, database, storage)
-            await door.transaction(lambda one: subjects.begin(one, user_id, requested_by="operator"))
+            await door.transaction(lambda transaction: subjects.begin(transaction, user_id, requested_by="operator"))
             contexts_max = there_were[_CONTEXTS]
             while await eraser.erase_tenant(door):
                 await settle()
                 left = await subjects.count_owned(door, user_id)
                 on_progress(contexts_max - left[_CONTEXTS], contexts_max)
-                await asyncio.sleep(subjects.LEASE_S)  # of some, a replica removes the rest
+                await asyncio.sleep(subjects.LEASE_S)  # a replica is removing the rest
             on_progress(contexts_max, contexts_max)
         return there_were
 
 
 async def erasures(settings: Settings) -> list[Erased]:
-    """Return the register of erasures of all tenants, the oldest first, for an operator; Postgres is not asked.
+    """Return the register of erasures of all tenants, the oldest first; works without Postgres.
 
     Raises:
         ProviderNotConfigured, Unavailable: a provider does not answer.
@@ -213,10 +214,10 @@ async def erasures(settings: Settings) -> list[Erased]:
 
 
 async def replay_erasures(settings: Settings, lines: Sequence[Erased]) -> Replayed:
-    """Erase again whom lines of a register name, where this service has them, for an operator.
+    """Erase again the subjects of a register that this service has.
 
     Raises:
-        Unavailable: Postgres or a provider does not answer. So far and no further.
+        Unavailable: Postgres or a provider does not answer. Run it again for the rest.
         UnsafeRole, ProviderNotConfigured: as `app.running`.
     """
     async with _opened(settings) as database, open_storage(settings) as storage:
@@ -227,7 +228,7 @@ async def replay_erasures(settings: Settings, lines: Sequence[Erased]) -> Replay
 def _erasing(
     settings: Settings, database: Database, storage: BlobStorage
 ) -> tuple[SubjectEraser, Callable[[], Awaitable[object]]]:
-    """Return what erases subjects, and what does behind it that others' messages said of records that are gone."""
+    """Return the eraser of subjects, and the work that removes passages of erased records from others' contexts."""
     eraser = subject_eraser_of(settings, database, storage, context_eraser_of(settings, database))
     tokens, reader = TokenCounter(), document_reader_of(settings)
     pointed = PointedRecords(database, Passages(database), read=RecordTexts(storage, reader).read, count=tokens.count)
@@ -242,14 +243,14 @@ async def verify_index(
     mend: bool,
     on_progress: Callable[[Verified], None],
 ) -> Verified:
-    """Compare the index of passages with what it is made of, for an operator, and write anew what differs.
+    """Compare the index of passages with the texts that it is made of, and rewrite differences.
 
     Args:
         settings: Those of the services.
-        tenant: By its name; None: all.
-        context_id: Only this one; None: all.
-        mend: Write anew what differs; else nothing is changed.
-        on_progress: Told after each context.
+        tenant: The name of a tenant; None checks all.
+        context_id: A context; None checks all.
+        mend: Rewrite differences; otherwise nothing is changed.
+        on_progress: Called after each context.
 
     Raises:
         NotFound: there is no such context.
@@ -258,7 +259,7 @@ async def verify_index(
         UnsafeRole: as `app.running`.
     """
     async with _opened(settings) as database:
-        # Where one context is does not say itself: it may be in a database that does not answer.
+        # A single context may be in any database, so each of them must answer.
         is_all = tenant is None and context_id is None
         tenants = [await tenant_named(database, tenant)] if tenant else await database.tenants(reachable=is_all)
         count = TokenCounter().count

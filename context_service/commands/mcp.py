@@ -1,7 +1,7 @@
 """`context-service mcp`: a model's tools over stdio, for a coding agent that starts us as its child.
 
-It needs no settings of the service: only where that is and a key, as every client. Standard output is the protocol's;
-what there is to say goes to standard error.
+Like any client it needs only the service's address and a key, not the service's settings. Standard output carries the
+protocol; messages for people go to standard error.
 """
 
 from __future__ import annotations
@@ -26,13 +26,19 @@ def add_mcp(commands: Subparsers) -> None:
     mcp = commands.add_parser(
         "mcp",
         help="serve tools to a model over stdio",
-        description="Model Context Protocol over standard input and output, for the service at "
-        "CONTEXT_SERVICE_ADDRESS with the key in CONTEXT_SERVICE_API_KEY.",
+        description="Serve the Model Context Protocol over standard input and output, for a coding agent. It calls the "
+        "service at CONTEXT_SERVICE_ADDRESS with the key in CONTEXT_SERVICE_API_KEY.",
+        epilog="example: context-service mcp --read-only",
     )
-    mcp.add_argument("--entity", metavar="NODE_ID", help="the current entity; else MCP_ENTITY_NODE_ID")
-    mcp.add_argument("--user", metavar="USER_ID", help="for which user the key calls; else MCP_SUBJECT_USER_ID")
-    mcp.add_argument("--read-only", action="store_true", help="offer no tool that writes; else MCP_READ_ONLY")
-    mcp.add_argument("--ca", type=Path, metavar="FILE", help="PEM of the authorities to trust for an https:// address")
+    mcp.add_argument("--entity", metavar="NODE_ID", help="the current entity (default: MCP_ENTITY_NODE_ID)")
+    mcp.add_argument("--user", metavar="USER_ID", help="the user to call for (default: MCP_SUBJECT_USER_ID)")
+    mcp.add_argument("--read-only", action="store_true", help="offer only tools that read (default: MCP_READ_ONLY)")
+    mcp.add_argument(
+        "--ca",
+        type=Path,
+        metavar="FILE",
+        help="PEM file of the authorities to trust for https://",
+    )
 
 
 def run_mcp(arguments: argparse.Namespace) -> None:

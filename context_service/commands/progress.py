@@ -1,4 +1,4 @@
-"""The bar that commands show while they go through much, where somebody sits at a terminal."""
+"""The progress bar of long commands, shown on a terminal."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar for the block, yielding what is told how much is done, and of how much.
+    """Show a progress bar during the block; yield the function that sets the done and total counts.
 
     Args:
-        what: That is counted.
+        what: The things that are counted.
         quiet: Show nothing.
     """
     from rich.console import Console  # `serve` starts without it

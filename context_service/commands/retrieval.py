@@ -1,4 +1,4 @@
-"""`context-service retrieval`: what an operator does with the index of contexts, and of the records of nodes."""
+"""`context-service retrieval`: checks, repairs and completes the search index."""
 
 from __future__ import annotations
 
@@ -23,57 +23,63 @@ _INTERRUPTED = 130
 
 
 def add_retrieval(commands: Subparsers) -> None:
-    """Add `retrieval` and what it does."""
-    retrieval = commands.add_parser("retrieval", help="look after the index of what was said, and of long records")
+    """Add `retrieval` and its subcommands."""
+    retrieval = commands.add_parser("retrieval", help="check, repair and complete the search index")
     retrieval_commands = retrieval.add_subparsers(dest="retrieval_command", required=True)
 
     verify = retrieval_commands.add_parser(
         "verify",
-        help="compare the index with what it is made of; changes nothing",
-        description="Says which passages the index lacks, has too many, or has otherwise than they would be written"
-        " now, and which counts differ. Nobody waits for it. Exits with 1 if something differs.",
+        help="compare the index with the texts that it is made of; changes nothing",
+        description="Report missing, surplus and different passages of the index, and counts that differ. Calls to the"
+        " services do not wait for it. Exits with 1 if something differs.",
+        epilog="example: context-service retrieval verify --tenant acme",
     )
     verify.set_defaults(run=_verify)
     rebuild = retrieval_commands.add_parser(
         "rebuild",
-        help="write the index anew where it is not what would be written now",
-        description="Goes through messages in steps, between which others write to the same context. What was right"
-        " before is found all the time. May be broken off and started again.",
+        help="rewrite the parts of the index that differ from their texts",
+        description="Compare like `verify`, and rewrite differences in steps, so that the services can write."
+        " Passages that were correct can be found at any time. You can interrupt it and start it again.",
+        epilog="example: context-service retrieval rebuild --tenant acme",
     )
     rebuild.set_defaults(run=_verify)
     for command in (verify, rebuild):
-        command.add_argument("--tenant", metavar="NAME", help="only this one (default: all)")
-        command.add_argument("--context", type=UUID, metavar="ID", help="only this one (default: all)")
+        command.add_argument("--tenant", metavar="NAME", help="only this tenant (default: all)")
+        command.add_argument("--context", type=UUID, metavar="ID", help="only this context (default: all)")
     backfill = retrieval_commands.add_parser(
         "backfill",
-        help="have the texts read of records that were written before they were: PDF, Office and long ones",
-        description="Owes them; the running services read them, and SearchWMRecords finds them then. Stays until the"
-        " last is owed; may be broken off and started again.",
+        help="queue the reading of older PDF and Office files and long records, so that search finds them",
+        description="Queue the texts of records that were written by a release that did not read them yet; the running"
+        " services read them, and SearchWMRecords finds them then. It ends when the last one is queued; you can"
+        " interrupt it and start it again.",
+        epilog="example: context-service retrieval backfill --dry-run",
     )
-    backfill.add_argument("--dry-run", action="store_true", help="only count what there is to do")
+    backfill.add_argument("--dry-run", action="store_true", help="only count the unread texts")
     backfill.set_defaults(run=_backfill)
     again = retrieval_commands.add_parser(
         "reindex",
-        help="build the index of words anew, which makes it small; needs DATABASE_ADMIN_URL",
-        description="REINDEX CONCURRENTLY: the services read and write meanwhile. It takes room for a second index.",
+        help="rebuild the index of words to make it smaller; needs DATABASE_ADMIN_URL",
+        description="Run REINDEX CONCURRENTLY: the services can read and write meanwhile. It needs disk space for a"
+        " second index.",
+        epilog="example: context-service retrieval reindex",
     )
     again.set_defaults(run=_reindex)
     for command in (verify, rebuild, backfill, again):
-        command.add_argument("--json", action="store_true", help="print the outcome as JSON")
+        command.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_retrieval(settings: Settings, arguments: argparse.Namespace) -> None:
-    """Run a `retrieval` command; exit with 1 if something differs, and stays so.
+    """Run a `retrieval` command; exit with 1 if something differs and was not repaired.
 
     Raises:
-        CannotAdminister: the index cannot be built anew as DATABASE_ADMIN_URL.
+        CannotAdminister: the role of DATABASE_ADMIN_URL cannot rebuild the index.
         NotFound, NoSuchTenant: there is no such context, or tenant.
         Unavailable: Postgres does not answer.
     """
     try:
         is_done = arguments.run(settings, arguments)
     except KeyboardInterrupt:
-        print("interrupted; what is done is done, start it again for the rest", file=sys.stderr)  # noqa: T201
+        print("interrupted: finished steps stay done; start it again for the rest", file=sys.stderr)  # noqa: T201
         sys.exit(_INTERRUPTED)
     if not is_done:
         sys.exit(1)
@@ -97,7 +103,7 @@ def _verify(settings: Settings, arguments: argparse.Namespace) -> bool:
         return told_away(verified.databases_away) and is_done
     print(  # noqa: T201
         f"compared {verified.passages:,} passages of {verified.scopes:,} contexts and nodes; "
-        + ("the index is what would be written now" if verified.is_equal else _told(verified, mend=mend))
+        + ("the index is correct" if verified.is_equal else _summary(verified, mend=mend))
     )
     if verified.differences and not mend:
         _print_differences(verified)
@@ -105,7 +111,7 @@ def _verify(settings: Settings, arguments: argparse.Namespace) -> bool:
 
 
 def _backfill(settings: Settings, arguments: argparse.Namespace) -> bool:
-    with progress_bar("texts owed", quiet=arguments.json) as show:
+    with progress_bar("texts queued", quiet=arguments.json) as show:
 
         def on_progress(done: Backfilled) -> None:
             show(done.owed, done.to_do)
@@ -114,27 +120,28 @@ def _backfill(settings: Settings, arguments: argparse.Namespace) -> bool:
     if arguments.json:
         print(json.dumps({"dry_run": arguments.dry_run, **dataclasses.asdict(done)}))  # noqa: T201
     elif arguments.dry_run:
-        print(f"{done.to_do} records were not read yet")  # noqa: T201
+        print(f"{done.to_do} records have a text that was never read")  # noqa: T201
     else:
-        print(f"{done.owed} texts are owed; the services read them")  # noqa: T201
+        print(f"{done.owed} texts are queued; the services read them")  # noqa: T201
     return told_away(done.databases_away)
 
 
-def _told(verified: Verified, *, mend: bool) -> str:
-    said = (
-        f"{verified.missing:,} are missing, {verified.extra:,} too many, {verified.different:,} different; "
-        f"the counts of {verified.sessions_different:,} sessions and {verified.totals_different:,} of them differ; "
-        f"{verified.strays:,} of them are gone, and their passages are not"
+def _summary(verified: Verified, *, mend: bool) -> str:
+    summary = (
+        f"{verified.missing:,} passages are missing, {verified.extra:,} are surplus, {verified.different:,} differ; "
+        f"the counts of {verified.sessions_different:,} sessions and of {verified.totals_different:,} contexts and "
+        f"nodes differ; passages of {verified.strays:,} removed contexts and nodes are left"
     )
-    return f"mended what differed: {said}" if mend else said
+    return f"repaired: {summary}" if mend else summary
 
 
 def _print_differences(verified: Verified) -> None:
     from rich.table import Table
 
     table = Table("passage", "tenant", "context", "ref", box=None, pad_edge=False)
-    for one in verified.differences[:_SHOWN]:
-        table.add_row(one.kind, one.tenant_id, one.scope_id, f"m{one.seq}.{one.ordinal}")
+    for difference in verified.differences[:_SHOWN]:
+        ref = f"m{difference.seq}.{difference.ordinal}"
+        table.add_row(difference.kind, difference.tenant_id, difference.scope_id, ref)
     print_table(table)
     if len(verified.differences) > _SHOWN:
         print(f"only the first {_SHOWN} are shown; --json has more of them")  # noqa: T201
@@ -146,7 +153,7 @@ def _reindex(settings: Settings, arguments: argparse.Namespace) -> bool:
         print(json.dumps({**dataclasses.asdict(done), "bytes_a_passage": done.bytes_a_passage}))  # noqa: T201
     else:
         print(  # noqa: T201
-            f"the index of words of {done.passages:,} passages had {done.bytes_before:,} bytes and has "
-            f"{done.bytes_after:,}: {done.bytes_a_passage:,.0f} a passage"
+            f"the index of words of {done.passages:,} passages had {done.bytes_before:,} bytes and now has "
+            f"{done.bytes_after:,}: {done.bytes_a_passage:,.0f} per passage"
         )
     return True

@@ -1,4 +1,4 @@
-"""The commands that have a part of the server in them: all but `mcp`."""
+"""The commands that load a part of the server: all except `mcp`."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _TENANT_COMMANDS = {
 
 
 def add_server_commands(commands: Subparsers) -> None:
-    """Add them."""
+    """Add these commands."""
     add_serve(commands)
     add_migrate(commands)
-    commands.add_parser("dev", help="start Postgres and both services here, and stay up until Ctrl-C")
+    commands.add_parser("dev", help="run Postgres, both services and the console on this machine until Ctrl-C")
     add_check_config(commands)
     storage.add_storage(commands)
     embeddings.add_embeddings(commands)
@@ -53,7 +53,7 @@ def add_server_commands(commands: Subparsers) -> None:
 
 
 def run_server_command(arguments: argparse.Namespace) -> None:
-    """Run one of them."""
+    """Run one of these commands."""
     if arguments.command == "dev":
         stay_up()
         return

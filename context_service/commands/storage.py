@@ -1,6 +1,6 @@
-"""`context-service storage`: what an operator does with the blobs, with progress for people and JSON for programs.
+"""`context-service storage`: sweeps, copies and checks blobs, with a progress bar for people and JSON for programs.
 
-What shows it is loaded where it is shown: `serve` starts without it.
+The library of the progress bar is loaded only when a bar is shown: `serve` starts without it.
 """
 
 from __future__ import annotations
@@ -27,36 +27,55 @@ _INTERRUPTED = 130
 
 
 def add_storage(commands: Subparsers) -> None:
-    """Add `storage` and what it does."""
-    storage = commands.add_parser("storage", help="look after the blobs")
+    """Add `storage` and its subcommands."""
+    storage = commands.add_parser("storage", help="sweep, copy and check the blobs")
     storage_commands = storage.add_subparsers(dest="storage_command", required=True)
 
-    sweep = storage_commands.add_parser("sweep", help="purge and remove what is due, once")
+    sweep = storage_commands.add_parser(
+        "sweep",
+        help="purge records whose retention is over, and remove bytes that no record needs, once",
+        description="Run one pass of the sweeper, which the running services repeat every SWEEP_INTERVAL_S seconds.",
+        epilog="example: context-service storage sweep",
+    )
     sweep.set_defaults(run=_sweep)
 
     copy = storage_commands.add_parser(
-        "copy", help="move the blobs of one provider to another while the services run; may be started again"
+        "copy",
+        help="move the blobs of one provider to another while the services run",
+        description="Copy each blob, point its records to the copy, and remove the original after a grace time. Run it"
+        " after you changed the provider of new blobs. You can interrupt it and start it again.",
+        epilog="example: context-service storage copy --from local --to s3 --dry-run",
     )
-    copy.add_argument("--from", dest="source", choices=sorted(BACKENDS), required=True, help="where they are")
-    copy.add_argument("--to", dest="target", choices=sorted(BACKENDS), required=True, help="where they go")
-    copy.add_argument("--dry-run", action="store_true", help="only count what there is to do")
+    copy.add_argument(
+        "--from", dest="source", choices=sorted(BACKENDS), required=True, help="the provider that has the blobs"
+    )
+    copy.add_argument(
+        "--to", dest="target", choices=sorted(BACKENDS), required=True, help="the provider that gets them"
+    )
+    copy.add_argument("--dry-run", action="store_true", help="only count the blobs to copy")
     copy.set_defaults(run=_copy)
 
-    fsck = storage_commands.add_parser("fsck", help="compare the database with what is stored, in both directions")
-    fsck.add_argument("--repair", action="store_true", help="mend what can be mended; bytes are never removed at once")
-    fsck.add_argument("--quick", action="store_true", help="read the last MiB of each blob instead of all of it")
+    fsck = storage_commands.add_parser(
+        "fsck",
+        help="compare the database with the stored bytes, in both directions",
+        description="Read every blob and compare it with its checksums, and look up every stored key in the database."
+        " Exits with 1 if a problem is left.",
+        epilog="example: context-service storage fsck --quick",
+    )
+    fsck.add_argument("--repair", action="store_true", help="repair problems; bytes stay for a grace time")
+    fsck.add_argument("--quick", action="store_true", help="read only the last MiB of each blob")
     fsck.set_defaults(run=_fsck)
 
     for command in (sweep, copy, fsck):
-        command.add_argument("--json", action="store_true", help="print the outcome as JSON")
+        command.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_storage(settings: Settings, arguments: argparse.Namespace) -> None:
-    """Run a `storage` command; exit with 1 if something is left to be done."""
+    """Run a `storage` command; exit with 1 if something is left to do."""
     try:
         done = arguments.run(settings, arguments)
     except KeyboardInterrupt:
-        print("interrupted; what is done is done, start it again for the rest", file=sys.stderr)  # noqa: T201
+        print("interrupted: finished steps stay done; start it again for the rest", file=sys.stderr)  # noqa: T201
         sys.exit(_INTERRUPTED)
     if not done:
         sys.exit(1)
@@ -68,9 +87,9 @@ def _sweep(settings: Settings, arguments: argparse.Namespace) -> bool:
         _print_json(dataclasses.asdict(swept))
     else:
         _say(
-            f"purged {swept.records_purged} records; gave up {swept.uploads_given_up} resumable uploads; "
-            f"removed {swept.blobs_removed} blobs, {swept.uploads_abandoned} of them uploads that were never finished; "
-            f"{swept.blobs_failed} could not be removed"
+            f"purged {swept.records_purged} records; dropped {swept.uploads_given_up} expired resumable uploads; "
+            f"removed {swept.blobs_removed} blobs, {swept.uploads_abandoned} of them from unfinished uploads; "
+            f"{swept.blobs_failed} could not be removed and will be retried"
         )
     return told_away(swept.databases_away) and not swept.blobs_failed
 
@@ -86,12 +105,12 @@ def _copy(settings: Settings, arguments: argparse.Namespace) -> bool:
     if arguments.json:
         _print_json({"from": source, "to": target, "dry_run": dry_run, **dataclasses.asdict(copied)})
     elif dry_run:
-        _say(f"{copied.to_do.blobs:,} blobs, {_size(copied.to_do.size_bytes)}, are to be copied")
+        _say(f"{copied.to_do.blobs:,} blobs, {_size(copied.to_do.size_bytes)}, to copy")
     else:
         _say(
             f"copied {copied.blobs:,} of {copied.to_do.blobs:,} blobs, {_size(copied.size_bytes)}; "
             f"{copied.blobs_shared:,} of them were there already; {copied.records:,} records point there now; "
-            f"{copied.blobs_gone:,} were purged meanwhile; {copied.blobs_damaged:,} are damaged and stay"
+            f"{copied.blobs_gone:,} were purged meanwhile; {copied.blobs_damaged:,} are damaged and were not copied"
         )
     return told_away(copied.databases_away) and not copied.blobs_damaged
 
@@ -110,7 +129,7 @@ def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
         return told_away(report.databases_away) and report.is_clean
     _say(
         f"checked {report.blobs:,} blobs, {_size(report.size_bytes)}, and looked up {report.stored:,} stored entries; "
-        f"{report.foreign:,} of these are foreign: no service of this database made them"
+        f"{report.foreign:,} of these are foreign: they belong to no tenant of this database"
     )
     if report.problems:
         from rich.table import Table
@@ -137,7 +156,7 @@ def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
 
 @contextmanager
 def _progress(title: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar for the block, where somebody watches; yield what moves it: bytes done, and bytes in all."""
+    """Show a progress bar during the block, on a terminal; yield the function that sets the done and total bytes."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 

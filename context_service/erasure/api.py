@@ -23,7 +23,7 @@ class ErasuresServicer(erasures_pb2_grpc.ErasuresServicer):
         self._holds = holds
 
     async def PlanErasure(self, request: pb.PlanErasureRequest, context: object) -> pb.PlanErasureResponse:
-        """Say what there is of a subject."""
+        """Count the data of a subject."""
         plan = await self._subjects.plan(request.subject, principal=calls.principal())
         return pb.PlanErasureResponse(
             counts=_counts(plan.counts), holds=map(_hold, plan.held_by), not_found=plan.not_found
@@ -44,7 +44,7 @@ class ErasuresServicer(erasures_pb2_grpc.ErasuresServicer):
         return pb.GetSubjectErasureResponse(erasure=_erasure(erasure))
 
     async def PutHold(self, request: pb.PutHoldRequest, context: object) -> pb.PutHoldResponse:
-        """Forbid to erase something."""
+        """Forbid the erasure of a subject or a context."""
 
         def response(hold: Hold) -> pb.PutHoldResponse:
             return pb.PutHoldResponse(hold=_hold(hold))
@@ -59,7 +59,7 @@ class ErasuresServicer(erasures_pb2_grpc.ErasuresServicer):
         return response(hold)
 
     async def ReleaseHold(self, request: pb.ReleaseHoldRequest, context: object) -> pb.ReleaseHoldResponse:
-        """Take a hold away."""
+        """Remove a hold."""
         hold_id = parse_id("hold_id", request.hold_id)
         once = request_of("ReleaseHold", request, response=lambda _: pb.ReleaseHoldResponse())
         await self._holds.release(hold_id, principal=calls.principal(), request=once)

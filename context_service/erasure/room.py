@@ -1,4 +1,4 @@
-"""Composition of the room erasure: opens what only it needs, and returns its servicer and what others use."""
+"""Composes the room erasure: opens what only this room needs, and exports what other rooms use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from service_runtime.server import Service
 
 
 async def open_erasures(deps: Dependencies, contexts: Eraser, stack: AsyncExitStack) -> Room[ErasuresServicer]:
-    """Begin to erase subjects."""
+    """Start the erasing of subjects, and return the room."""
     settings, database = deps.settings, deps.database
     eraser = subject_eraser_of(settings, database, deps.storage, contexts)
     await stack.enter_async_context(
@@ -48,7 +48,7 @@ async def open_erasures(deps: Dependencies, contexts: Eraser, stack: AsyncExitSt
 
 
 def subject_eraser_of(settings: Settings, database: Database, storage: BlobStorage, contexts: Eraser) -> SubjectEraser:
-    """Return what erases subjects."""
+    """Return the eraser of subjects."""
     retention = Retention(kept_s=settings.record_retention_s)
     purges = Purges(database, RecordPassages(Passages(database)), retention=retention, blob_grace_s=0.0)
     sweeper = sweeper_of(settings, database, storage)

@@ -1,4 +1,4 @@
-"""Composition of the room operations: opens what only it needs, and returns its servicer and what others use."""
+"""Composes the room operations: opens what only this room needs, and exports what other rooms use."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from service_runtime.audit_trail import AuditTrail
 from service_runtime.given_keys import GivenKeys
 from service_runtime.server import Service
 
-_PROBLEMS_TOLD = 50  # of a check, in the row of its job
+_PROBLEMS_SHOWN = 50  # of a check, in the row of its job
 
 
 async def open_administration(
     deps: Dependencies, trail: AuditTrail, limits: Limits, stack: AsyncExitStack
 ) -> Room[AdministrationServicer]:
-    """Begin to let jobs run."""
+    """Start the runner of jobs, and return the room."""
     settings, database, storage = deps.settings, deps.database, deps.storage
 
     async def sweep(_: Mapping[str, bool], tell: Tell) -> Progress:
@@ -36,7 +36,7 @@ async def open_administration(
         report = await check.check(
             quick=options["quick"], repair=options["repair"], on_progress=lambda report: tell(report.counted())
         )
-        problems = [dataclasses.asdict(one) for one in report.problems[:_PROBLEMS_TOLD]]
+        problems = [dataclasses.asdict(problem) for problem in report.problems[:_PROBLEMS_SHOWN]]
         return report.counted() | {"problems": problems, "databases_away": report.databases_away}
 
     jobs = Jobs(database, {"SWEEP": sweep, "FSCK": fsck})

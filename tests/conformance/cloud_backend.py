@@ -255,7 +255,7 @@ class CloudBackendConformance(LargeBlobConformance):
     ):
         through[1].fault = lambda request: Answer(status=403) if request.method in ("PUT", "POST") else None
 
-        with pytest.raises(ProviderNotConfigured, match="do not allow"):
+        with pytest.raises(ProviderNotConfigured, match="lack permission"):
             await storage_of(through[0]).check_writable()
 
         through[1].fault = lambda request: None

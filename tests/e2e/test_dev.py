@@ -344,7 +344,7 @@ def test_what_is_no_port_is_told(run: Run, port: str):
     process = run.start()
 
     assert process.wait(60) == 1
-    told = f"cannot run: CONTEXT_SERVICE_PORT={port} is not a port: a number from 1 to 65535\n"
+    told = f"cannot run: CONTEXT_SERVICE_PORT={port} must be a port from 1 to 65535\n"
     assert process.stdout.read().endswith(told)
 
 
@@ -423,4 +423,4 @@ def test_a_service_that_ends_by_itself_ends_the_run(shared: Run):
     service.kill()
 
     assert process.wait(60) == 1
-    assert "entity-service ended by itself; .contextkeep/entity-service.log ends with:" in process.stdout.read()
+    assert "entity-service ended unexpectedly; .contextkeep/entity-service.log ends with:" in process.stdout.read()

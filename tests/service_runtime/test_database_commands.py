@@ -190,7 +190,7 @@ def test_a_move_is_proposed_done_and_cleaned_up_behind(operator: Operator, two: 
     done = operator.types("tenants", "move", "busy", "--to", EAST)
     assert (done.returncode, done.stdout.startswith("moved 200 rows")) == (0, True), done.stderr
     assert operator.reads("tenants", "list")["busy"]["database"] == EAST
-    assert operator.types("tenants", "move", "busy", "--to", EAST).stdout == "busy lives there\n"
+    assert operator.types("tenants", "move", "busy", "--to", EAST).stdout == "busy is already in this database\n"
     assert operator.types("tenants", "move", "nobody", "--to", EAST).returncode != 0
     assert operator.reads("tenants", "rebalance") == {}
 

@@ -1,6 +1,7 @@
-"""Legal holds: what may not be erased, of a subject or of a context, and why.
+"""Legal holds: they forbid to erase a subject or a context, with a reason.
 
-Deletes look for them by a function of the owner (`context.holds_of`), so one holds against whoever may not see it.
+Deletes look for holds with a function of the tables' owner (`context.holds_of`), so a hold also stops callers who may
+not see it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from service_runtime.sql_files import SqlFile
 HOLDS_MAX = 1_000  # of a tenant
 REASON_CHARS_MAX = 1_000
 _LAST_ID = UUID(int=2**128 - 1)
-_SHOWN = 100  # that forbid one thing
+_SHOWN = 100  # holds that an error or a plan names
 
 SQL = SqlFile.of(__file__)
 _PUT = SQL["put"]
@@ -46,10 +47,10 @@ _AGAINST = Across(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """What may not be erased, and why."""
+    """A hold: the subject or context that must not be erased, and why."""
 
     hold_id: UUID
-    subject: str  # empty: it is of a context
+    subject: str  # empty for a hold of a context
     context_id: UUID | None
     reason: str
     created_at: datetime
@@ -57,7 +58,7 @@ class Hold:
 
 
 class Holds:
-    """Puts holds, releases and lists them; each time for a principal without bounds.
+    """Puts, releases and lists holds; each call acts for a principal without bounds.
 
     Args:
         database: Where they are.
@@ -71,23 +72,23 @@ class Holds:
     async def put(
         self, *, subject: str, context_id: UUID | None, reason: str, principal: Principal, request: Request | None
     ) -> Hold:
-        """Forbid to erase a subject, or a context.
+        """Forbid the erasure of a subject or a context.
 
         Raises:
-            InvalidArgument: neither or both are named, or there is no reason.
+            InvalidArgument: neither or both are named, or the reason is empty.
             ContextNotFound: there is no such context.
-            LimitExceeded: there are too many.
+            LimitExceeded: the tenant has too many holds.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
         check_unbound(principal)
         if bool(subject) == bool(context_id):
-            raise InvalidArgument("name a subject or a context", field="subject")
+            raise InvalidArgument("set either subject or context_id", field="subject")
         check_text("subject", subject, chars_max=USER_ID_CHARS_MAX)
         check_text("reason", reason, chars_max=REASON_CHARS_MAX, required=True)
         door = self._database.of(principal)
         if context_id and not await door.query(_IS_THERE, (door.tenant_id, context_id)):
-            raise ContextNotFound("there is no such context", context_id=context_id)
+            raise ContextNotFound(f"context {context_id} does not exist", context_id=context_id)
         named = {
             "hold_id": new_id(),
             "subject": subject,
@@ -101,7 +102,7 @@ class Holds:
             (counted,) = await transaction.query(_COUNT, (transaction.tenant_id,))
             if counted.holds >= HOLDS_MAX:
                 raise LimitExceeded(
-                    f"there are {HOLDS_MAX} holds; release some",
+                    f"a tenant may have up to {HOLDS_MAX} holds; release some",
                     limit="holds",
                     limit_max=HOLDS_MAX,
                     value=counted.holds + 1,
@@ -112,7 +113,7 @@ class Holds:
         return await door.transaction(self._requests.once(request, work))
 
     async def release(self, hold_id: UUID, *, principal: Principal, request: Request | None) -> None:
-        """Take a hold away.
+        """Remove a hold.
 
         Raises:
             HoldNotFound: there is none.
@@ -123,7 +124,7 @@ class Holds:
 
         async def work(transaction: Transaction) -> None:
             if not await transaction.query(_DELETE, (transaction.tenant_id, hold_id)):
-                raise HoldNotFound("there is no such hold", hold_id=hold_id)
+                raise HoldNotFound(f"hold {hold_id} does not exist", hold_id=hold_id)
 
         await self._database.of(principal).transaction(self._requests.once(request, work))
 
@@ -154,10 +155,10 @@ def check_unbound(principal: Principal) -> None:
     """Refuse a key with bounds.
 
     Raises:
-        PermissionDenied: it has some.
+        PermissionDenied: the key has bounds.
     """
     if principal.bounds:
-        raise PermissionDenied("the key is bound, and subjects are erased and held within the whole tenant")
+        raise PermissionDenied("subjects are erased and held in the whole tenant; use a key without bounds")
 
 
 def _hold(row: Row) -> Hold:

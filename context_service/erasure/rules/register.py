@@ -1,7 +1,7 @@
-"""The register of erasures beside the blobs: what outlives a Postgres that is restored from before one.
+"""The register of erasures, stored with the blobs: it survives the restore of a Postgres backup.
 
-Before anything of a subject is removed, an entry stands where the files are: a small object whose key says all of it,
-and says nobody's name. None is ever removed, so the list of them is the register.
+Before any data of a subject is removed, an entry is written where the files are: a small object whose key is the whole
+entry, with a hash instead of the subject's name. Entries are never removed, so their list is the register.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ _KEY = re.compile(re.escape(REGISTER) + r"([0-9a-f]{32})/([0-9a-f]{32})-([0-9a-f
 
 
 class Register:
-    """Entries of erasures.
+    """Writes and reads the entries of erasures.
 
     Args:
-        storage: Where they are: written to the current provider, read from all.
+        storage: Entries are written to the current provider, and read from all.
     """
 
     def __init__(self, storage: BlobStorage) -> None:
         self._storage = storage
 
-    async def enter(self, one: Erased) -> None:
-        """Write an entry, unless it stands there.
+    async def enter(self, entry: Erased) -> None:
+        """Write an entry, unless it exists.
 
         Raises:
-            Unavailable: the provider does not answer; or another one is writing it just now.
+            Unavailable: the provider does not answer, or another process is writing the entry.
         """
-        key = _key(one)
+        key = _key(entry)
         provider = self._storage.provider
         if await self._storage.is_stored(provider, key, unfinished=False):
             return
-        await self._storage.delete(provider, key)  # what a kill left of writing it
-        await self._storage.write(key, _content(one), declared=Declared())
+        await self._storage.delete(provider, key)  # the remains of a killed write
+        await self._storage.write(key, _content(entry), declared=Declared())
 
     async def entries(self) -> list[Erased]:
         """Return all entries of all providers, the oldest first.
@@ -46,35 +46,35 @@ class Register:
         Raises:
             ProviderNotConfigured, Unavailable: a provider does not answer.
         """
-        found: set[Erased] = set()
+        entries: set[Erased] = set()
         for provider in self._storage.providers():
             async with aclosing(self._storage.list_pages(provider, REGISTER, unfinished=False)) as pages:
                 async for page in pages:
-                    found.update(one for stat in page if (one := _entry(stat.key)))
-        return sorted(found, key=lambda one: (one.erasure_id, one.tenant_id))
+                    entries.update(entry for stat in page if (entry := _entry(stat.key)))
+        return sorted(entries, key=lambda entry: (entry.erasure_id, entry.tenant_id))
 
     async def copy(self, target: str) -> None:
-        """Have all entries with a provider: another one is given up, perhaps.
+        """Copy all entries to a provider, such as one that replaces another.
 
         Raises:
-            StorageFull, ProviderNotConfigured, Unavailable: so far and no further.
+            StorageFull, ProviderNotConfigured, Unavailable: the copy stopped; run it again for the rest.
         """
-        there = Register(self._storage.towards(target))
-        for one in await self.entries():
-            await there.enter(one)
+        target_register = Register(self._storage.towards(target))
+        for entry in await self.entries():
+            await target_register.enter(entry)
 
 
-def _key(one: Erased) -> str:
-    return f"{REGISTER}{one.tenant_id.hex}/{one.erasure_id.hex}-{one.subject_sha256.hex()}"
+def _key(entry: Erased) -> str:
+    return f"{REGISTER}{entry.tenant_id.hex}/{entry.erasure_id.hex}-{entry.subject_sha256.hex()}"
 
 
 def _entry(key: str) -> Erased | None:
-    said = _KEY.fullmatch(key)
-    if said is None:
+    match = _KEY.fullmatch(key)
+    if match is None:
         return None
-    tenant_id, erasure_id, sha256 = said.groups()
+    tenant_id, erasure_id, sha256 = match.groups()
     return Erased(tenant_id=UUID(tenant_id), erasure_id=UUID(erasure_id), subject_sha256=bytes.fromhex(sha256))
 
 
-async def _content(one: Erased) -> AsyncIterator[bytes]:
-    yield f"{one.line()}\n".encode()  # for people: the key says it, too
+async def _content(entry: Erased) -> AsyncIterator[bytes]:
+    yield f"{entry.line()}\n".encode()  # for people; the key has the same content

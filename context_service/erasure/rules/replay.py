@@ -1,7 +1,7 @@
-"""Erasing again: whom a register names, in a database that was restored from before that.
+"""Erases again, in a database that was restored from an older backup, the subjects of a register.
 
-A line names nobody: it has a hash, which is compared with every id of a user that the database has. What has its
-receipt is done, so doing it again does nothing.
+A line of the register has a hash instead of a name; the hash is compared with every user id in the database. An erasure
+that has its receipt is done, so a replay is idempotent.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _OPERATOR = "operator"
 
 
 class Replaying:
-    """Erases again, and stays until it is done.
+    """Erases again, and waits until that is done.
 
     Args:
-        database: The one that was restored.
-        eraser: Removes.
-        settle: Does what others do behind that where services run.
+        database: The restored database.
+        eraser: Erases subjects.
+        settle: Does the follow-up work that running services do.
     """
 
     def __init__(self, database: Database, eraser: SubjectEraser, *, settle: Callable[[], Awaitable[object]]) -> None:
@@ -34,10 +34,10 @@ class Replaying:
         self._settle = settle
 
     async def run(self, lines: Sequence[Erased]) -> Replayed:
-        """Erase whom lines name and the database has, but for what a hold forbids, and return what came of them.
+        """Erase the subjects of lines that the database has, except those under a hold, and return the results.
 
         Raises:
-            Unavailable: Postgres or the place of the blobs does not answer. So far and no further.
+            Unavailable: Postgres or the blob provider does not answer. Run it again for the rest.
         """
         tenants = await self._database.tenants(reachable=True)
         done = Replayed(databases_away=self._database.away)
@@ -50,28 +50,28 @@ class Replaying:
         if not left:
             return
         begun = []
-        for one in left:
-            subject = whom.get(one.erasure_id)
+        for line in left:
+            subject = whom.get(line.erasure_id)
             if subject is None:
                 done.nobody += 1
             elif await holds.against(tenant, subject):
-                done.held.append(str(one.erasure_id))
+                done.held.append(str(line.erasure_id))
                 continue
             else:
-                work = partial(begin, subject=subject, requested_by=_OPERATOR, erasure_id=one.erasure_id)
+                work = partial(begin, subject=subject, requested_by=_OPERATOR, erasure_id=line.erasure_id)
                 await tenant.transaction(work)
                 done.erased += 1
-            begun.append(one)
-        named = {"erasure_ids": [one.erasure_id for one in begun]}
+            begun.append(line)
+        named = {"erasure_ids": [line.erasure_id for line in begun]}
         while True:
             await self._eraser.erase_tenant(tenant)
             await self._settle()
             if not await tenant.query(rows.STILL_OPEN, named):
                 break
-            await asyncio.sleep(LEASE_S)  # of some, a replica removes the rest
-        for one in begun:  # of nobody, and of somebody who was erased twice
-            said = (tenant.tenant_id, one.erasure_id, one.subject_sha256, _OPERATOR)
-            await tenant.query(rows.KEEP_RECEIPT, said)
+            await asyncio.sleep(LEASE_S)  # a replica is removing the rest
+        for line in begun:  # also for lines that match no user, and for a subject that was erased twice
+            receipt = (tenant.tenant_id, line.erasure_id, line.subject_sha256, _OPERATOR)
+            await tenant.query(rows.KEEP_RECEIPT, receipt)
 
 
 async def _subjects(tenant: Tenant) -> AsyncIterator[set[str]]:

@@ -1,9 +1,9 @@
-"""Subjects: what there is of one, erased, and the receipt of it.
+"""Erases subjects: counts their data, removes it, and keeps a receipt.
 
-A row says what is owed. Whoever dies in between leaves it to the next, who begins at the first step again: each finds
-what is left. A replica that is at one holds it for `LEASE_S`, and renews that. Before anything goes, the register has
-it, which outlives Postgres. Keys go first, so that nothing comes behind; the row names the subject until nothing is
-left, and then has a hash of it.
+A row is the work order of an erasure. If a replica dies, the next one begins again with the first step: each step
+removes the rest. A replica leases the row for `LEASE_S`, and renews the lease. Before anything is removed, an entry is
+written to the register, which outlives Postgres. Keys end first, so that nothing new is written; the row names the
+subject until nothing is left, and then has a hash of it.
 """
 
 from __future__ import annotations
@@ -45,63 +45,63 @@ from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("erasure")
 
-LEASE_S = 5.0  # a step that takes longer is done by two, which harms nothing
-AT_ONCE = 2  # subjects, each of another tenant: one of whom there is much takes long
+LEASE_S = 5.0  # if a step takes longer, two replicas may do it, which is harmless
+AT_ONCE = 2  # subjects, each of another tenant: a subject with much data takes long
 STEP_ROWS = 1_000
-_RECORDS = 100  # of a transaction, with all that they are found by
-_AWAITED_S = 0.3  # what others do, the bytes and the texts that messages point at
+_RECORDS = 100  # of a transaction, with their vectors and passages
+_AWAITED_S = 0.3  # between checks for the work of others: bytes, and the texts that messages point at
 _AWAITED_TIMES = 20
 
 NOT_FOUND = (
-    "What others say about the subject: a name in a message, a record or a node that is theirs is theirs.",
-    "What the subject wrote into what is others' or nobody's: a message in such a context, data of such a node.",
-    "What was written for the subject by a key that named no user: nothing says whose it is. Delete such contexts by"
-    " their ids, records and nodes by theirs.",
-    "Logs, metrics and traces of the services, backups, and what other systems were given: their own retention holds.",
+    "Mentions of the subject in data of other owners, such as a name in a message, a record or a node.",
+    "Data that the subject wrote into contexts or nodes of other owners, or of no owner.",
+    "Data that a key without a user wrote for the subject: it has no owner. Delete such contexts, records and nodes by"
+    " their ids.",
+    "Logs, metrics and traces of the services, backups, and copies in other systems: their own retention applies.",
 )
 _OLD_COPIES = (
-    "A copy of the tenant's rows from before it was moved, in these databases: {}. An operator removes it with"
+    "A copy of the tenant's rows from before it was moved, in these databases: {}. An operator can remove it with"
     " `context-service tenants clean --after-hours 0`."
 )
 
 
 class OwnedInGraph(Protocol):
-    """What the Entity Service has of a subject, as the caller."""
+    """The data of a subject in the Entity Service; each call acts as the caller."""
 
     async def owned(self, subject: str) -> Mapping[str, int]:
-        """Return how much there is, by kind."""
+        """Count the data, by kind."""
         ...
 
     async def erase_owned(self, erasure_id: UUID, subject: str) -> None:
-        """Begin to erase it; again is harmless."""
+        """Begin to erase it; idempotent."""
         ...
 
     async def erased(self, erasure_id: UUID) -> tuple[Mapping[str, int], datetime | None] | None:
-        """Return what is removed, and when it was finished; None: it is not begun."""
+        """Return the counts of removed data, and when the erasure was finished; None if it is not begun."""
         ...
 
 
 class Registering(Protocol):
-    """Where it stands that somebody is erased, whatever becomes of Postgres."""
+    """A register of erasures that survives a restore of Postgres."""
 
     async def enter(self, one: Erased) -> None:
-        """Write it there; again is harmless."""
+        """Write an entry; idempotent."""
         ...
 
 
 class MentioningPages(Protocol):
-    """Pages that were compiled from nodes of subjects, among others."""
+    """Pages that were compiled from nodes, also from those of subjects."""
 
     async def forget(
         self, tenant: Tenant, owner_id: str, *, count: Callable[[Transaction, int], Awaitable[object]], pause: Pause
     ) -> None:
-        """Let them say nothing more of a subject, and count those; await `pause` between bounded steps."""
+        """Remove a subject's data from pages, and count them; await `pause` between bounded steps."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What there is of a subject."""
+    """The data of a subject, and the holds that forbid its erasure."""
 
     counts: Mapping[str, int]
     held_by: Sequence[Hold]
@@ -110,7 +110,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectErasure:
-    """The receipt of a subject that is erased."""
+    """The receipt of an erasure."""
 
     erasure_id: UUID
     created_at: datetime
@@ -118,16 +118,16 @@ class SubjectErasure:
     requested_by: str
     removed: Mapping[str, int]
     is_begun_in_graph: bool
-    old_copies: Sequence[str]  # databases that have the tenant's rows from before a move, out of reach
+    old_copies: Sequence[str]  # databases with the tenant's rows from before a move, which are not erased
 
 
 class Subjects:
-    """Plans and begins erasures of subjects, and shows them; each time for a principal without bounds.
+    """Plans, begins and shows erasures of subjects; each call acts for a principal without bounds.
 
     Args:
         database: Where receipts are.
         graph: The Entity Service.
-        eraser: Does what is begun.
+        eraser: Does the erasures that are begun.
         requests: The request ids of this service.
     """
 
@@ -138,10 +138,10 @@ class Subjects:
         self._requests = requests
 
     async def plan(self, subject: str, *, principal: Principal) -> Plan:
-        """Return what there is of a subject, and what forbids to erase it.
+        """Count the data of a subject, and return the holds that forbid its erasure.
 
         Raises:
-            InvalidArgument, LimitExceeded: it can be nobody's id.
+            InvalidArgument, LimitExceeded: it cannot be the id of a user.
             PermissionDenied: the key is bound.
             Unavailable: the Entity Service does not answer.
         """
@@ -157,17 +157,17 @@ class Subjects:
         """Begin to erase a subject, unless that is begun, and return the receipt.
 
         Raises:
-            InvalidArgument, LimitExceeded: it can be nobody's id.
-            LegalHold: it may not be erased now.
+            InvalidArgument, LimitExceeded: it cannot be the id of a user.
+            LegalHold: a hold forbids it.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
-            Unavailable: the Entity Service does not answer; here it is begun.
+            Unavailable: the Entity Service does not answer; in this service the erasure is begun.
         """
         _check(subject, principal)
         door = self._database.of(principal)
         answered = await self._requests.answered(door, request) if request else None
-        if answered is None and (held := await holds.against(door, subject)):
-            raise on_hold([hold.hold_id for hold in held])
+        if answered is None and (forbidding := await holds.against(door, subject)):
+            raise on_hold([hold.hold_id for hold in forbidding])
 
         async def work(transaction: Transaction) -> UUID:
             return await begin(transaction, subject, requested_by=principal.subject)
@@ -184,7 +184,7 @@ class Subjects:
         return await self.receipt(erasure_id, principal=principal)
 
     async def receipt(self, erasure_id: UUID, *, principal: Principal) -> SubjectErasure:
-        """Return a receipt as it is now.
+        """Return the current state of a receipt.
 
         Raises:
             ErasureNotFound: there is none.
@@ -193,24 +193,24 @@ class Subjects:
         """
         check_unbound(principal)
         door = self._database.of(principal)
-        found = await door.query(rows.READ, (door.tenant_id, erasure_id))
-        if not found:
-            raise ErasureNotFound("there is no such erasure", erasure_id=erasure_id)
+        rows_found = await door.query(rows.READ, (door.tenant_id, erasure_id))
+        if not rows_found:
+            raise ErasureNotFound(f"erasure {erasure_id} does not exist", erasure_id=erasure_id)
         copies = await self._database.old_copies(door.tenant_id)
-        return _receipt(found[0], await self._graph.erased(erasure_id), old_copies=copies)
+        return _receipt(rows_found[0], await self._graph.erased(erasure_id), old_copies=copies)
 
 
 class SubjectEraser:
-    """Removes what is left of subjects that are erased; any number of replicas may do so at once.
+    """Does erasures that are begun; any number of replicas may run it at once.
 
     Args:
-        database: Where it is.
+        database: Where the data is.
         contexts: Removes contexts.
-        purges: Removes records; without a time of grace for their bytes.
-        register: Where it stands for good that they are erased.
-        compiled: Pages that say something of them.
+        purges: Removes records, without a grace time for their bytes.
+        register: The register of erasures.
+        compiled: Pages that may mention subjects.
         remove_bytes: Removes the bytes of a tenant that are due, and awaits the pause between bounded steps.
-        step_s: What a tenant's erasures take before it is the next tenant's turn.
+        step_s: Time for a tenant's erasures before the next tenant's.
     """
 
     def __init__(
@@ -234,28 +234,28 @@ class SubjectEraser:
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
-        """Let `keep_erasing` look at once."""
+        """Make `keep_erasing` check for work at once."""
         self._wake.set()
 
     async def keep_erasing(self, interval_s: float, *, failed: Callable[[], object]) -> None:
-        """Erase what is owed until cancelled; replicas that start together drift apart.
+        """Do due erasures until cancelled, at random intervals, so that replicas drift apart.
 
         Args:
             interval_s: Between two passes.
-            failed: Called for each that breaks off.
+            failed: Called for each pass that fails.
         """
         while True:
             self._wake.clear()
             is_owed = await background.attempted(self.erase_due, "erasing", otherwise=True, failed=failed)
-            look_again_s = LEASE_S if is_owed else background.apart(interval_s, 0.5, 1.0)
+            next_pass_s = LEASE_S if is_owed else background.apart(interval_s, 0.5, 1.0)
             try:
-                async with asyncio.timeout(look_again_s):
+                async with asyncio.timeout(next_pass_s):
                     await self._wake.wait()
             except TimeoutError:
                 pass
 
     async def erase_due(self) -> bool:
-        """Do one pass over all tenants; say whether something is left, which another is at, or which waits.
+        """Do one pass over all tenants; return whether erasures are left that another replica does, or that wait.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -275,13 +275,13 @@ class SubjectEraser:
         return is_owed
 
     async def erase_tenant(self, tenant: Tenant) -> bool:
-        """Do what is owed for a tenant, and say whether something is left."""
+        """Do the due erasures of a tenant, and return whether some are left."""
         while erase := await self._next(tenant):
             await erase(unpaused)
         return bool(await tenant.query(rows.IS_OWED, (tenant.tenant_id,)))
 
     async def _next(self, tenant: Tenant) -> Work | None:
-        """Claim a subject of a tenant, and return the work that erases it; None: none is due."""
+        """Claim an erasure of a tenant, and return the work that does it; None if none is due."""
         claim = {"lease": timedelta(seconds=LEASE_S)}
         due = await tenant.query(rows.CLAIM, claim)
         if not due:
@@ -295,7 +295,7 @@ class SubjectEraser:
         )
 
         async def erase(pause: Pause) -> None:
-            one = _Erasing(
+            erasing = _Erasing(
                 self._database,
                 tenant,
                 due[0],
@@ -305,14 +305,14 @@ class SubjectEraser:
                 self._remove_bytes,
                 pause=pause,
             )
-            if await one.run():
+            if await erasing.run():
                 _log.info("erased", extra={"erasure_id": due[0].erasure_id})
 
         return erase
 
 
 class _OnHold(Exception):
-    """The subject may not be erased now."""
+    """A hold forbids to erase the subject."""
 
 
 class _Erasing:
@@ -346,11 +346,11 @@ class _Erasing:
             "lease": timedelta(seconds=LEASE_S),
             "rows": STEP_ROWS,
         }
-        # Within the walls of what is nobody's in particular: what records are found by stands there.
+        # As a principal that is bound to no user: passages of records have no owner.
         self._door = database.of(Principal(tenant_id=tenant.tenant_id, subject=SWEEPER))
 
     async def run(self) -> bool:
-        """Remove what is left; False: it waits for something, a hold or bytes that do not go."""
+        """Remove the rest; False if it must wait, for a hold or for bytes that cannot be removed."""
         steps = (
             self._keys,
             self._of_contexts,
@@ -399,18 +399,18 @@ class _Erasing:
             await self._pause()
 
     async def _records(self) -> None:
-        while await self._records_once():  # what was changed meanwhile may have moved to where it was read already
+        while await self._records_once():  # a row that changed meanwhile may have moved to a page that was read already
             pass
 
     async def _records_once(self) -> bool:
         has_found = False
         async for pages in pages_of(self._tenant, "context.wm_record", pause=self._pause):
-            found = [row.id for row in await self._tenant.query(rows.FIND_RECORDS, {**self._named, **pages})]
-            has_found |= bool(found)
-            for start in range(0, len(found), _RECORDS):
+            rows_found = [row.id for row in await self._tenant.query(rows.FIND_RECORDS, {**self._named, **pages})]
+            has_found |= bool(rows_found)
+            for start in range(0, len(rows_found), _RECORDS):
                 began = time.monotonic()
-                await self._door.transaction(partial(self._purge, found[start : start + _RECORDS]))
-                await asyncio.sleep(time.monotonic() - began)  # as long again for those who wait for an answer
+                await self._door.transaction(partial(self._purge, rows_found[start : start + _RECORDS]))
+                await asyncio.sleep(time.monotonic() - began)  # leaves half of the time to calls
                 await self._pause()
         return has_found
 
@@ -461,13 +461,13 @@ class _Erasing:
 
 
 async def begin(transaction: Transaction, subject: str, *, requested_by: str, erasure_id: UUID | None = None) -> UUID:
-    """Write that a subject is to be erased, unless that is written, and return the id of the receipt.
+    """Insert the work order of an erasure, unless there is one, and return the id of the receipt.
 
     Args:
         transaction: Of the tenant.
-        subject: Who.
-        requested_by: Stands on the receipt.
-        erasure_id: Of an erasure that is done again. None: a new one.
+        subject: The subject.
+        requested_by: Who asked for it, for the receipt.
+        erasure_id: Of an erasure that is replayed; None makes a new id.
     """
     erasure_id = erasure_id or new_id()
     named = {
@@ -477,14 +477,14 @@ async def begin(transaction: Transaction, subject: str, *, requested_by: str, er
         "requested_by": requested_by if requested_by != subject else f"erased:{erasure_id}",
     }
     while not await transaction.query(rows.BEGIN, named):
-        if found := await transaction.query(rows.READ_OPEN, named):
-            open_id: UUID = found[0].erasure_id
+        if rows_found := await transaction.query(rows.READ_OPEN, named):
+            open_id: UUID = rows_found[0].erasure_id
             return open_id
     return erasure_id
 
 
 async def count_owned(door: Tenant, subject: str) -> dict[str, int]:
-    """Return how many rows of this service are a subject's, by table."""
+    """Count the rows of a subject in this service, by table."""
     named = {"subject": subject}
     (others,) = await door.query(rows.COUNT_RECORDS, named, named=False)
     return {**await count_owned_rows(door, subject), **dict(zip(rows.COUNTED, others, strict=True))}

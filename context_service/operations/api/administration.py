@@ -1,4 +1,4 @@
-"""The proto service `Administration`, what administrators do: parse, one call, render."""
+"""The proto service `Administration`, RPCs of administrators: parse, one call, render."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class AdministrationServicer(OperationsServicer):
         self._jobs = jobs
 
     async def GetCaller(self, request: pb.GetCallerRequest, context: object) -> pb.GetCallerResponse:
-        """Say whom the key stands for."""
+        """Return the caller that the key stands for."""
         return _caller(await self._keys.caller(calls.principal()))
 
     async def ListKeys(self, request: pb.ListKeysRequest, context: object) -> pb.ListKeysResponse:
@@ -50,27 +50,28 @@ class AdministrationServicer(OperationsServicer):
 
     async def CreateKey(self, request: pb.CreateKeyRequest, context: object) -> pb.CreateKeyResponse:
         """Make a key."""
-        said = request.key
-        if not said.scopes:
-            raise InvalidArgument("key.scopes is empty", field="key.scopes")
-        if not 0 <= said.ttl_s <= KEY_LIFETIME_MAX.total_seconds():
-            raise InvalidArgument("key.ttl_s is negative, or too much", field="key.ttl_s")
+        draft = request.key
+        if not draft.scopes:
+            raise InvalidArgument("key.scopes must name at least one scope", field="key.scopes")
+        if not 0 <= draft.ttl_s <= KEY_LIFETIME_MAX.total_seconds():
+            limit_s = int(KEY_LIFETIME_MAX.total_seconds())
+            raise InvalidArgument(f"key.ttl_s must be between 0 and {limit_s} (got {draft.ttl_s})", field="key.ttl_s")
         new = copied(
             NewKey,
-            said,
+            draft,
             tenant="",
-            scopes=tuple(said.scopes),
-            app_ids=tuple(said.app_ids),
-            graph_names=tuple(said.graph_names),
-            lifetime=timedelta(seconds=said.ttl_s) if said.ttl_s else None,
+            scopes=tuple(draft.scopes),
+            app_ids=tuple(draft.app_ids),
+            graph_names=tuple(draft.graph_names),
+            lifetime=timedelta(seconds=draft.ttl_s) if draft.ttl_s else None,
         )
         key = await self._keys.make(calls.principal(), new)
         return pb.CreateKeyResponse(key=key, prefix=key[:PREFIX_CHARS])
 
     async def RevokeKey(self, request: pb.RevokeKeyRequest, context: object) -> pb.RevokeKeyResponse:
-        """Take a key back."""
+        """Revoke a key."""
         if not await self._keys.revoke(calls.principal(), request.prefix):
-            raise KeyNotFound("no key that is a part of yours begins like this")
+            raise KeyNotFound("no key with this prefix has a part of your key's rights; ListKeys shows them")
         return pb.RevokeKeyResponse()
 
     async def ListAdministrativeCalls(
@@ -78,11 +79,11 @@ class AdministrationServicer(OperationsServicer):
     ) -> pb.ListAdministrativeCallsResponse:
         """List calls of administrators."""
         page = PageRequest(size=request.page_size, token=request.page_token)
-        found, token = await self._trail.page(page, call_id=request.call_id, principal=calls.principal())
-        return pb.ListAdministrativeCallsResponse(calls=map(_call, found), next_page_token=token)
+        calls_found, token = await self._trail.page(page, call_id=request.call_id, principal=calls.principal())
+        return pb.ListAdministrativeCallsResponse(calls=map(_call, calls_found), next_page_token=token)
 
     async def GetUsage(self, request: pb.GetUsageRequest, context: object) -> pb.GetUsageResponse:
-        """Read what the tenant stores."""
+        """Read the usage and limits of the tenant."""
         usage = await self._limits.usage(calls.principal())
         limits = pb.TenantLimits(**dataclasses.asdict(usage.limits))
         return pb.GetUsageResponse(records=usage.records, size_bytes=usage.size_bytes, limits=limits)

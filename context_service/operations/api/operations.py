@@ -1,4 +1,4 @@
-"""The proto service `Administration`, what operators do: parse, one call, render."""
+"""The proto service `Administration`, RPCs of operators: parse, one call, render."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIMITS = [field.name for field in pb.TenantLimits.DESCRIPTOR.fields]
 
 
 class OperationsServicer(administration_pb2_grpc.AdministrationServicer):
-    """The part of the servicer that is about all tenants."""
+    """The part of the servicer for RPCs about all tenants."""
 
     _tenants: Tenants
     _work: Work
@@ -29,34 +29,34 @@ class OperationsServicer(administration_pb2_grpc.AdministrationServicer):
     async def ListTenants(self, request: pb.ListTenantsRequest, context: object) -> pb.ListTenantsResponse:
         """List tenants."""
         page = PageRequest(size=request.page_size, token=request.page_token)
-        found, token = await self._tenants.page(page, principal=calls.principal())
-        return pb.ListTenantsResponse(tenants=map(_tenant, found), next_page_token=token)
+        tenants, token = await self._tenants.page(page, principal=calls.principal())
+        return pb.ListTenantsResponse(tenants=map(_tenant, tenants), next_page_token=token)
 
     async def SetTenantLimits(self, request: pb.SetTenantLimitsRequest, context: object) -> pb.SetTenantLimitsResponse:
-        """Say what a tenant may store."""
+        """Set the limits of a tenant."""
         for place, path in enumerate(request.update_mask.paths):
             if path not in _LIMITS:
                 field = f"update_mask.paths[{place}]"
-                raise InvalidArgument(f"{field} is no limit", field=field)
-        said = request.limits
-        values = {path: getattr(said, path) if said.HasField(path) else None for path in request.update_mask.paths}
+                raise InvalidArgument(f"{field} must be one of {', '.join(_LIMITS)} (got {path[:100]!r})", field=field)
+        limits = request.limits
+        values = {path: getattr(limits, path) if limits.HasField(path) else None for path in request.update_mask.paths}
         tenant = await self._tenants.set_limits(request.tenant, values, principal=calls.principal())
         return pb.SetTenantLimitsResponse(tenant=_tenant(tenant))
 
     async def ListBackgroundWork(
         self, request: pb.ListBackgroundWorkRequest, context: object
     ) -> pb.ListBackgroundWorkResponse:
-        """List what is owed."""
-        found = await self._work.owed(principal=calls.principal())
+        """List the queued work."""
+        queued = await self._work.owed(principal=calls.principal())
         return pb.ListBackgroundWorkResponse(
-            work=[copied(pb.BackgroundWork, one) for one in found.work],
-            databases_away=found.databases_away,
+            work=[copied(pb.BackgroundWork, item) for item in queued.work],
+            databases_away=queued.databases_away,
         )
 
     async def RetryBackgroundWork(
         self, request: pb.RetryBackgroundWorkRequest, context: object
     ) -> pb.RetryBackgroundWorkResponse:
-        """Try again what has failed."""
+        """Retry failed work."""
         retried = await self._work.retry(request.kind, principal=calls.principal())
         return pb.RetryBackgroundWorkResponse(retried=retried.count, databases_away=retried.databases_away)
 
@@ -74,8 +74,8 @@ class OperationsServicer(administration_pb2_grpc.AdministrationServicer):
     async def ListJobs(self, request: pb.ListJobsRequest, context: object) -> pb.ListJobsResponse:
         """List jobs."""
         page = PageRequest(size=request.page_size, token=request.page_token)
-        found, token = await self._jobs.page(page, principal=calls.principal())
-        return pb.ListJobsResponse(jobs=map(_job, found), next_page_token=token)
+        jobs, token = await self._jobs.page(page, principal=calls.principal())
+        return pb.ListJobsResponse(jobs=map(_job, jobs), next_page_token=token)
 
 
 def _tenant(tenant: StoredTenant) -> pb.Tenant:

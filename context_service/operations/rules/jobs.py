@@ -1,7 +1,7 @@
-"""Jobs: work that an operator starts and looks after, while the process that took the call does it.
+"""Jobs: work that an operator starts and watches, and that the process which took the call does.
 
-How far one is stands in its row, written once a second: any replica shows it. One whose process says nothing any more
-is over, and can be started again; sweeps and checks take up nothing that others have begun.
+The progress of a job is written to its row once a second, so any replica can show it. A job whose process has stopped
+writing is lost, and can be started again; sweeps and checks do not take over jobs of other processes.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from service_runtime.sql_files import SqlFile
 
 _log = logging.getLogger("jobs")
 
-TOLD_S = 1.0  # between two words of how far it is
-SILENT_S = 60.0  # behind the last of which its process is gone
+TOLD_S = 1.0  # between two writes of the progress
+SILENT_S = 60.0  # without a write: the process is considered gone
 _KEPT = 1000  # of a tenant, the newest
 
 Progress = dict[str, Any]
 Tell = Callable[[Progress], None]
 Kind = Callable[
     [Mapping[str, bool], Tell], Awaitable[Progress]
-]  # does it as it is asked to, and returns what came of it
+]  # runs the job with its options, and returns the result
 
 SQL = SqlFile.of(__file__)
 _START = SQL["start"]
@@ -49,11 +49,11 @@ _LIST = SQL["list"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A job, as far as it is."""
+    """A job and its progress."""
 
     id: UUID
     kind: str
-    state: str  # "RUNNING", "DONE", "FAILED", or "LOST": its process is gone
+    state: str  # "RUNNING", "DONE", "FAILED", or "LOST" if its process is gone
     started_at: datetime
     updated_at: datetime
     finished_at: datetime | None
@@ -64,22 +64,22 @@ class Job:
 
 
 class Jobs:
-    """Starts jobs in this process, one of a kind at a time, and shows those of all.
+    """Starts jobs in this process, one of each kind at a time, and shows the jobs of all processes.
 
     Args:
         database: Where their rows are.
-        kinds: What there is to start.
+        kinds: The kinds of jobs, by name.
     """
 
     def __init__(self, database: Database, kinds: Mapping[str, Kind]) -> None:
         self._database = database
         self._kinds = kinds
-        self._running: dict[str, UUID] = {}  # until its end is told: who reads of it may start the next one
+        self._running: dict[str, UUID] = {}  # until its end is written; then the next one may start
         self._tasks: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Let jobs run for the block; those that do at its end are cancelled, and lost."""
+        """Let jobs run during the block; those that still run at its end are cancelled, and lost."""
         try:
             yield
         finally:
@@ -89,50 +89,50 @@ class Jobs:
         """Start a job, and return it.
 
         Raises:
-            PermissionDenied: the principal is no operator's key.
+            PermissionDenied: the principal is not a key of an operator.
             InvalidArgument: there is no such kind.
-            JobRunning: one of the kind runs here.
+            JobRunning: a job of this kind is running in this process.
         """
         await check_operator(self._database, principal)
         if kind not in self._kinds:
-            raise InvalidArgument("there is no such kind of job", field="kind")
+            raise InvalidArgument(f"kind must be one of {', '.join(self._kinds)}", field="kind")
         if kind in self._running:
-            raise JobRunning("a job of this kind runs", job_id=self._running[kind])
+            raise JobRunning("a job of this kind is running; wait for its end", job_id=self._running[kind])
         door, job_id = self._database.of(principal), new_id()
         named = {"tenant_id": principal.tenant_id, "id": job_id}
-        held = asyncio.get_running_loop().create_future()
-        task = asyncio.create_task(self._run(kind, options, door, named, held))
+        row_written = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(self._run(kind, options, door, named, row_written))
         self._running[kind] = job_id
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
-            said = {"kind": kind, "started_by": principal.subject, "options": orjson.dumps(dict(options)).decode()}
-            await door.query(_START, {**named, **said, "kept": _KEPT})
+            values = {"kind": kind, "started_by": principal.subject, "options": orjson.dumps(dict(options)).decode()}
+            await door.query(_START, {**named, **values, "kept": _KEPT})
         except BaseException:
             del self._running[kind]
             task.cancel()
             raise
-        held.set_result(None)
+        row_written.set_result(None)
         return await self.get(job_id, principal=principal)
 
     async def get(self, job_id: UUID, *, principal: Principal) -> Job:
         """Return a job.
 
         Raises:
-            PermissionDenied: the principal is no operator's key.
-            JobNotFound: there is none that an operator of this tenant started.
+            PermissionDenied: the principal is not a key of an operator.
+            JobNotFound: no operator of this tenant started such a job.
         """
         await check_operator(self._database, principal)
         named = {"id": job_id, "silent_s": SILENT_S}
         for row in await self._database.of(principal).query(_READ, named):
             return Job(**row._asdict())
-        raise JobNotFound("there is no such job", job_id=job_id)
+        raise JobNotFound(f"job {job_id} does not exist", job_id=job_id)
 
     async def page(self, page: PageRequest, *, principal: Principal) -> tuple[list[Job], str]:
         """Return a page of the jobs of the operators of a tenant, the newest first, and the token of the next one.
 
         Raises:
-            PermissionDenied: the principal is no operator's key.
+            PermissionDenied: the principal is not a key of an operator.
             InvalidArgument, InvalidPageToken: see the contract.
         """
         await check_operator(self._database, principal)
@@ -144,34 +144,39 @@ class Jobs:
         return pages.cut(query, [Job(**row._asdict()) for row in rows], count, key=lambda job: (job.id,))
 
     async def _run(
-        self, kind: str, options: Mapping[str, bool], door: Tenant, named: dict[str, Any], held: asyncio.Future[None]
+        self,
+        kind: str,
+        options: Mapping[str, bool],
+        door: Tenant,
+        named: dict[str, Any],
+        row_written: asyncio.Future[None],
     ) -> None:
-        current_call.set(None)  # whose deadline ends no job
-        await held  # until its row is there
-        said: list[Progress] = [{}]
-        telling = asyncio.create_task(self._keep_telling(door, named, said))
+        current_call.set(None)  # the deadline of the call must not end the job
+        await row_written  # until its row is there
+        progress_box: list[Progress] = [{}]
+        telling = asyncio.create_task(self._keep_telling(door, named, progress_box))
         state, error, done = "FAILED", "", None
         try:
-            done = await self._kinds[kind](options, lambda progress: said.__setitem__(0, progress))
+            done = await self._kinds[kind](options, lambda progress: progress_box.__setitem__(0, progress))
             state = "DONE"
         except ContextKeepError as failure:
             error = failure.message
         except Exception:
             _log.exception("job failed", extra={"job_id": named["id"], "kind": kind})
-            error = "the log says what went wrong"
+            error = "unexpected error: see the log of the service"
         finally:
-            await background.ended(telling)  # what it says last is not said behind the end
+            await background.ended(telling)  # so that no progress is written after the end
             self._running.pop(kind, None)
         progress = None if done is None else orjson.dumps(done).decode()
         try:
             await door.query(_END, {**named, "progress": progress, "state": state, "error": error})
         except ContextKeepError as failure:
-            _log.warning("end of a job not told", extra={"job_id": named["id"], "error": str(failure)})
+            _log.warning("end of a job not written", extra={"job_id": named["id"], "error": str(failure)})
 
-    async def _keep_telling(self, door: Tenant, named: dict[str, Any], said: list[Progress]) -> None:
+    async def _keep_telling(self, door: Tenant, named: dict[str, Any], progress_box: list[Progress]) -> None:
         while True:
             await asyncio.sleep(TOLD_S)
             try:
-                await door.query(_TELL, {**named, "progress": orjson.dumps(said[0]).decode()})
+                await door.query(_TELL, {**named, "progress": orjson.dumps(progress_box[0]).decode()})
             except ContextKeepError as failure:
-                _log.warning("progress of a job not told", extra={"job_id": named["id"], "error": str(failure)})
+                _log.warning("progress of a job not written", extra={"job_id": named["id"], "error": str(failure)})

@@ -1,7 +1,7 @@
-"""Who is an operator, and what operators ask of all databases.
+"""Checks that a caller is an operator, and runs the calls of operators in all databases.
 
-One is a key in Postgres with the scope `operator`, which only the command line gives. Keys are in the home database: it
-is asked first, and sees for itself whether the key may. The others take our word for it.
+An operator has a key in Postgres with the scope `operator`, which only the command line can give. Keys are in the home
+database, which is asked first and checks the key itself. The other databases trust this check.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _CHECK = "SELECT access.check_operator(%(asking_id)s)"
 
 
 def key_of(principal: Principal) -> UUID:
-    """Return the key that asks.
+    """Return the id of the caller's key.
 
     Raises:
-        PermissionDenied: it is none in Postgres.
+        PermissionDenied: the key is not in Postgres.
     """
     if principal.key_id is None:
-        raise PermissionDenied("operators call with keys in Postgres")
+        raise PermissionDenied("operators must call with a key that is stored in Postgres")
     return principal.key_id
 
 
 async def check_operator(database: Database, principal: Principal) -> None:
-    """Refuse whoever is none.
+    """Refuse callers that are not operators.
 
     Raises:
-        PermissionDenied: it is no operator's key, or lives no more.
+        PermissionDenied: it is not a key of an operator, or has ended.
     """
     await database.operating(principal, HOME).query(_CHECK, {"asking_id": key_of(principal)})
 
@@ -49,20 +49,20 @@ async def everywhere(
     *,
     names: Collection[str] | None = None,
 ) -> dict[str, list[Row] | None]:
-    """Run a function of operators in each database, and return what each answered, by name, the home first.
+    """Run a function of operators in each database, and return the rows by database, the home database first.
 
     Args:
         database: All of them.
-        principal: Who asks.
-        sql: The statement; `asking_id` is the key that asks.
+        principal: The caller.
+        sql: The statement; its parameter `asking_id` is the caller's key.
         parameters: Its other parameters.
-        names: Of the only databases to ask, beside the home; None: all.
+        names: The databases to ask in addition to the home database; None asks all.
 
     Returns:
-        None of one that does not answer, if it is not the home.
+        Rows by the name of the database; None for a database, other than the home, that does not answer.
 
     Raises:
-        PermissionDenied: it is no operator's key, or lives no more. Then no other database was asked.
+        PermissionDenied: it is not a key of an operator, or has ended. No other database was asked.
         Unavailable: the home database does not answer.
     """
     named = {**(parameters or {}), "asking_id": key_of(principal)}
@@ -74,7 +74,7 @@ async def everywhere(
             _log.warning("database left out", extra={"database": name, "error": str(error)})
             return None
 
-    found: dict[str, list[Row] | None] = {HOME: await database.operating(principal, HOME).query(sql, named)}
+    answers: dict[str, list[Row] | None] = {HOME: await database.operating(principal, HOME).query(sql, named)}
     others = sorted(set(database.names if names is None else names) - {HOME})
-    found.update(zip(others, await asyncio.gather(*map(ask, others)), strict=True))
-    return found
+    answers.update(zip(others, await asyncio.gather(*map(ask, others)), strict=True))
+    return answers

@@ -1,7 +1,7 @@
-"""Tenants as operators see them: where each lives, what it stores, and what it may.
+"""Tenants as operators see them: their databases, usage and limits.
 
-The home database has the list; each database says of those who live in it what they store. The functions of the owner
-(migrations/0001_context.sql) see for themselves whether the key that asks may.
+The home database has the list; each database knows the usage of the tenants that live in it. The functions of the
+tables' owner (migrations/0001_context.sql) check the caller's key themselves.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _STORED = SQL["stored"]
 _SET = SQL["set"]
 
 
-_LOOKED_FOR = 2  # times: one that has moved meanwhile is found by the second look
+_LOOKED_FOR = 2  # times: the second lookup finds a tenant that has moved meanwhile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredTenant:
-    """A tenant. A limit that is None is what the settings say."""
+    """A tenant. A limit that is None has the value of the settings."""
 
     id: UUID
     name: str
     created_at: datetime
-    database: str  # where it lives; empty: in the home database
-    is_away: bool = True  # that database did not answer: what follows is not known
+    database: str  # where it lives; empty for the home database
+    is_away: bool = True  # that database did not answer: the following fields are unknown
     records: int = 0
     size_bytes: int = 0
     records_max: int | None = None
@@ -54,47 +54,50 @@ class StoredTenant:
 
 
 class Tenants:
-    """All tenants."""
+    """Lists all tenants and sets their limits."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def page(self, page: PageRequest, *, principal: Principal) -> tuple[list[StoredTenant], str]:
-        """Return a page of them, by id, and the token of the next one.
+        """Return a page of tenants, by id, and the token of the next one.
 
         Raises:
-            PermissionDenied: the principal is no operator's key.
+            PermissionDenied: the principal is not a key of an operator.
             InvalidArgument, InvalidPageToken: see the contract.
         """
         query = ("ListTenants",)
-        behind_id = pages.decode_id(query, page.token)
+        after_id = pages.decode_id(query, page.token)
         count = pages.page_size(page.size)
         await check_operator(self._database, principal)
-        listed = await self._database.untenanted(_LIST, {"behind_id": behind_id, "count": count + 1})
+        listed = await self._database.untenanted(_LIST, {"behind_id": after_id, "count": count + 1})
         listed, token = pages.cut(query, listed, count, key=lambda tenant: (tenant.id,))
         return await self._stored(listed, principal), token
 
     async def set_limits(self, name: str, limits: Mapping[str, int | None], *, principal: Principal) -> StoredTenant:
-        """Say what a tenant may store, and return it; None gives it the settings' again, and what is not named stays.
+        """Set limits of a tenant, and return it; None restores the value of the settings; limits not named stay.
 
         Raises:
-            PermissionDenied: the principal is no operator's key.
-            InvalidArgument: no limit is named, or one can be none.
-            TenantNotFound: there is none of this name.
-            Unavailable: the database where it lives does not answer, or it is on its way to another one.
+            PermissionDenied: the principal is not a key of an operator.
+            InvalidArgument: no limit is named, or a value is out of range.
+            TenantNotFound: no tenant has this name.
+            Unavailable: the tenant's database does not answer, or the tenant is being moved.
         """
         check_text("tenant", name, chars_max=NAME_CHARS_MAX, required=True)
         if not limits:
-            raise InvalidArgument("update_mask names no limit", field="update_mask")
+            raise InvalidArgument("update_mask must name at least one limit", field="update_mask")
         for limit, value in limits.items():
             if value is not None and not _LEAST[limit] <= value < LIMIT_MAX:
-                raise InvalidArgument(f"limits.{limit} can be no limit", field=f"limits.{limit}")
+                raise InvalidArgument(
+                    f"limits.{limit} must be between {_LEAST[limit]} and {LIMIT_MAX - 1} (got {value})",
+                    field=f"limits.{limit}",
+                )
         await check_operator(self._database, principal)
         parameters = {**dict.fromkeys(_LIMITS), **limits, "changed": list(limits), "name": name}
         for _ in range(_LOOKED_FOR):
             listed = await self._database.untenanted(_FIND, {"ids": [], "name": name})
             if not listed:
-                raise TenantNotFound("there is no tenant of this name")
+                raise TenantNotFound(f"no tenant has the name {name[:100]!r}; ListTenants shows all")
             door = self._database.operating(principal, listed[0].database)
             (row,) = await door.query(_SET, {**parameters, "asking_id": key_of(principal)})
             if row.lives_there:
@@ -103,7 +106,7 @@ class Tenants:
         raise lives_elsewhere()
 
     async def _stored(self, listed: Sequence[Row], principal: Principal) -> list[StoredTenant]:
-        """Return what listed tenants store, in their order."""
+        """Return listed tenants with their usage, in order."""
         where = {row.id: row for row in listed}
         stored: dict[UUID, Row] = {}
         left: Sequence[Row] = listed
@@ -119,14 +122,14 @@ class Tenants:
             left = await self._database.untenanted(_FIND, {"ids": [row.id for row in left], "name": None})
             where |= {row.id: row for row in left}
         return [
-            StoredTenant(**where[row.id]._asdict(), **_told(stored[row.id]))
+            StoredTenant(**where[row.id]._asdict(), **_stored_values(stored[row.id]))
             if row.id in stored
             else StoredTenant(**where[row.id]._asdict())
             for row in listed
         ]
 
 
-def _told(row: Row) -> dict[str, Any]:
-    told = row._asdict()
-    del told["id"]
-    return {**told, "is_away": False}
+def _stored_values(row: Row) -> dict[str, Any]:
+    values = row._asdict()
+    del values["id"]
+    return {**values, "is_away": False}

@@ -1,4 +1,4 @@
-"""What is owed behind calls, of all tenants together, and trying again what has failed."""
+"""The work that calls have queued, of all tenants together, and the retry of failed work."""
 
 from __future__ import annotations
 
@@ -21,54 +21,54 @@ _RETRY = SQL["retry"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwedWork:
-    """What is owed of a kind in a database."""
+    """The queued work of a kind in a database."""
 
     database: str  # its name; empty: the home database
     kind: str
     owed: int
-    failed: int  # of it: what was tried and is tried again
+    failed: int  # of it: attempted at least once, and waiting for a retry
     oldest_at: datetime
-    last_error: str  # of one of those that failed
+    last_error: str  # of one of the failed items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedWork:
-    """What is owed, by kind and database."""
+    """The queued work, by kind and database."""
 
     work: Sequence[OwedWork]
-    databases_away: Sequence[str]  # that did not answer: of these it is not known
+    databases_away: Sequence[str]  # that did not answer: their work is unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retried:
-    """How much is tried again."""
+    """The number of items that are retried."""
 
     count: int
-    databases_away: Sequence[str]  # that did not answer: of these it is nothing
+    databases_away: Sequence[str]  # that did not answer: none of theirs is retried
 
 
 class Work:
-    """The work in the background, of all tenants."""
+    """Lists and retries the background work of all tenants."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def owed(self, *, principal: Principal) -> QueuedWork:
-        """Return what is owed.
+        """Return the queued work.
 
         Raises:
-            PermissionDenied: the principal is no operator's key.
+            PermissionDenied: the principal is not a key of an operator.
         """
         answers = await everywhere(self._database, principal, _OWED)
         work = [OwedWork(database=name, **row._asdict()) for name, rows in answers.items() for row in rows or ()]
-        work.sort(key=lambda one: (one.kind, one.database))
+        work.sort(key=lambda item: (item.kind, item.database))
         return QueuedWork(work=work, databases_away=_away(answers))
 
     async def retry(self, kind: str, *, principal: Principal) -> Retried:
-        """Let what has failed of a kind be tried again now, 10,000 of each database at most.
+        """Make failed items of a kind due now, up to 10,000 in each database.
 
         Raises:
-            PermissionDenied: the principal is no operator's key.
+            PermissionDenied: the principal is not a key of an operator.
             InvalidArgument: no kind is named.
         """
         check_text("kind", kind, chars_max=_KIND_CHARS_MAX, required=True)

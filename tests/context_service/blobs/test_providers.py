@@ -142,7 +142,7 @@ async def test_a_name_that_the_provider_does_not_allow_is_said_with_its_rule(pro
     if (provider, name) in {("s3", "a--b"), ("gcs", "a--b"), ("gcs", "a_b")}:
         return
     values = {**AZURE, "aws_region": "eu-west-1", "storage_emulator_host": "http://127.0.0.1:1"}
-    with pytest.raises(ProviderNotConfigured, match=f"WORKING_MEMORY_STORAGE_CONTAINER={re.escape(name)} is no name"):
+    with pytest.raises(ProviderNotConfigured, match=f"CONTAINER={re.escape(name)} is not a valid name"):
         async with open_storage(
             settings(
                 **{**values, "working_memory_storage_provider": provider, "working_memory_storage_container": name}

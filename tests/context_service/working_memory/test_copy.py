@@ -303,7 +303,7 @@ async def test_the_command_copies_and_says_so(both: Settings, callers: ApiKeys, 
     run = partial(commands.run, "context_service", *command, environment=environment_of(both))
 
     dry = await asyncio.to_thread(run, "--dry-run")
-    assert (dry.returncode, dry.stdout) == (0, "1 blobs, 5.0 MiB, are to be copied\n")
+    assert (dry.returncode, dry.stdout) == (0, "1 blobs, 5.0 MiB, to copy\n")
     done = await asyncio.to_thread(run, "--json")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)

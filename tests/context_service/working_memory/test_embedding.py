@@ -766,7 +766,7 @@ async def test_the_command_owes_them_and_says_so(
     url = {"EMBEDDING_URL": "http://127.0.0.1:1/v1"}
     assert await run("--dry-run", **url) == (
         0,
-        "1 records and 0 passages of contexts lack a vector of this embedder's model\n",
+        "1 records and 0 passages of contexts lack a vector of the embedder's model\n",
         "",
     )
     code, out, _ = await run("--json", **url)

@@ -477,7 +477,7 @@ async def test_the_command_owes_them_and_says_so(
         done = await asyncio.to_thread(command)
         return done.returncode, done.stdout, done.stderr
 
-    assert await run("--dry-run") == (0, "1 records were not read yet\n", "")
+    assert await run("--dry-run") == (0, "1 records have a text that was never read\n", "")
     code, out, _ = await run("--json")
     assert (code, json.loads(out)) == (0, {"dry_run": False, "to_do": 1, "owed": 1, "databases_away": []})
     assert (await caller.fetch(record.working_memory_id)).text_state == pb.INDEX_STATE_PENDING

@@ -331,4 +331,4 @@ async def test_the_sweep_command_says_what_it_did(
     done = sweep_command(commands, urls, context_settings.working_memory_storage_path)
 
     assert done.returncode == 0
-    assert "removed 2 blobs, 1 of them uploads that were never finished" in done.stdout
+    assert "removed 2 blobs, 1 of them from unfinished uploads" in done.stdout

@@ -392,9 +392,9 @@ def test_the_command_line_has_the_command(urls: Urls, commands: Commands):
         (("nobody",), "there is no tenant 'nobody'"),
         (("nobody", "--records", "5"), "there is no tenant 'nobody'"),
         (("--records", "5"), "name the tenant"),
-        (("default", "--bytes", "5GB"), "is not like"),
-        (("default", "--bytes", "-1"), "is not like"),
-        (("default", "--records", "9" * 19), "is not like"),
+        (("default", "--bytes", "5GB"), "is not a limit"),
+        (("default", "--bytes", "-1"), "is not a limit"),
+        (("default", "--records", "9" * 19), "is not a limit"),
     ],
 )
 def test_the_command_says_what_is_wrong(
