@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.descriptor import Descriptor
 
+from contextkeep.options_pb2 import rule
 from tests.case_files import BadCase, cases, check
 from tests.contract.calls import RPCS, calls_of, differences, message_of
 from tests.contract.doors import DOORS, by_doors, held
@@ -37,6 +40,42 @@ def test_every_rpc_answers_and_refuses_in_some_case(door: str):
                 assert (rpc.name, kind) in holds, f"no case has an {kind} of {rpc} over {door}: {where}"
     for name, path in ANSWERED_ELSEWHERE.items():
         assert name in Path(path).read_text("utf-8")
+
+
+def _empty_though_required(descriptor: Descriptor, fields: dict[str, Any]) -> Iterator[str]:
+    """Yield the required fields that a part of a request leaves empty."""
+    for field in descriptor.fields:
+        value = fields.get(field.name)
+        if field.GetOptions().Extensions[rule].required and value in (None, "", [], {}):
+            yield field.full_name
+        is_message = field.message_type is not None and not field.message_type.GetOptions().map_entry
+        for part in value if isinstance(value, list) else [value]:
+            if is_message and isinstance(part, dict):
+                yield from _empty_though_required(field.message_type, part)
+
+
+def test_no_answered_request_leaves_a_required_field_empty():
+    """Clients may refuse what an option forbids, so an option must not be stricter than the service."""
+    for case in {case["name"]: case for _, case in (param.values for param in CASES)}.values():
+        for call in calls_of(case):
+            descriptor = call.rpc.request.DESCRIPTOR
+            if call.error or "update_mask" in descriptor.fields_by_name:  # an update needs only what its mask names
+                continue
+            for message in call.request if isinstance(call.request, list) else [call.request]:
+                assert not list(_empty_though_required(descriptor, message)), f"{case['name']}: {call.rpc}"
+
+
+def test_every_call_that_takes_a_node_answers_its_external_id():
+    takes = {
+        rpc.name for rpc in RPCS.values() if {"external_id", "graph_name"} <= set(rpc.request.DESCRIPTOR.fields_by_name)
+    }
+    named = {
+        call.rpc.name
+        for _, case in (param.values for param in CASES)
+        for call in calls_of(case)
+        if not call.error and isinstance(call.request, dict) and call.request.get("external_id")
+    }
+    assert takes <= named, f"add a call with an external_id to tests/cases/calls/external_ids.yaml: {takes - named}"
 
 
 @pytest.mark.parametrize(

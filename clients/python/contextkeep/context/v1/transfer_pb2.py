@@ -26,7 +26,7 @@ from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%contextkeep/context/v1/transfer.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x7f\n\x0c\x41rchiveScope\x12\x10\n\x06tenant\x18\x01 \x01(\x08H\x00\x12\x1c\n\ncontext_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01H\x00\x12\x1a\n\x07user_id\x18\x03 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04H\x00\x12\x1d\n\ngraph_name\x18\x04 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04H\x00\x42\x04\n\x02of\"a\n\x14\x45xportArchiveRequest\x12\x33\n\x05scope\x18\x01 \x01(\x0b\x32$.contextkeep.context.v1.ArchiveScope\x12\x14\n\x0cresume_token\x18\x02 \x01(\t\";\n\x15\x45xportArchiveResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x14\n\x0cresume_token\x18\x02 \x01(\t\"p\n\x14ImportArchiveRequest\x12=\n\x06header\x18\x01 \x01(\x0b\x32+.contextkeep.context.v1.ImportArchiveHeaderH\x00\x12\x0e\n\x04\x64\x61ta\x18\x02 \x01(\x0cH\x00\x42\t\n\x07\x63ontent\"Y\n\x13ImportArchiveHeader\x12\x1b\n\timport_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x30\x01@\x01\x12\x14\n\x0coffset_bytes\x18\x02 \x01(\x03\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\"R\n\x15ImportArchiveResponse\x12\x39\n\x08imported\x18\x01 \x01(\x0b\x32\'.contextkeep.context.v1.ImportedArchive\"/\n\x10GetImportRequest\x12\x1b\n\timport_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x30\x01@\x01\"N\n\x11GetImportResponse\x12\x39\n\x08imported\x18\x01 \x01(\x0b\x32\'.contextkeep.context.v1.ImportedArchive\"\x87\x03\n\x0fImportedArchive\x12\x11\n\timport_id\x18\x01 \x01(\t\x12\x32\n\x05state\x18\x02 \x01(\x0e\x32#.contextkeep.context.v1.ImportState\x12\x14\n\x0coffset_bytes\x18\x03 \x01(\x03\x12\x0e\n\x06pieces\x18\x04 \x01(\x03\x12.\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rmanifest_json\x18\x07 \x01(\t\x12\x32\n\x04rows\x18\x08 \x03(\x0b\x32$.contextkeep.context.v1.ImportedRows\x12\x39\n\tconflicts\x18\t \x03(\x0b\x32&.contextkeep.context.v1.ImportConflict\x12\x10\n\x08left_out\x18\n \x03(\t\x12\x0f\n\x07\x64ry_run\x18\x0b \x01(\x08\"R\n\x0cImportedRows\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07written\x18\x02 \x01(\x03\x12\x0f\n\x07present\x18\x03 \x01(\x03\x12\x11\n\tconflicts\x18\x04 \x01(\x03\"M\n\x0eImportConflict\x12\r\n\x05table\x18\x01 \x01(\t\x12\x10\n\x08key_json\x18\x02 \x01(\t\x12\x0b\n\x03why\x18\x03 \x01(\t\x12\r\n\x05piece\x18\x04 \x01(\x03*w\n\x0bImportState\x12\x1c\n\x18IMPORT_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14IMPORT_STATE_RUNNING\x10\x01\x12\x15\n\x11IMPORT_STATE_DONE\x10\x02\x12\x19\n\x15IMPORT_STATE_GIVEN_UP\x10\x03\x32\xbe\x03\n\x08Transfer\x12\x90\x01\n\rExportArchive\x12,.contextkeep.context.v1.ExportArchiveRequest\x1a-.contextkeep.context.v1.ExportArchiveResponse\" \x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\xd2\xda\x18\x0f\x61rchives.export0\x01\x12\x95\x01\n\rImportArchive\x12,.contextkeep.context.v1.ImportArchiveRequest\x1a-.contextkeep.context.v1.ImportArchiveResponse\"%\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\xd2\xda\x18\x17\x61rchives.import_archive(\x01\x12\x86\x01\n\tGetImport\x12(.contextkeep.context.v1.GetImportRequest\x1a).contextkeep.context.v1.GetImportResponse\"$\x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\xd2\xda\x18\x13\x61rchives.get_importb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%contextkeep/context/v1/transfer.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x7f\n\x0c\x41rchiveScope\x12\x10\n\x06tenant\x18\x01 \x01(\x08H\x00\x12\x1c\n\ncontext_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01H\x00\x12\x1a\n\x07user_id\x18\x03 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04H\x00\x12\x1d\n\ngraph_name\x18\x04 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04H\x00\x42\x04\n\x02of\"a\n\x14\x45xportArchiveRequest\x12\x33\n\x05scope\x18\x01 \x01(\x0b\x32$.contextkeep.context.v1.ArchiveScope\x12\x14\n\x0cresume_token\x18\x02 \x01(\t\";\n\x15\x45xportArchiveResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x14\n\x0cresume_token\x18\x02 \x01(\t\"p\n\x14ImportArchiveRequest\x12=\n\x06header\x18\x01 \x01(\x0b\x32+.contextkeep.context.v1.ImportArchiveHeaderH\x00\x12\x0e\n\x04\x64\x61ta\x18\x02 \x01(\x0cH\x00\x42\t\n\x07\x63ontent\"W\n\x13ImportArchiveHeader\x12\x19\n\timport_id\x18\x01 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\x12\x14\n\x0coffset_bytes\x18\x02 \x01(\x03\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\"R\n\x15ImportArchiveResponse\x12\x39\n\x08imported\x18\x01 \x01(\x0b\x32\'.contextkeep.context.v1.ImportedArchive\"/\n\x10GetImportRequest\x12\x1b\n\timport_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x30\x01@\x01\"N\n\x11GetImportResponse\x12\x39\n\x08imported\x18\x01 \x01(\x0b\x32\'.contextkeep.context.v1.ImportedArchive\"\x87\x03\n\x0fImportedArchive\x12\x11\n\timport_id\x18\x01 \x01(\t\x12\x32\n\x05state\x18\x02 \x01(\x0e\x32#.contextkeep.context.v1.ImportState\x12\x14\n\x0coffset_bytes\x18\x03 \x01(\x03\x12\x0e\n\x06pieces\x18\x04 \x01(\x03\x12.\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rmanifest_json\x18\x07 \x01(\t\x12\x32\n\x04rows\x18\x08 \x03(\x0b\x32$.contextkeep.context.v1.ImportedRows\x12\x39\n\tconflicts\x18\t \x03(\x0b\x32&.contextkeep.context.v1.ImportConflict\x12\x10\n\x08left_out\x18\n \x03(\t\x12\x0f\n\x07\x64ry_run\x18\x0b \x01(\x08\"R\n\x0cImportedRows\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07written\x18\x02 \x01(\x03\x12\x0f\n\x07present\x18\x03 \x01(\x03\x12\x11\n\tconflicts\x18\x04 \x01(\x03\"M\n\x0eImportConflict\x12\r\n\x05table\x18\x01 \x01(\t\x12\x10\n\x08key_json\x18\x02 \x01(\t\x12\x0b\n\x03why\x18\x03 \x01(\t\x12\r\n\x05piece\x18\x04 \x01(\x03*w\n\x0bImportState\x12\x1c\n\x18IMPORT_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14IMPORT_STATE_RUNNING\x10\x01\x12\x15\n\x11IMPORT_STATE_DONE\x10\x02\x12\x19\n\x15IMPORT_STATE_GIVEN_UP\x10\x03\x32\xbe\x03\n\x08Transfer\x12\x90\x01\n\rExportArchive\x12,.contextkeep.context.v1.ExportArchiveRequest\x1a-.contextkeep.context.v1.ExportArchiveResponse\" \x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\xd2\xda\x18\x0f\x61rchives.export0\x01\x12\x95\x01\n\rImportArchive\x12,.contextkeep.context.v1.ImportArchiveRequest\x1a-.contextkeep.context.v1.ImportArchiveResponse\"%\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\xd2\xda\x18\x17\x61rchives.import_archive(\x01\x12\x86\x01\n\tGetImport\x12(.contextkeep.context.v1.GetImportRequest\x1a).contextkeep.context.v1.GetImportResponse\"$\x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\xd2\xda\x18\x13\x61rchives.get_importb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,7 +40,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ARCHIVESCOPE'].fields_by_name['graph_name']._loaded_options = None
   _globals['_ARCHIVESCOPE'].fields_by_name['graph_name']._serialized_options = b'\312\332\030\003\020\200\004'
   _globals['_IMPORTARCHIVEHEADER'].fields_by_name['import_id']._loaded_options = None
-  _globals['_IMPORTARCHIVEHEADER'].fields_by_name['import_id']._serialized_options = b'\312\332\030\0040\001@\001'
+  _globals['_IMPORTARCHIVEHEADER'].fields_by_name['import_id']._serialized_options = b'\312\332\030\0020\001'
   _globals['_GETIMPORTREQUEST'].fields_by_name['import_id']._loaded_options = None
   _globals['_GETIMPORTREQUEST'].fields_by_name['import_id']._serialized_options = b'\312\332\030\0040\001@\001'
   _globals['_TRANSFER'].methods_by_name['ExportArchive']._loaded_options = None
@@ -49,8 +49,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TRANSFER'].methods_by_name['ImportArchive']._serialized_options = b'\302\332\030\006\010\003\020\001\030\001\322\332\030\027archives.import_archive'
   _globals['_TRANSFER'].methods_by_name['GetImport']._loaded_options = None
   _globals['_TRANSFER'].methods_by_name['GetImport']._serialized_options = b'\220\002\001\302\332\030\006\010\003\020\001\030\001\322\332\030\023archives.get_import'
-  _globals['_IMPORTSTATE']._serialized_start=1389
-  _globals['_IMPORTSTATE']._serialized_end=1508
+  _globals['_IMPORTSTATE']._serialized_start=1387
+  _globals['_IMPORTSTATE']._serialized_end=1506
   _globals['_ARCHIVESCOPE']._serialized_start=125
   _globals['_ARCHIVESCOPE']._serialized_end=252
   _globals['_EXPORTARCHIVEREQUEST']._serialized_start=254
@@ -60,19 +60,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_IMPORTARCHIVEREQUEST']._serialized_start=414
   _globals['_IMPORTARCHIVEREQUEST']._serialized_end=526
   _globals['_IMPORTARCHIVEHEADER']._serialized_start=528
-  _globals['_IMPORTARCHIVEHEADER']._serialized_end=617
-  _globals['_IMPORTARCHIVERESPONSE']._serialized_start=619
-  _globals['_IMPORTARCHIVERESPONSE']._serialized_end=701
-  _globals['_GETIMPORTREQUEST']._serialized_start=703
-  _globals['_GETIMPORTREQUEST']._serialized_end=750
-  _globals['_GETIMPORTRESPONSE']._serialized_start=752
-  _globals['_GETIMPORTRESPONSE']._serialized_end=830
-  _globals['_IMPORTEDARCHIVE']._serialized_start=833
-  _globals['_IMPORTEDARCHIVE']._serialized_end=1224
-  _globals['_IMPORTEDROWS']._serialized_start=1226
-  _globals['_IMPORTEDROWS']._serialized_end=1308
-  _globals['_IMPORTCONFLICT']._serialized_start=1310
-  _globals['_IMPORTCONFLICT']._serialized_end=1387
-  _globals['_TRANSFER']._serialized_start=1511
-  _globals['_TRANSFER']._serialized_end=1957
+  _globals['_IMPORTARCHIVEHEADER']._serialized_end=615
+  _globals['_IMPORTARCHIVERESPONSE']._serialized_start=617
+  _globals['_IMPORTARCHIVERESPONSE']._serialized_end=699
+  _globals['_GETIMPORTREQUEST']._serialized_start=701
+  _globals['_GETIMPORTREQUEST']._serialized_end=748
+  _globals['_GETIMPORTRESPONSE']._serialized_start=750
+  _globals['_GETIMPORTRESPONSE']._serialized_end=828
+  _globals['_IMPORTEDARCHIVE']._serialized_start=831
+  _globals['_IMPORTEDARCHIVE']._serialized_end=1222
+  _globals['_IMPORTEDROWS']._serialized_start=1224
+  _globals['_IMPORTEDROWS']._serialized_end=1306
+  _globals['_IMPORTCONFLICT']._serialized_start=1308
+  _globals['_IMPORTCONFLICT']._serialized_end=1385
+  _globals['_TRANSFER']._serialized_start=1509
+  _globals['_TRANSFER']._serialized_end=1955
 # @@protoc_insertion_point(module_scope)

@@ -72,7 +72,7 @@ export class Artifacts extends Noun<AppClient> {
    * InvalidArgument.
    *
    * @param contextId Empty means the context of the task. Required with `ref`.
-   * @param ref The `ref` that `contexts.recall` returned for a passage of the artifact, such as "a3.0". Set it instead of `taskId`, `artifactId` and `version`. It names the version that `contexts.recall` found.
+   * @param ref The `ref` that `contexts.recall` returned for a passage of the artifact, such as "a3.0". Set it instead of `taskId`, `artifactId` and `version`. It names the version that `contexts.recall` found. Without it, `taskId` and `artifactId` are required.
    */
   async getAt(contextId: string, ref: string, options: ContextOptions = {}): Promise<Artifact> {
     const request = {
