@@ -33,6 +33,7 @@ from service_runtime.ids import new_id
 from service_runtime.methods import method_of
 from service_runtime.pages import PageRequest
 from service_runtime.postgres import Database
+from service_runtime.sql_files import SqlFile
 
 _log = logging.getLogger("audit_trail")
 
@@ -58,28 +59,12 @@ _REFUSED = frozenset(
     }
 )
 
-_KEEP = """
-SELECT access.keep_call(
-    %(id)s, %(call_id)s, %(method)s, %(scope)s, %(status)s, %(reason)s, %(subject)s, %(user_id)s, %(agent_id)s,
-    %(peer)s, %(ids)s, %(count)s
-)
-"""
+SQL = SqlFile.of(__file__)
+_KEEP = SQL["keep"]
+_COUNT = SQL["count"]
+_LIST = SQL["list"]
+_FIND = SQL["find"]
 
-_COUNT = "SELECT access.count_refused(%(first_id)s, %(count)s) AS is_counted"
-
-_LIST = """
-SELECT id, call_id, called_at, method, scope, status, reason, subject, user_id, agent_id, peer, ids, count
-FROM access.administrative_call
-WHERE tenant_id = %(tenant_id)s AND id < %(before_id)s
-ORDER BY id DESC LIMIT %(count)s
-"""
-
-_FIND = """
-SELECT id, call_id, called_at, method, scope, status, reason, subject, user_id, agent_id, peer, ids, count
-FROM access.administrative_call
-WHERE tenant_id = %(tenant_id)s AND call_id = %(call_id)s AND id < %(before_id)s
-ORDER BY id DESC LIMIT %(count)s
-"""
 
 _LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 

@@ -19,37 +19,17 @@ from service_runtime.administration import CannotAdminister, administering
 from service_runtime.keys import KeyAdministration
 from service_runtime.postgres import HOME
 from service_runtime.settings import ServiceSettings
+from service_runtime.sql_files import SqlFile
 
 _SAME_LOCK = 0x64617461  # "data"
 
-_IS_EMPTY = """
-SELECT NOT EXISTS (SELECT FROM access.api_key) AND NOT EXISTS (SELECT FROM access.context_key)
-    AND NOT EXISTS (SELECT FROM access.tenant WHERE name <> 'default' OR database IS NOT NULL) AS is_empty
-"""
-
-_TENANT = "SELECT id, coalesce(database, '') AS database FROM access.tenant WHERE name = %s"
-
-# Of a tenant who may have come meanwhile, or is on its way, the row stays as it is.
-_SETTLES_HERE = """
-WITH listed AS (INSERT INTO access.tenant (id, name) VALUES (%(id)s, %(name)s) ON CONFLICT DO NOTHING)
-INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'HERE') ON CONFLICT (tenant_id) DO NOTHING
-"""
-
-_SIZE = "SELECT pg_database_size(current_database()) AS bytes"
-
-_LIVES_ELSEWHERE = """
-WITH listed AS (UPDATE access.tenant SET database = %(database)s WHERE id = %(id)s)
-INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'GONE')
-ON CONFLICT (tenant_id) DO UPDATE SET state = 'GONE', until = NULL, changed_at = now(), cleaned_at = NULL
-"""
-
-_LIVES_HERE = """
-WITH listed AS (
-    INSERT INTO access.tenant (id, name) VALUES (%(id)s, %(name)s) ON CONFLICT (id) DO UPDATE SET name = excluded.name
-)
-INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'HERE')
-ON CONFLICT (tenant_id) DO UPDATE SET state = 'HERE', until = NULL, changed_at = now()
-"""
+SQL = SqlFile.of(__file__)
+_IS_EMPTY = SQL["is_empty"]
+_TENANT = SQL["tenant"]
+_SETTLES_HERE = SQL["settles_here"]
+_SIZE = SQL["size"]
+_LIVES_ELSEWHERE = SQL["lives_elsewhere"]
+_LIVES_HERE = SQL["lives_here"]
 
 
 class WrongDatabase(FailedPrecondition):

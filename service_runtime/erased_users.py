@@ -5,12 +5,12 @@ from __future__ import annotations
 from service_runtime import audit
 from service_runtime.long_work import Pause
 from service_runtime.postgres import Tenant
+from service_runtime.sql_files import SqlFile
 from service_runtime.table_pages import pages_of
 
-_END_KEYS = "SELECT access.end_keys_of_user(%s) AS ended"
-_RENAME = """
-SELECT access.rename_in_calls(%(first)s::tid, %(behind)s::tid, %(subject)s, %(digest)s, %(pseudonym)s)
-"""
+SQL = SqlFile.of(__file__)
+_END_KEYS = SQL["end_keys"]
+_RENAME = SQL["rename"]
 
 
 async def end_keys(tenant: Tenant, subject: str) -> int:

@@ -35,6 +35,7 @@ from service_runtime.checks import check_text, check_texts
 from service_runtime.keys import CONTEXT_KEY_BEGINS, PREFIX_CHARS, NewKey, fresh_key
 from service_runtime.pages import PageRequest
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 
 # Of keys of contexts; the function has it, too, and an hour for those that come of no key in Postgres.
 LIFETIME_MAX = timedelta(days=1)
@@ -45,31 +46,13 @@ NAMES_MAX = 100  # apps, and graphs, that a key is bound to
 NAME_CHARS_MAX = 200
 _KEY_CHARS_MAX = 200
 
-_MAKE_KEY = """
-SELECT access.make_key(
-    %(asking_id)s, %(id)s, %(sha256)s, %(prefix)s, %(subject)s, %(scopes)s::text[], %(user_id)s, %(agent_id)s,
-    %(app_ids)s::text[], %(agent_bundle_id)s, %(graph_names)s::text[], now() + %(lifetime)s::interval
-) AS made
-"""
-
-_LIST_KEYS = """
-SELECT id, prefix, subject, scopes, user_id, agent_id, app_ids, agent_bundle_id, graph_names, context_id, made_by,
-    created_at, expires_at, revoked_at, last_used_at
-FROM access.list_keys(%(context_id)s, %(before_id)s, %(count)s)
-"""
-
-_OF_CALLER = "SELECT tenant, prefix, expires_at FROM access.key_of_caller(%(key_id)s)"
-
-_REVOKE_KEY = "SELECT access.revoke_key(%(asking_id)s, %(prefix)s) AS found"
-
-_MAKE_CONTEXT_KEY = """
-SELECT access.make_context_key(
-    %(asking_id)s, %(id)s, %(sha256)s, %(prefix)s, %(context_id)s, %(subject)s, %(scopes)s::text[], %(agent_id)s,
-    %(lifetime)s, %(ends_at)s::timestamptz
-) AS expires_at
-"""
-
-_END_CONTEXT_KEYS = "SELECT access.end_context_keys(%(context_id)s) AS ended"
+SQL = SqlFile.of(__file__)
+_MAKE_KEY = SQL["make_key"]
+_LIST_KEYS = SQL["list_keys"]
+_OF_CALLER = SQL["of_caller"]
+_REVOKE_KEY = SQL["revoke_key"]
+_MAKE_CONTEXT_KEY = SQL["make_context_key"]
+_END_CONTEXT_KEYS = SQL["end_context_keys"]
 
 
 class GivenKeys:

@@ -40,6 +40,7 @@ from service_runtime.copying import copied
 from service_runtime.databases import Databases
 from service_runtime.keys import NoSuchTenant
 from service_runtime.postgres import HOME
+from service_runtime.sql_files import SqlFile
 
 _log = logging.getLogger("moving")
 
@@ -59,137 +60,31 @@ _MOVERS = 1835365473  # the lock of one mover a tenant
 _TENANTS = 1634493815  # the lock of those who have come in, as service_runtime/postgres/tenant.py takes it
 _BUCKETS = 65_536  # of keys that are compared: a tenant of a million rows has some fifteen in each
 
-_LISTED = "SELECT id, coalesce(database, '') AS database FROM access.tenant WHERE name = %s"
-_STATE = "SELECT state FROM access.residence WHERE tenant_id = %s"
-_MOVE = "SELECT source, horizon, copied, is_whole FROM access.move WHERE tenant_id = %s"
-_HORIZON = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon"
-_MIGRATIONS = """
-SELECT 'access' AS schema, version, sha256 FROM access.migration
-UNION ALL SELECT 'context', version, sha256 FROM context.migration
-UNION ALL SELECT 'entity', version, sha256 FROM entity.migration
-ORDER BY 1, 2
-"""
+SQL = SqlFile.of(__file__)
+_LISTED = SQL["listed"]
+_STATE = SQL["state"]
+_MOVE = SQL["move"]
+_HORIZON = SQL["horizon"]
+_MIGRATIONS = SQL["migrations"]
+_SETTINGS = SQL["settings"]
+_TABLES = SQL["tables"]
+_COMES = SQL["comes"]
+_LEAVES = SQL["leaves"]
+_STAYS = SQL["stays"]
+_IS_GONE = SQL["is_gone"]
+_IS_CLEAN = SQL["is_clean"]
+_IS_LISTED = SQL["is_listed"]
+_IS_HERE = SQL["is_here"]
+_UNDER_WAY = SQL["under_way"]
+_STILL_UNDER_WAY = SQL["still_under_way"]
+_NUMBERS = SQL["numbers"]
 
-# Rows are compared as texts, which settings change.
-_SETTINGS = """
-SELECT count(set_config(name, value, false)) FROM (VALUES
-    ('TimeZone', 'UTC'), ('DateStyle', 'ISO'), ('IntervalStyle', 'postgres'), ('extra_float_digits', '1'),
-    ('bytea_output', 'hex'), ('jit', 'off'), ('app.moving', 'on'), ('app.tenant', %s), ('app.context', '*'),
-    ('app.subject', '*')
-) AS setting (name, value)
-"""
-
-# Those of a tenant, with what they refer to in front of them.
-_TABLES = """
-SELECT c.oid, n.nspname AS schema, c.relname AS name,
-    array_agg(a.attname::text ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS columns,
-    (
-        SELECT array_agg(k.attname::text ORDER BY array_position(i.indkey::int2[], k.attnum))
-        FROM pg_index i JOIN pg_attribute k ON k.attrelid = c.oid AND k.attnum = ANY (i.indkey)
-        WHERE i.indrelid = c.oid AND i.indisprimary
-    ) AS key,
-    (
-        SELECT bool_and(k.atttypid = 'uuid'::regtype) AND count(*) = 2
-        FROM pg_index i JOIN pg_attribute k ON k.attrelid = c.oid AND k.attnum = ANY (i.indkey)
-        WHERE i.indrelid = c.oid AND i.indisprimary
-    ) AS has_id,
-    array_agg(a.attname::text) FILTER (
-        WHERE NOT a.attnotnull AND a.attgenerated = '' AND EXISTS (
-            SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND a.attnum = ANY (i.indkey)
-        ) AND NOT EXISTS (
-            SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'c' AND a.attnum = ANY (k.conkey)
-        )
-    ) AS unique_names,
-    ARRAY(SELECT f.confrelid FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f') AS refers_to
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE n.nspname IN ('access', 'context', 'entity') AND c.relkind = 'r'
-    AND c.oid NOT IN (
-        'access.api_key'::regclass, 'access.context_key'::regclass, 'access.residence'::regclass,
-        'access.move'::regclass
-    )
-GROUP BY c.oid, n.nspname, c.relname
-HAVING bool_or(a.attname = 'tenant_id')
-ORDER BY n.nspname, c.relname
-"""
-
-_COMES = """
-WITH listed AS (
-    INSERT INTO access.tenant (id, name) VALUES (%(id)s, %(name)s) ON CONFLICT (id) DO UPDATE SET name = excluded.name
-), arriving AS (
-    INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'ARRIVING')
-    ON CONFLICT (tenant_id) DO UPDATE SET state = 'ARRIVING', until = NULL, changed_at = now()
-)
-INSERT INTO access.move (tenant_id, source, horizon) VALUES (%(id)s, %(source)s, %(horizon)s)
-"""
-
-_LEAVES = """
-INSERT INTO access.residence AS r (tenant_id, state, until)
-VALUES (%(id)s, 'LEAVING', clock_timestamp() + make_interval(secs => %(stopped_s)s))
-ON CONFLICT (tenant_id) DO UPDATE SET state = excluded.state, until = excluded.until, changed_at = now()
-WHERE r.state IN ('HERE', 'LEAVING')
-RETURNING until
-"""
-# Of who was let stay meanwhile, and leaves anew for another mover, the time is another one.
-_STAYS = """
-UPDATE access.residence SET state = 'HERE', until = NULL, changed_at = now()
-WHERE tenant_id = %(id)s AND state = 'LEAVING' AND until = %(until)s
-"""
-_IS_GONE = """
-UPDATE access.residence SET state = 'GONE', until = NULL, changed_at = now(), cleaned_at = NULL
-WHERE tenant_id = %(id)s AND state = 'LEAVING' AND until = %(until)s AND until > clock_timestamp() RETURNING tenant_id
-"""
-_IS_CLEAN = "UPDATE access.residence SET cleaned_at = now() WHERE tenant_id = %s AND state = 'GONE'"
-_IS_LISTED = "UPDATE access.tenant SET database = nullif(%(target)s, '') WHERE id = %(id)s"
-_IS_HERE = """
-WITH moved AS (DELETE FROM access.move WHERE tenant_id = %(id)s)
-UPDATE access.residence SET state = 'HERE', until = NULL, changed_at = now() WHERE tenant_id = %(id)s
-"""
-
-# Transactions of services that may have begun before LEAVING was said. Each holds the lock of its tenant from its first
-# statement on; one that holds none yet may be in that statement.
-_UNDER_WAY = """
-SELECT l.virtualtransaction AS number
-FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid JOIN pg_roles r ON r.oid = a.usesysid
-WHERE l.locktype = 'virtualxid' AND l.granted AND NOT r.rolsuper AND r.rolname <> current_user
-    AND a.datid = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND has_function_privilege(r.oid, 'access.enter(uuid)', 'EXECUTE')
-"""
-_STILL_UNDER_WAY = """
-SELECT v.virtualtransaction AS number FROM pg_locks v
-WHERE v.locktype = 'virtualxid' AND v.virtualtransaction = ANY (%(numbers)s) AND NOT EXISTS (
-    SELECT FROM pg_locks t
-    WHERE t.virtualtransaction = v.virtualtransaction AND t.locktype = 'advisory' AND t.classid = %(tenants)s
-        AND t.objsubid = 2 AND t.objid <> (uuid_hash(%(id)s)::bigint & 4294967295)::oid
-)
-"""
 
 _KEYS_AT_ONCE = 200
 _CHECKSUM = sql.SQL("bit_xor(hashtextextended({}, 0))")
 
 _NOTHING = sql.SQL("")
-_EACH_ALONE = sql.SQL("""
-DO $$
-DECLARE
-    one record;
-    let_in bigint := 1;
-BEGIN
-    WHILE let_in > 0 LOOP
-        let_in := 0;
-        FOR one IN SELECT ctid AS place FROM {staged} LOOP
-            BEGIN
-                {put};
-                DELETE FROM {staged} WHERE ctid = one.place;
-                let_in := let_in + 1;
-            EXCEPTION WHEN unique_violation OR foreign_key_violation THEN NULL;
-            END;
-        END LOOP;
-    END LOOP;
-END
-$$
-""")
-
-_NUMBERS = "SELECT to_regclass('access.numbers_' || replace(%s::text, '-', ''))::text AS name"
+_EACH_ALONE = sql.SQL(SQL["each_alone"])
 
 
 class CannotMove(FailedPrecondition):

@@ -21,6 +21,9 @@ from service_runtime.copying import copied
 from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant, Transaction
 from service_runtime.queue_room import QUEUED_MAX, QueueRoom
+from service_runtime.sql_files import SqlFile
+
+SQL = SqlFile.of(__file__)
 
 LEASE_S = 30.0  # of claimed work; a worker that lives renews it
 
@@ -46,48 +49,16 @@ class Outbox:
 
     def __init__(self, schema: str, topic: str, *, queued_max: int = QUEUED_MAX) -> None:
         self._topic = topic
-        counting = f"""
-            SELECT count(*) AS queued FROM (
-                SELECT FROM {schema}.outbox WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s LIMIT %(count_max)s
-            ) q
-        """  # noqa: S608
+        counting = SQL.filled("counting", schema=schema)
         self._room = QueueRoom(counting, topic=topic, queued_max=queued_max)
-        self._put = f"""
-            INSERT INTO {schema}.outbox (tenant_id, id, topic, subject_id) VALUES (%s, %s, %s, %s)
-            ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE
-                SET id = excluded.id, created_at = now(), due_at = now(), attempts = 0, last_error = ''
-        """  # noqa: S608 - the schema is a constant of the service
-        self._drop = f"DELETE FROM {schema}.outbox WHERE tenant_id = %s AND topic = %s AND subject_id = %s"  # noqa: S608
-        # What another worker is claiming is left to him.
-        self._claim = f"""
-            WITH due AS (
-                SELECT id FROM {schema}.outbox
-                WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s AND due_at <= now()
-                ORDER BY due_at LIMIT %(count_max)s
-                FOR UPDATE SKIP LOCKED
-            )
-            UPDATE {schema}.outbox o SET due_at = now() + %(lease)s, attempts = o.attempts + 1
-            FROM due
-            WHERE o.tenant_id = %(tenant_id)s AND o.id = due.id
-            RETURNING o.id, o.subject_id, o.attempts, o.due_at AS leased_until
-        """  # noqa: S608
-        # Work that was postponed, or claimed by another worker, is due at another time than this claim has set.
-        self._renew = f"""
-            UPDATE {schema}.outbox SET due_at = now() + %(lease)s
-            WHERE tenant_id = %(tenant_id)s AND id = ANY (%(ids)s) AND due_at = %(leased_until)s
-            RETURNING due_at AS leased_until
-        """  # noqa: S608
-        self._hold = f"""
-            SELECT id FROM {schema}.outbox WHERE tenant_id = %s AND id = %s AND attempts = %s FOR UPDATE
-        """  # noqa: S608
-        self._due = f"""
-            SELECT count(*) AS due FROM {schema}.outbox WHERE tenant_id = %s AND topic = %s AND due_at <= now()
-        """  # noqa: S608
-        self._done = f"DELETE FROM {schema}.outbox WHERE tenant_id = %s AND id = %s RETURNING id"  # noqa: S608
-        self._postpone = f"""
-            UPDATE {schema}.outbox SET due_at = now() + %s, last_error = %s WHERE tenant_id = %s AND id = %s
-            RETURNING id
-        """  # noqa: S608
+        self._put = SQL.filled("put", schema=schema)
+        self._drop = SQL.filled("drop", schema=schema)
+        self._claim = SQL.filled("claim", schema=schema)
+        self._renew = SQL.filled("renew", schema=schema)
+        self._hold = SQL.filled("hold", schema=schema)
+        self._due = SQL.filled("due", schema=schema)
+        self._done = SQL.filled("done", schema=schema)
+        self._postpone = SQL.filled("postpone", schema=schema)
 
     async def put(self, transaction: Transaction, subject_id: UUID) -> None:
         """Owe the work for a subject, instead of what was owed for it before."""

@@ -14,18 +14,13 @@ from psycopg.rows import namedtuple_row
 
 from service_runtime.administration import administering
 from service_runtime.databases import Databases
+from service_runtime.sql_files import SqlFile
 
 _NEAR = 0.1  # of the mean weight: nearer to it no move is worth its while
 _MOVES_MAX = 20
 
-# Rows of messages and nodes stand for all that a tenant has; sizes of databases say how many bytes one is.
-_HELD = """
-SELECT t.name, (SELECT count(*) FROM entity.node n WHERE n.tenant_id = t.id)
-    + (SELECT count(*) FROM context.message m WHERE m.tenant_id = t.id) AS rows,
-    (SELECT count(*) FROM context.request r WHERE r.tenant_id = t.id)
-    + (SELECT count(*) FROM entity.request r WHERE r.tenant_id = t.id) AS writes
-FROM access.tenant t WHERE access.lives_here(t.id)
-"""
+SQL = SqlFile.of(__file__)
+_HELD = SQL["held"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

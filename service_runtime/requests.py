@@ -26,6 +26,7 @@ from service_runtime.calls import current_call
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id
 from service_runtime.postgres import Across, Row, Tenant, Transaction
+from service_runtime.sql_files import SqlFile
 
 _T = TypeVar("_T")
 
@@ -35,8 +36,8 @@ FIELD = "request_id"
 RESPONSE = "response"  # the key of an answer with the whole response, as `unpacked` reads it
 _BEGUN = "begun"  # the key of an answer whose call had more to do after the transaction that stored it
 
-# What an erasure leaves of a row: a repeat finds that there was an answer, and nothing of it.
-ERASED = """answer = '{"erased": true}', fingerprint = '', subject = NULL"""
+SQL = SqlFile.of(__file__, begun=_BEGUN)
+ERASED = SQL["erased"]
 
 _COMPRESSION = 1  # most responses are small
 
@@ -140,43 +141,16 @@ class Requests:
     """
 
     def __init__(self, schema: str, *, erasures: str = "") -> None:
-        is_gone = (
-            f"""EXISTS (
-                SELECT FROM {erasures} e WHERE e.tenant_id = r.tenant_id AND e.context_id = r.about_id
-            )"""
-            if erasures
-            else "false"
-        )
-        self._claim = f"""
-            INSERT INTO {schema}.request (tenant_id, request_id, rpc, fingerprint, answer)
-            VALUES (%s, %s, %s, %s, 'null') ON CONFLICT (tenant_id, request_id) DO NOTHING RETURNING request_id
-        """  # noqa: S608 - the schema is a constant of the service
-        # Several users may have the same bounds: an answer is for the user who got it.
-        self._read = f"""
-            SELECT r.rpc, r.fingerprint, r.answer,
-                coalesce(r.subject = current_setting('app.subject', true), true) AS is_own, {is_gone} AS is_gone
-            FROM {schema}.request r WHERE r.tenant_id = %s AND r.request_id = %s
-        """  # noqa: S608
+        is_gone = SQL.filled("is_gone", erasures=erasures) if erasures else "false"
+        self._claim = SQL.filled("claim", schema=schema)
+        self._read = SQL.filled("read", is_gone=is_gone, schema=schema)
         self._read_stored = Across(
             sql=self._read, contexts=True, why="an answer is read by its key; whether its context is erased says that"
         )
-        self._answer = f"""
-            UPDATE {schema}.request SET answer = %s WHERE tenant_id = %s AND request_id = %s
-        """  # noqa: S608
-        self._answer_about = f"""
-            UPDATE {schema}.request SET answer = %s, about_id = %s WHERE tenant_id = %s AND request_id = %s
-        """  # noqa: S608
-        self._complete = f"""
-            UPDATE {schema}.request SET answer = (answer - '{_BEGUN}') || %s
-            WHERE tenant_id = %s AND request_id = %s AND rpc = %s AND fingerprint = %s AND answer ? '{_BEGUN}'
-        """  # noqa: S608
-        self._sweep = f"""
-            DELETE FROM {schema}.request WHERE ctid = ANY (ARRAY(
-                SELECT ctid FROM {schema}.request WHERE tenant_id = %(tenant_id)s AND created_at < now() - %(kept)s
-                ORDER BY created_at LIMIT %(rows)s
-            ))
-            RETURNING true
-        """  # noqa: S608
+        self._answer = SQL.filled("answer", schema=schema)
+        self._answer_about = SQL.filled("answer_about", schema=schema)
+        self._complete = SQL.filled("complete", schema=schema)
+        self._sweep = SQL.filled("sweep", schema=schema)
 
     def once(
         self,

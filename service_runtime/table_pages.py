@@ -12,10 +12,12 @@ from collections.abc import AsyncIterator
 
 from service_runtime.long_work import Pause, unpaused
 from service_runtime.postgres import Tenant
+from service_runtime.sql_files import SqlFile
 
 PAGES = 512  # of 8 KiB
 
-_SIZE = "SELECT (pg_relation_size(%s::text::regclass) / current_setting('block_size')::bigint)::bigint AS pages"
+SQL = SqlFile.of(__file__)
+_SIZE = SQL["size"]
 
 
 async def pages_of(tenant: Tenant, table: str, *, pause: Pause = unpaused) -> AsyncIterator[dict[str, str]]:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from service_runtime.keys import NoSuchTenant
 from service_runtime.postgres import Database, Tenant
+from service_runtime.sql_files import SqlFile
 
 _log = logging.getLogger("rounds")
 
@@ -20,7 +21,8 @@ LOOKS_S = 0.25  # of a round, for tenants that have no work; more if the work ta
 LOOK_AGAIN_S = 1.0  # between two rounds without work, while a step still runs
 FAILED_S = 30.0  # before the next step of a tenant whose step failed
 
-_NAMED = "SELECT id FROM access.tenant WHERE name = %s"
+SQL = SqlFile.of(__file__)
+_NAMED = SQL["named"]
 
 Step = Callable[[Tenant], Awaitable[tuple[int, bool]]]
 

@@ -19,6 +19,7 @@ from service_runtime.auth import SCOPES, Principal
 from service_runtime.extras import install
 from service_runtime.postgres import Database
 from service_runtime.settings import ServiceSettings
+from service_runtime.sql_files import SqlFile
 
 try:
     import jwt
@@ -38,7 +39,8 @@ TOKEN_CHARS_MAX = 16 * 1024
 NAME_CHARS_MAX = 512  # of what a claim binds to
 _TENANT_LIFETIME_S = 60.0
 
-_TENANT = "SELECT id FROM access.tenant WHERE name = %(name)s"
+SQL = SqlFile.of(__file__)
+_TENANT = SQL["tenant"]
 
 
 class Tokens:

@@ -1,0 +1,5 @@
+-- end_keys
+SELECT access.end_keys_of_user(%s) AS ended;
+
+-- rename
+SELECT access.rename_in_calls(%(first)s::tid, %(behind)s::tid, %(subject)s, %(digest)s, %(pseudonym)s);

@@ -1,0 +1,2 @@
+-- named
+SELECT id FROM access.tenant WHERE name = %s;

@@ -1,0 +1,2 @@
+-- tenant
+SELECT id FROM access.tenant WHERE name = %(name)s;
