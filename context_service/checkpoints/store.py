@@ -3,54 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
 
+from context_service.checkpoints.model import BY_CALLER, BY_FOLD, BY_STEPS, Checkpoint, LeftOutMessages
 from context_service.checkpoints.pure.left_out import NOTHING, LeftOut
 from context_service.contexts.room import Log
 from context_service.kernel.rendering import Rendered
-from context_service.windows.store.windows import Window, stored
+from context_service.windows.model import Window
+from context_service.windows.pure.pieces import pieces_json
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Row, Transaction
 from service_runtime.sql_files import SqlFile
 
-BY_STEPS, BY_FOLD, BY_CALLER = "steps", "fold", "caller"  # reasons
 # The newest of each reason that a window keeps: blocks that a fold took out of view stay as long as one shows them.
 KEPT_MAX = {BY_STEPS: 20, BY_FOLD: 20, BY_CALLER: 100}
 IDS_MAX = 1_000  # of messages that are left out, that are answered
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
-    """What a window was.
-
-    Attributes:
-        number: From 1, of the window; none is given twice.
-        reason: `BY_STEPS`, `BY_FOLD` or `BY_CALLER`.
-        epoch: That the window had.
-        reached_seq: All messages up to it were read.
-        created_by: Who made it; empty: the window itself.
-    """
-
-    number: int
-    created_at: datetime
-    reason: str
-    label: str
-    created_by: str
-    epoch: int
-    reached_seq: int
-    step_count: int
-    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
-
-
-class LeftOutNow(NamedTuple):
-    """Messages that are left out now and were not before; of very many the ids of the first."""
-
-    left_out: LeftOut
-    message_ids: Sequence[str]
-    message_count: int
 
 
 SQL = SqlFile.of(__file__, ids_max=IDS_MAX)
@@ -130,7 +97,9 @@ class CheckpointRows:
         rows = await door.query(_IDS, (door.tenant_id, window.context_id, left_out.stored, first, last))
         return [row.message_id for row in rows]
 
-    async def leave_out(self, transaction: Transaction, window: Window, *, keep_to: int, last_seq: int) -> LeftOutNow:
+    async def leave_out(
+        self, transaction: Transaction, window: Window, *, keep_to: int, last_seq: int
+    ) -> LeftOutMessages:
         """Let a window that is locked leave out messages.
 
         Args:
@@ -140,10 +109,10 @@ class CheckpointRows:
             last_seq: Of those that are left out; what comes behind it stays, too.
         """
         named = {"window_id": window.window_id}
-        done = LeftOutNow(NOTHING, [], 0)
+        done = LeftOutMessages(NOTHING, [], 0)
         if keep_to < last_seq:
             (row,) = await transaction.query(_LEFT_OUT, named | {"seq_from": keep_to + 1, "seq_to": last_seq})
-            done = LeftOutNow(LeftOut.parsed(row.ranges), row.message_ids, row.message_count)
+            done = LeftOutMessages(LeftOut.parsed(row.ranges), row.message_ids, row.message_count)
         await transaction.query(_LEAVE_OUT, named | {"left_out": done.left_out.stored})
         return done
 
@@ -168,7 +137,7 @@ class CheckpointRows:
             "window_id": window.window_id,
             "number": checkpoint.number,
             "reached_seq": reached_seq,
-            "pieces": stored(pins),
+            "pieces": pieces_json(pins),
             "pins_tokens": pins_tokens,
         }
         (row,) = await transaction.query(_ROLL_BACK, named)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from uuid import UUID
 
 from context_service.contexts.model import Sent
 from context_service.contexts.room import Log
-from context_service.kernel.rendering import Rendered
+from context_service.forks.model import Fork, Inherited
 from context_service.packing.pure.task_state import Entry
-from context_service.windows.store.windows import Window, stored
+from context_service.windows.model import Window
+from context_service.windows.pure.pieces import pieces_json
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Row, TextArray, Transaction
@@ -19,49 +19,6 @@ from service_runtime.sql_files import SqlFile
 
 LISTED_MAX = 100
 _LOOKED_AT = 1_000  # entries of what is not in every pack: the newest
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fork:
-    """What was forked from a window.
-
-    Attributes:
-        number: From 1, of the context that it was forked from.
-        context_id: What it was forked from, and which window there.
-        fork_context_id: Its own, and the window there that was opened with it.
-        ended_at: Since when nothing of it is awaited; None: it is.
-        merged_seq: The message that its result came back as; 0: it did not.
-        is_whole: All that there was to bring back had room.
-    """
-
-    number: int
-    context_id: UUID
-    window_id: UUID
-    fork_context_id: UUID
-    fork_window_id: UUID
-    created_at: datetime
-    ended_at: datetime | None
-    merged_seq: int
-    merged_id: str
-    merged_tokens: int
-    is_whole: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inherited:
-    """What a window begins with that was forked.
-
-    Attributes:
-        entries: Of its state, and its pins.
-        state_text: As a model reads it: see `task_state.shown`.
-    """
-
-    entries: Sequence[Entry] = ()
-    state_text: str = ""
-    state_pieces: Sequence[Rendered] = ()
-    state_tokens: int = 0
-    pins_pieces: Sequence[Rendered] = ()
-    pins_tokens: int = 0
 
 
 SQL = SqlFile.of(__file__, listed_max=LISTED_MAX, looked_at=_LOOKED_AT)
@@ -174,9 +131,9 @@ class ForkRows:
             "run_window_id": run.window_id,
             "count": len(said.entries),
             "state_text": said.state_text,
-            "state_pieces": stored(said.state_pieces),
+            "state_pieces": pieces_json(said.state_pieces),
             "state_tokens": said.state_tokens,
-            "pins_pieces": stored(said.pins_pieces),
+            "pins_pieces": pieces_json(said.pins_pieces),
             "pins_tokens": said.pins_tokens,
             "sections": TextArray([one.section for one in said.entries]),
             "keys": TextArray([one.key for one in said.entries]),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from context_service.kernel.tokens import is_exact
+from context_service.usage.model import Usage
 from context_service.usage.pure.costs import MILLION, Cost
 from context_service.usage.pure.prices import DEFAULT, Prices
 from context_service.usage.rules.statistics import Estimate, WindowStatistics
-from context_service.usage.store.usage import Usage
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from service_runtime.copying import copied
 

@@ -11,35 +11,35 @@ from uuid import UUID
 
 from google.protobuf.message import Message
 
+from context_service.checkpoints.model import Checkpoint
 from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.checkpoints.rules.checkpoints import Checkpoints, RolledBack
 from context_service.checkpoints.rules.report_response import PackId, Recovered, Recovery
-from context_service.checkpoints.store import Checkpoint
 from context_service.contexts.rules.recall import ITEMS_DEFAULT, RecallQuery
 from context_service.contexts.wire.recall import by_meaning, recalled_item, which_of
 from context_service.contexts.wire.requests import check_same_caller, lifetime_of, principal_of
 from context_service.folding.pure.summaries import SEGMENT
+from context_service.forks.model import Fork
 from context_service.forks.rules.fork import Forked, Forks, Inherits, Task
 from context_service.forks.rules.merge import Merges
-from context_service.forks.store import Fork
 from context_service.history.wire import messages as message_wire
 from context_service.kernel.rendering import Format
 from context_service.kernel.tokens import calibrated, is_exact
 from context_service.kernel.wire import times
 from context_service.kernel.wire.imported import imported_of
+from context_service.packing.model import BY_RULE, SUMMARY, Pack, Prefix, Receipt, StoredEntry, Zones
 from context_service.packing.pure.tallies import ENTITY, TOOL, Tally, kind_of
-from context_service.packing.rules.pack import Pack, Packs, Prefix, Zones
-from context_service.packing.store.views import BY_RULE, SUMMARY, Receipt, StoredEntry
+from context_service.packing.rules.pack import Packs
+from context_service.profiles.model import LearningState, StoredProfile
 from context_service.profiles.pure.lookups import Counts
 from context_service.profiles.rules.learning import Learning
 from context_service.profiles.rules.profiles import OwnProfiles
-from context_service.profiles.store.learning import Known
-from context_service.profiles.store.profiles import StoredProfile
 from context_service.usage import wire as statistics_wire
-from context_service.usage.rules.outcomes import Outcome, Outcomes, Recorded
+from context_service.usage.model import Outcome, RecordedOutcome, Usage
+from context_service.usage.rules.outcomes import Outcomes
 from context_service.usage.rules.statistics import Statistics
 from context_service.usage.rules.usage import Billing
-from context_service.usage.store.usage import Usage
+from context_service.windows.model import Window
 from context_service.windows.pure.config import Config
 from context_service.windows.pure.patches import StateStatement
 from context_service.windows.pure.refs import fork_ref, refs_between
@@ -48,7 +48,6 @@ from context_service.windows.rules.originals import Originals, StepRange
 from context_service.windows.rules.update_window import Change, Editing
 from context_service.windows.rules.watch import WatchPosition, WindowEvent, WindowWatching
 from context_service.windows.rules.windows import Opening, Windows
-from context_service.windows.store.windows import Window
 from contextkeep.context.v1 import chat_history_pb2, context_windows_pb2_grpc
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.errors import InvalidArgument
@@ -232,7 +231,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
     async def SetLearning(self, request: pb.SetLearningRequest, context: object) -> pb.SetLearningResponse:
         """Freeze or undo what is learned of a profile."""
 
-        def response(known: Known) -> pb.SetLearningResponse:
+        def response(known: LearningState) -> pb.SetLearningResponse:
             return copied(pb.SetLearningResponse, known)
 
         known = await self._learning.change(
@@ -500,7 +499,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
     async def RecordOutcome(self, request: pb.RecordOutcomeRequest, context: object) -> pb.RecordOutcomeResponse:
         """Keep how steps ended."""
 
-        def response(recorded: Recorded) -> pb.RecordOutcomeResponse:
+        def response(recorded: RecordedOutcome) -> pb.RecordOutcomeResponse:
             return copied(pb.RecordOutcomeResponse, recorded)
 
         recorded = await self._outcomes.record(

@@ -12,18 +12,21 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from context_service.checkpoints.model import BY_CALLER, Checkpoint, LeftOutMessages
 from context_service.checkpoints.pure.left_out import LeftOut
-from context_service.checkpoints.store import BY_CALLER, Checkpoint, CheckpointRows, LeftOutNow
+from context_service.checkpoints.store import CheckpointRows
 from context_service.contexts.room import Log
 from context_service.kernel.keyed_locks import KeyedLocks
+from context_service.packing.model import FoldAccount, Receipt
 from context_service.packing.pure.task_state import changes
 from context_service.packing.rules.pack import Packs
-from context_service.packing.store.views import Account, Receipt, ViewRows
+from context_service.packing.store.views import ViewRows
 from context_service.usage.store.endings import EndingRows
+from context_service.windows.model import Window, WindowSnapshot, window_not_found
 from context_service.windows.pure.pins import Pinned, pinned
 from context_service.windows.rules.heads import RENDERING
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import Window, WindowRows, WindowSnapshot, no_window
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import Aborted, CheckpointNotFound, InvalidArgument, LimitExceeded, LogMoved, WindowClosed
 from service_runtime import pages
 from service_runtime.auth import Principal
@@ -215,7 +218,7 @@ class Checkpoints:
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
             standing = await self._rows.standing(window_id, principal=principal)
             if standing is None:
-                raise no_window(window_id)
+                raise window_not_found(window_id)
             check_last_seq(standing, expected_last_seq)
             window, last_seq = standing.window, expected_last_seq
             way = await chosen(window)
@@ -267,7 +270,7 @@ class Checkpoints:
         """
         locked = await self._rows.lock(transaction, window.context_id, window.window_id)
         if locked is None:
-            raise no_window(window.window_id)
+            raise window_not_found(window.window_id)
         if locked.closed_at:
             raise WindowClosed("the window is closed", window_id=window.window_id)
         if len(locked.left_out.ranges) >= LEFT_OUT_MAX:
@@ -331,7 +334,7 @@ class Checkpoints:
             step=locked.step_count,
             tokens_before=before,
             tokens_after=locked.head_tokens + front.tokens,
-            account=Account(
+            account=FoldAccount(
                 rules=["there is no checkpoint: read the log anew", _left_out(undone)],
                 first_change="digests",
                 tokens_kept=locked.head_tokens + front.tokens,
@@ -344,7 +347,7 @@ class Checkpoints:
     async def _now(self, transaction: Transaction, locked: Window) -> Window:
         now = await self._rows.lock(transaction, locked.context_id, locked.window_id)
         if now is None:
-            raise no_window(locked.window_id)
+            raise window_not_found(locked.window_id)
         return now
 
     async def _tokens(self, transaction: Transaction, window: Window) -> int:
@@ -395,7 +398,7 @@ def _no_checkpoint(number: int) -> CheckpointNotFound:
     return CheckpointNotFound("the window has no such checkpoint, or no longer", checkpoint=number)
 
 
-def _left_out(undone: LeftOutNow) -> str:
+def _left_out(undone: LeftOutMessages) -> str:
     return f"leave out {undone.message_count} messages; they stay in the log"
 
 
@@ -403,7 +406,7 @@ def _receipt(
     before: Window,
     now: Window,
     checkpoint: Checkpoint,
-    undone: LeftOutNow,
+    undone: LeftOutMessages,
     *,
     tokens: tuple[int, int],
     states: tuple[str, str],
@@ -424,7 +427,7 @@ def _receipt(
         step=before.step_count,
         tokens_before=tokens_before,
         tokens_after=tokens_after,
-        account=Account(
+        account=FoldAccount(
             rules=[
                 f"go back to checkpoint {checkpoint.number}, behind step {checkpoint.step_count}",
                 _left_out(undone),

@@ -16,9 +16,11 @@ from context_service.checkpoints.rules.checkpoints import Checkpoints, RolledBac
 from context_service.checkpoints.store import CheckpointRows
 from context_service.contexts.room import Log
 from context_service.kernel.parts import texts_of
-from context_service.packing.rules.pack import About, Pack, Packs
+from context_service.packing.model import Pack, RecallRequest
+from context_service.packing.rules.pack import Packs
+from context_service.windows.model import Window, WindowSnapshot, window_not_found
 from context_service.windows.pure.config import REREAD
-from context_service.windows.store.windows import Window, WindowRows, WindowSnapshot, no_window
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument, WindowClosed
 from service_runtime.auth import Principal
 from service_runtime.postgres import Transaction
@@ -117,7 +119,7 @@ class Recovery:
         done = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
         standing = await self._rows.standing(window_id, principal=principal)
         if standing is None:
-            raise no_window(window_id)
+            raise window_not_found(window_id)
         check_had(standing, named)
         if not is_invalid:
             await self._changed_nothing(standing.window, None, principal, request)
@@ -148,7 +150,7 @@ class Recovery:
             done = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
         if done is None:
             await self._changed_nothing(standing.window, Recovered(pack=None, done=None), principal, request)
-        about = About(around, done.receipt.account.block_count) if done and around else None
+        about = RecallRequest(around, done.receipt.account.block_count) if done and around else None
         recovered = Recovered(pack=await self._packs.pack(window_id, principal=principal, about=about), done=done)
         if request:
             await self._requests.complete(self._log.of(principal, standing.window.context_id), request, recovered)

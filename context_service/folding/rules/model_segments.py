@@ -34,10 +34,10 @@ from context_service.packing.pure.task_state import Entry
 from context_service.packing.rules.plugins import Validating
 from context_service.packing.store.views import ViewRows
 from context_service.profiles.rules.profiles import OwnProfiles
+from context_service.windows.model import Window
 from context_service.windows.pure.config import BY_ANY_MODEL, NO_MODEL
 from context_service.windows.pure.models import model as model_of
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import Window
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 

@@ -23,18 +23,20 @@ from context_service.contexts.model import Context, ContextInput, MessageInput, 
 from context_service.contexts.room import Log
 from context_service.contexts.rules.messages import Messaging
 from context_service.folding.pure.folds import Limits
-from context_service.forks.store import Fork, ForkRows, Inherited
+from context_service.forks.model import Fork, Inherited
+from context_service.forks.store import ForkRows
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import TokenCounter
+from context_service.packing.model import PIN
 from context_service.packing.pure.blocks import text_pieces, tokens_of
 from context_service.packing.pure.task_state import Entry, shown
 from context_service.packing.rules.pack import Packs
-from context_service.packing.store.views import PIN
+from context_service.windows.model import Window, WindowInput, window_not_found
 from context_service.windows.pure.pins import pinned
 from context_service.windows.rules.heads import GOAL_BYTES_MAX, RENDERING, check_room
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.rules.windows import Opening, Windows
-from context_service.windows.store.windows import Window, WindowInput, WindowRows, no_window
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, ContextNotFound, InvalidArgument, LimitExceeded, WindowClosed
 from service_runtime.auth import Principal
 from service_runtime.checks import check_long_text
@@ -149,7 +151,7 @@ class Forks:
         window = await self._current(window_id, task.inherits, principal)
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
-            raise no_window(window_id)
+            raise window_not_found(window_id)
         if len(context.ancestors) > DEPTH_MAX:
             raise LimitExceeded(
                 f"it is a fork of {DEPTH_MAX} others, one below the other",
@@ -225,7 +227,7 @@ class Forks:
         context = await self._log.lock(transaction, window.context_id)
         locked = context and await self._rows.lock(transaction, window.context_id, window.window_id)
         if context is None or locked is None:
-            raise no_window(window.window_id)
+            raise window_not_found(window.window_id)
         if context.closed_at:
             raise ContextClosed("the context is closed", context_id=window.context_id)
         if locked.closed_at:

@@ -15,18 +15,20 @@ import orjson
 from context_service.contexts.model import Message, MessageInput, Sent
 from context_service.contexts.room import Log
 from context_service.contexts.rules.messages import Messaging
+from context_service.forks.model import Fork
 from context_service.forks.pure import FOUND, ForkResult, LastReply, result_of
-from context_service.forks.store import Fork, ForkRows
+from context_service.forks.store import ForkRows
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.parts import Part, ToolResult
 from context_service.kernel.rendering.turns import text_of
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.task_state import Entry
 from context_service.packing.rules.pack import Packs
+from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure.refs import fork_ref, refs_between
 from context_service.windows.rules.heads import RENDERING
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import Window, WindowRows, no_window
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, InvalidArgument, PermissionDenied, WindowClosed
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
@@ -115,7 +117,7 @@ class Merges:
                 return fork
             parent = await self._rows.read(fork.context_id, fork.window_id, principal=principal)
             if parent is None:
-                raise no_window(window_id)
+                raise window_not_found(window_id)
             worked = await self._worked(fork, parent, tokens_max, principal)
             with self._telemetry.refusals():
                 fork = await self._written(fork, parent, worked, tool_call_id, principal=principal, request=request)
@@ -142,7 +144,7 @@ class Merges:
         """
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
-            raise no_window(window.window_id)
+            raise window_not_found(window.window_id)
         fork = None
         if len(context.ancestors) > 1:
             fork = await self._forks.of_context(context.ancestors[-2], context.context_id, principal=principal)
@@ -157,7 +159,7 @@ class Merges:
         window = await self._current(fork, principal)
         messages = await self._log.newest(window.context_id, principal=principal, count=_LAST_MESSAGES)
         if not messages:
-            raise no_window(window.window_id)
+            raise window_not_found(window.window_id)
         last = next((one for one in reversed(messages) if _speaks(one) and one.seq not in window.left_out), None)
         found = await self._forks.newest(window, FOUND, principal=principal)
         room = min(tokens_max or TOKENS, parent.counted_limit // SHARE)
@@ -216,7 +218,7 @@ class Merges:
             now = await self._forks.locked(transaction, fork)
             locked = await self._rows.lock(transaction, fork.context_id, fork.window_id)
             if context is None or now is None or locked is None:
-                raise no_window(fork.fork_window_id)
+                raise window_not_found(fork.fork_window_id)
             if now.merged_seq:
                 raise RowsChanged
             if context.closed_at:
@@ -226,7 +228,7 @@ class Merges:
             await transaction.turn_to(fork.fork_context_id)
             below = await self._log.lock(transaction, fork.fork_context_id)
             if below is None:
-                raise no_window(fork.fork_window_id)
+                raise window_not_found(fork.fork_window_id)
             if below.last_seq != worked.last_seq:
                 raise RowsChanged
             await transaction.turn_to(fork.context_id)

@@ -7,7 +7,7 @@ from uuid import UUID
 from context_service.memories.model import Experience, MemoryInput, MemoryKind, MemorySource
 from context_service.memories.pure.checks import EXPERIENCE_CHARS_MAX
 from context_service.memories.rules.memories import Memories
-from context_service.usage.rules.outcomes import Lesson
+from context_service.usage.model import Lesson
 from service_runtime.auth import Principal
 from service_runtime.requests import AnsweredBefore, Request
 

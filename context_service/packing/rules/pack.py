@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from context_service.checkpoints.store import BY_FOLD, BY_STEPS, CheckpointRows
+from context_service.checkpoints.model import BY_FOLD, BY_STEPS
+from context_service.checkpoints.store import CheckpointRows
 from context_service.contexts.model import Message
 from context_service.contexts.room import Log
 from context_service.contexts.rules.recall import (
@@ -35,6 +36,25 @@ from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.parts import Part, texts_of
 from context_service.kernel.rendering import Body, Rendered, Turn, empty
 from context_service.kernel.tokens import TokenCounter, calibrated
+from context_service.packing.model import (
+    BY_CALLER,
+    BY_MODEL,
+    NOTE,
+    RECALLED,
+    STEP,
+    SUMMARY,
+    FoldAccount,
+    FoldSummary,
+    NewBlock,
+    Pack,
+    Prefix,
+    RecallRequest,
+    Receipt,
+    StoredEntry,
+    ViewPart,
+    Zones,
+    zones_by,
+)
 from context_service.packing.pure import prefetch
 from context_service.packing.pure.blocks import Block, text_pieces, tokens_of
 from context_service.packing.pure.breakpoints import Breakpoint, breakpoints
@@ -44,22 +64,8 @@ from context_service.packing.pure.task_state import Entry, StateChange, after, c
 from context_service.packing.pure.turns import pieces
 from context_service.packing.pure.units import Unit
 from context_service.packing.rules.plugins import Extracting, Middleware, Packed, Scoring
-from context_service.packing.rules.sights import KeptSights, Sight, tokens_by_zone
-from context_service.packing.store.views import (
-    BY_CALLER,
-    BY_MODEL,
-    NOTE,
-    RECALLED,
-    STEP,
-    SUMMARY,
-    Account,
-    MadeSummary,
-    NewBlock,
-    Receipt,
-    StoredEntry,
-    ViewPart,
-    ViewRows,
-)
+from context_service.packing.rules.sights import KeptSights, Sight
+from context_service.packing.store.views import ViewRows
 from context_service.profiles.pure.profiles import Profile
 from context_service.profiles.rules.learning import Learning
 from context_service.profiles.rules.profiles import OwnProfiles
@@ -67,12 +73,13 @@ from context_service.usage.pure.endings import Endings
 from context_service.usage.pure.prices import pays_after
 from context_service.usage.store.endings import EndingRows
 from context_service.usage.store.usage import UsageRows
+from context_service.windows.model import SpentTokens, Window, WindowInput, WindowSnapshot, window_not_found
 from context_service.windows.pure.models import LOOK_BACK_BLOCKS, model
 from context_service.windows.pure.patches import is_told_once, note_of_said
 from context_service.windows.pure.pins import pinned
 from context_service.windows.pure.refs import refs_between
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import Spent, Window, WindowInput, WindowRows, WindowSnapshot, no_window
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import (
     AnswerTooLarge,
     BudgetTooSmall,
@@ -112,78 +119,7 @@ _PACKED_SHARE = 0.1  # of the time that a cache keeps a prompt, within which pac
 _RECALL_TEXT_CHARS = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Zones:
-    """Tokens of a pack by zone, the most stable first."""
-
-    system: int = 0
-    pins: int = 0
-    digests: int = 0
-    segments: int = 0
-    state: int = 0
-    masked: int = 0
-    verbatim: int = 0
-    recalled: int = 0
-    notes: int = 0
-
-    @property
-    def all(self) -> int:
-        """Of the whole pack."""
-        return sum(astuple(self))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pack:
-    """What a model shall see now.
-
-    Attributes:
-        window: As it was packed.
-        messages_json: For the body of a request; without its first `offset_bytes`, which the caller has.
-        prefix_bytes: So many of it begin the next pack, too, until the window's epoch is another one.
-        prefix_sha: Their SHA-256, in hexadecimal.
-        step_count: Steps that are seen, verbatim or masked.
-        fold_eta_steps: After about how many more steps it will fold.
-        last_seq: The newest message that was read.
-        is_waiting: The last step waits for results.
-        breakpoints: Where a vendor's cache is to be told that something ends that stays.
-        wraps_up: The window may soon pack no more: its tokens are nearly spent.
-        omitted_refs: Of the messages that are seen in excerpts only.
-        recalled_refs: Of the passages that are recalled, in their order, each once.
-        annotations: Of the middleware.
-    """
-
-    window: Window
-    messages_json: bytes
-    offset_bytes: int
-    prefix_bytes: int
-    prefix_sha: str
-    zones: Zones
-    step_count: int
-    fold_eta_steps: int
-    last_seq: int
-    is_waiting: bool
-    breakpoints: Sequence[Breakpoint] = ()
-    wraps_up: bool = False
-    omitted_refs: Sequence[str] = ()
-    recalled_refs: Sequence[str] = ()
-    annotations: Mapping[str, str] = field(default_factory=dict)
-
-
-class Prefix(NamedTuple):
-    """What a caller has of a pack already."""
-
-    sha: str  # SHA-256, in hexadecimal
-    size_bytes: int
-
-
 _NOTHING = Prefix("", 0)
-
-
-class About(NamedTuple):
-    """What is to be recalled behind the last step, whatever that calls for."""
-
-    text: str
-    block_count: int  # of the window, if nothing was recalled since it is wanted
 
 
 class _Entries(NamedTuple):
@@ -297,7 +233,7 @@ class Packs:
         principal: Principal,
         recalls: bool = True,
         known: Prefix = _NOTHING,
-        about: About | None = None,
+        about: RecallRequest | None = None,
     ) -> Pack:
         """Catch up with the log, fold if it must be, and return what the model shall see now.
 
@@ -430,7 +366,7 @@ class Packs:
             return await until_written(folded, what="the window")
 
     async def _packed(
-        self, window_id: UUID, principal: Principal, *, recalls: bool, known: Prefix, about: About | None
+        self, window_id: UUID, principal: Principal, *, recalls: bool, known: Prefix, about: RecallRequest | None
     ) -> Pack:
         """Return what the model must see now, of a window that has nothing to fold or to tell.
 
@@ -501,7 +437,7 @@ class Packs:
         window, tokens = pack.window, pack.zones.all
         counted = 0 if pack.is_waiting else tokens
 
-        async def work(transaction: Transaction) -> Spent | None:
+        async def work(transaction: Transaction) -> SpentTokens | None:
             return await self._rows.spend(transaction, window, counted, last_seq=pack.last_seq)
 
         spent = await self._log.of(principal, window.context_id).transaction(work)
@@ -539,7 +475,7 @@ class Packs:
         while True:
             standing = await self._rows.standing(window_id, principal=principal)
             if standing is None:
-                raise no_window(window_id)
+                raise window_not_found(window_id)
             window, last_seq = standing.window, standing.last_seq
             packed_seq, idle_s = standing.packed_seq, standing.idle_s
             if window.closed_at:
@@ -630,7 +566,7 @@ class Packs:
                 newest_first=False,
             )
             if page is None:
-                raise no_window(window.window_id)
+                raise window_not_found(window.window_id)
             messages += page
             # Of none that is read all up to `seq_to` are retracted.
             seq_from, seq_to = window.left_out.stretch(page[-1].seq + 1 if page else seq_to + 1, last_seq)
@@ -743,7 +679,7 @@ class Packs:
                     step=locked.step_count,
                     tokens_before=0,
                     tokens_after=0,
-                    account=Account(rules=[f"begin anew {where}: {count} were retracted"]),
+                    account=FoldAccount(rules=[f"begin anew {where}: {count} were retracted"]),
                 )
                 await self._views.account(transaction, locked, receipt)
                 return True
@@ -871,7 +807,7 @@ class Packs:
         )
         await self._checkpoints.prune(transaction, window)
 
-    async def _recalled(self, ahead: _Ahead, principal: Principal, about: About | None) -> NewBlock | None:
+    async def _recalled(self, ahead: _Ahead, principal: Principal, about: RecallRequest | None) -> NewBlock | None:
         """Return what is recalled behind the last step; None: it calls for nothing, all is in sight, or it was done."""
         window, parts = ahead.window, ahead.sight.parts
         last = parts[-1] if parts else None
@@ -967,13 +903,13 @@ class _Planned:
             step=window.step_count,
             tokens_before=self.before.tokens,
             tokens_after=now.tokens,
-            account=Account(
+            account=FoldAccount(
                 rules=self.fold.rules,
                 masked_steps=sorted(one.step for one in self.before.blocks if one.number in self.fold.masked),
                 merged_steps=len(self.fold.merged),
                 dropped_blocks=len(self.fold.dropped),
                 summaries=[
-                    MadeSummary(
+                    FoldSummary(
                         one.level,
                         one.step_from,
                         one.step_to,
@@ -999,26 +935,6 @@ class _Planned:
                 prepared_seq=self.prepared_seq,
             ),
         )
-
-
-def zones_of(window: Window, parts: Sequence[ViewPart]) -> Zones:
-    """Return the tokens of what a window shows, by zone, without a step that waits."""
-    return zones_by(window, tokens_by_zone(parts))
-
-
-def zones_by(window: Window, tokens: Mapping[str, int]) -> Zones:
-    """Return the tokens of a window by zone, with what stands in front, from those of what is behind that."""
-    return Zones(
-        system=window.head_tokens,
-        pins=window.pins_tokens,
-        digests=tokens.get("digests", 0),
-        segments=tokens.get("segments", 0),
-        state=window.state_tokens,
-        masked=tokens.get("masked", 0),
-        verbatim=tokens.get("verbatim", 0),
-        recalled=tokens.get(RECALLED, 0),
-        notes=tokens.get(NOTE, 0),
-    )
 
 
 def body_of(window: WindowInput, seen: Sequence[Rendered]) -> bytes:

@@ -15,9 +15,9 @@ from uuid import UUID
 
 from context_service.kernel.rendering import BEGINNING, Body, Format, Rendered, needs_beginning
 from context_service.kernel.tokens import TokenCounter
+from context_service.packing.model import STEP, SUMMARY, ViewPart, tokens_by_zone
 from context_service.packing.pure.blocks import Block, text_pieces, tokens_of
-from context_service.packing.store.views import STEP, SUMMARY, ViewPart
-from context_service.windows.store.windows import Window
+from context_service.windows.model import Window
 from service_runtime.places import Shares
 
 KEPT_S = 600.0  # since it was packed: what is erased meanwhile does not stay for long
@@ -187,11 +187,3 @@ class KeptSights:
             self._of_tenant[key[0]] -= sight.size_bytes
             if not self._of_tenant[key[0]]:
                 del self._of_tenant[key[0]]
-
-
-def tokens_by_zone(parts: Sequence[ViewPart], before: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Return the tokens of parts by zone, with those of what was there before."""
-    tokens = dict(before or {})
-    for one in parts:
-        tokens[one.zone] = tokens.get(one.zone, 0) + one.tokens
-    return tokens

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any, TypeVar
 
 import orjson
 
@@ -13,24 +12,33 @@ from context_service.checkpoints.pure.rewind import Rewound, StepPlace, rewound
 from context_service.contexts.room import Log
 from context_service.folding.pure.folds import FoldableBlock
 from context_service.folding.pure.prepare import Prepared
-from context_service.folding.pure.summaries import BY_RULES, SEGMENT, Scored, Summary
+from context_service.folding.pure.summaries import Scored, Summary
 from context_service.kernel.rendering import RENDERER, Rendered
+from context_service.packing.model import (
+    BY_RULE,
+    PIN,
+    STEP,
+    FoldAccount,
+    FoldSummary,
+    NewBlock,
+    Receipt,
+    ShownView,
+    StoredEntry,
+    ViewPart,
+)
 from context_service.packing.pure.tallies import StepTally, Tallies, ToolUse, added
 from context_service.packing.pure.tallies import loaded as loaded_tallies
 from context_service.packing.pure.tallies import stored as stored_tallies
 from context_service.packing.pure.task_state import REMOVED, WHOLE, Entry, StateChange, place_of
 from context_service.packing.pure.units import Unit
-from context_service.windows.store.windows import Window, loaded, stored
+from context_service.windows.model import Window
+from context_service.windows.pure.pieces import pieces_json
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop, check_wanted
 from service_runtime.postgres import Row, Tenant, TextArray, Transaction
 from service_runtime.sql_files import SqlFile
 
-STEP, RECALLED, NOTE = "step", "recalled", "note"  # kinds of blocks
-SUMMARY = "summary"
-BY_RULE, BY_MODEL, BY_CALLER = "rule", "model", "caller"  # sources of entries
-PIN = "pin"  # the section of what is pinned; its key is the id
 # Entries that a state is written of, the newest: of what each pack must have, and of the rest.
 _T = TypeVar("_T")
 
@@ -52,168 +60,6 @@ _CHANGED_BY = {
     "error": ("error",),
     "answer": ("question",),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewBlock:
-    """A block that is to be written.
-
-    Attributes:
-        kind: `STEP`, `RECALLED` or `NOTE`.
-        step: Its number as a step, from 1; of the others, that of the step that they stand behind.
-        masked: Its pieces, masked, with their tokens; None: a mask is not worth it.
-        refs: Of the passages that it recalls.
-    """
-
-    kind: str
-    step: int
-    seq_from: int
-    seq_to: int
-    tokens: int
-    pieces: Sequence[Rendered]
-    is_error: bool = False
-    masked: tuple[Sequence[Rendered], int] | None = None
-    units: Sequence[Unit] = ()
-    names: Iterable[str] = ()
-    tools: Sequence[ToolUse] = ()
-    refs: Sequence[str] = ()
-
-
-class ViewPart(NamedTuple):
-    """A part of what a model sees, in its order."""
-
-    kind: str  # of a block, or `SUMMARY`
-    level: int  # of a summary; of a block 0, or 1 if it is masked
-    step_from: int
-    step_to: int
-    seq_from: int
-    seq_to: int
-    tokens: int
-    is_error: bool
-    pieces_json: str  # as they are kept: reading many of them takes its time
-    refs: Sequence[str] = ()  # of the passages that are recalled
-    method: str = ""  # of a summary, as its verdict
-    verdict: str = ""
-
-    @classmethod
-    def of(cls, block: NewBlock) -> ViewPart:
-        """Return what is known of a block that was just written, beside its pieces."""
-        place = block.step, block.step, block.seq_from, block.seq_to
-        return cls(block.kind, 0, *place, block.tokens, block.is_error, pieces_json="", refs=tuple(block.refs))
-
-    @property
-    def pieces(self) -> list[Rendered]:
-        """What a model sees."""
-        return loaded(self.pieces_json)
-
-    @property
-    def zone(self) -> str:
-        """In which zone of a pack it is."""
-        if self.kind == SUMMARY:
-            return "segments" if self.level == SEGMENT else "digests"
-        if self.kind == STEP:
-            return "masked" if self.level else "verbatim"
-        return self.kind
-
-
-class View(NamedTuple):
-    """What a model sees, in its order, without head and state; and which view it is."""
-
-    epoch: int
-    block_count: int
-    parts: list[ViewPart]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredEntry:
-    """An entry of the state, as it is kept."""
-
-    number: int
-    entry: Entry
-    source: str
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class MadeSummary:
-    """Of a summary that a fold made: what it covers, and what it takes."""
-
-    level: int
-    step_from: int
-    step_to: int
-    seq_from: int
-    seq_to: int
-    tokens: int
-    method: str = BY_RULES
-    verdict: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """What a fold did.
-
-    Attributes:
-        rules: Sentences.
-        masked_steps: Numbers of the steps that are masked since.
-        merged_steps: How many steps are in summaries since.
-        dropped_blocks: Notes, and what was recalled, that are seen no longer.
-        summaries: New ones.
-        state_left_out: Entries for which the state had no room.
-        state_added: Entries that the state shows since, and did not show before.
-        state_removed: Those that it shows no longer. What they say is in the log, as long as that has it.
-        first_change: The zone in which the prefix breaks.
-        tokens_kept: In front of that.
-        written_again: Tokens behind it, that a vendor's cache takes anew.
-        pays_after_steps: When the smaller prompt has paid for that; -1: never.
-        token_factor: By which its budget was kept, and is since; 0: it was no fold.
-        prepared_seq: How far the window had read when the fold was prepared; 0: it was not.
-        checkpoint: The number of the one that it was rolled back to; 0: it was not.
-        block_count: Of a rollback: how many blocks the window had behind it.
-        left_out: Messages that are left out since, each row of them from one place to another.
-        steps_left_out: How many steps are seen and counted no more.
-    """
-
-    rules: Sequence[str] = ()
-    masked_steps: Sequence[int] = ()
-    merged_steps: int = 0
-    dropped_blocks: int = 0
-    summaries: Sequence[MadeSummary] = ()
-    state_tokens: int = 0
-    state_left_out: int = 0
-    state_added: Sequence[StateChange] = ()
-    state_removed: Sequence[StateChange] = ()
-    first_change: str = ""
-    tokens_kept: int = 0
-    written_again: int = 0
-    pays_after_steps: int = -1
-    token_factor: float = 0.0
-    prepared_seq: int = 0
-    checkpoint: int = 0
-    block_count: int = 0
-    left_out: Sequence[Sequence[int]] = ()
-    steps_left_out: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
-    """The account of a break of the prefix.
-
-    Attributes:
-        epoch: Since it.
-        reason: Why: `high_mark`, `cache_cold`, `requested`, `goal`, `prepared`, `updated`, `pinned`, `unpinned`,
-            `retracted` or `rolled_back`.
-        step: How many steps there were.
-        account: What was done.
-    """
-
-    epoch: int
-    reason: str
-    last_seq: int
-    step: int
-    tokens_before: int
-    tokens_after: int
-    account: Account
-    created_at: datetime | None = None
 
 
 SQL = SqlFile.of(
@@ -422,9 +268,9 @@ class ViewRows:
     ) -> None:
         """Write what is pinned, as a model sees it, of a window that is locked."""
         named = {"window_id": window.window_id}
-        await transaction.query(_CHANGE_PINS, {**named, "pieces": stored(pieces), "tokens": tokens})
+        await transaction.query(_CHANGE_PINS, {**named, "pieces": pieces_json(pieces), "tokens": tokens})
 
-    async def shown(self, window: Window, *, principal: Principal, number_from: int = 0) -> View | None:
+    async def shown(self, window: Window, *, principal: Principal, number_from: int = 0) -> ShownView | None:
         """Return what a model sees; None: the window is gone.
 
         Args:
@@ -438,7 +284,7 @@ class ViewRows:
         if first is None:
             return None
         parts = await beside_the_loop(_ROW_BYTES * len(rows), _parts, rows)
-        return View(first.level, first.step_from, parts)
+        return ShownView(first.level, first.step_from, parts)
 
     async def tokens(self, window: Window, *, principal: Principal) -> int:
         """Return how many tokens a model sees, without head and state."""
@@ -604,7 +450,7 @@ class ViewRows:
                 "seqs_to": [one.seq_to for one in summaries],
                 "tokens": [one.tokens for one in summaries],
                 "texts": TextArray([one.text for one in summaries]),
-                "pieces": TextArray([stored(pieces) for _, pieces in made]),
+                "pieces": TextArray([pieces_json(pieces) for _, pieces in made]),
                 "kept": TextArray([_json(list(map(_scored_row, one.kept))) for one in summaries]),
                 "methods": TextArray([one.method for one in summaries]),
                 "verdicts": TextArray([one.verdict for one in summaries]),
@@ -618,7 +464,7 @@ class ViewRows:
                 "merged": merged,
                 "merged_tokens": merged_tokens,
                 "state_text": text,
-                "state_pieces": stored(pieces),
+                "state_pieces": pieces_json(pieces),
                 "state_tokens": tokens,
                 "token_factor": window.token_factor,
             },
@@ -717,7 +563,7 @@ class ViewRows:
             tokens: Of that.
         """
         named: dict[str, Any] = {"window_id": window.window_id}
-        named |= {"pieces": stored(pins), "tokens": tokens, "retracted_count": retracted_count}
+        named |= {"pieces": pieces_json(pins), "tokens": tokens, "retracted_count": retracted_count}
         await transaction.query(_REWIND if place else _BEGIN_ANEW, named | (place._asdict() if place else {}))
 
 
@@ -730,11 +576,11 @@ def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
         "tokens": [one.tokens for one in blocks],
         "seqs_from": [one.seq_from for one in blocks],
         "seqs_to": [one.seq_to for one in blocks],
-        "pieces": TextArray([stored(one.pieces) for one in blocks]),
+        "pieces": TextArray([pieces_json(one.pieces) for one in blocks]),
         "steps": [one.step for one in blocks],
         "kinds": TextArray([one.kind for one in blocks]),
         "errors": [one.is_error for one in blocks],
-        "masked": TextArray([stored(one.masked[0]) if one.masked else None for one in blocks]),
+        "masked": TextArray([pieces_json(one.masked[0]) if one.masked else None for one in blocks]),
         "masked_tokens": [one.masked[1] if one.masked else None for one in blocks],
         "units": TextArray([_json(list(map(_unit_row, one.units))) for one in blocks]),
         "names": TextArray([_json(sorted(one.names)) for one in blocks]),
@@ -752,13 +598,13 @@ def _each(parsed: Callable[[Row], _T], rows: Sequence[Row]) -> list[_T]:
     return made
 
 
-def _size_of_account(account: Account) -> int:
+def _size_of_account(account: FoldAccount) -> int:
     return 20 * len(account.masked_steps) + _ROW_BYTES * (
         len(account.summaries) + len(account.state_added) + len(account.state_removed)
     )
 
 
-def _account_json(account: Account) -> str:
+def _account_json(account: FoldAccount) -> str:
     return _json(asdict(account))
 
 
@@ -842,9 +688,9 @@ def _prepared_of(text: str) -> Prepared:
     return Prepared(**said)
 
 
-def _account(said: dict[str, Any]) -> Account:
-    lists = {"summaries": MadeSummary, "state_added": StateChange, "state_removed": StateChange}
-    return Account(**said | {name: [of(**one) for one in said.get(name, ())] for name, of in lists.items()})
+def _account(said: dict[str, Any]) -> FoldAccount:
+    lists = {"summaries": FoldSummary, "state_added": StateChange, "state_removed": StateChange}
+    return FoldAccount(**said | {name: [of(**one) for one in said.get(name, ())] for name, of in lists.items()})
 
 
 def _receipt(row: Row) -> Receipt:

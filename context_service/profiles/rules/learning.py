@@ -17,13 +17,14 @@ from uuid import UUID
 
 from context_service.folding.pure.folds import Fold, View
 from context_service.packing.pure.units import SpokenText, kinds_in
+from context_service.profiles.model import LEARNINGS_MAX, LearningState
 from context_service.profiles.pure import lookups
 from context_service.profiles.pure.lookups import Counts
 from context_service.profiles.rules.profiles import OwnProfiles
-from context_service.profiles.store.learning import LEARNINGS_MAX, Known, LearningRows
+from context_service.profiles.store.learning import LearningRows
 from context_service.profiles.store.profiles import ProfileRows
+from context_service.windows.model import Window
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import Window
 from contextkeep.errors import LimitExceeded
 from service_runtime.auth import Principal
 from service_runtime.checks import check_text
@@ -109,7 +110,7 @@ class Learning:
         undoes: bool,
         principal: Principal,
         request: Request | None,
-    ) -> Known:
+    ) -> LearningState:
         """Freeze what is learned of a profile and an app, go on, or undo it; and return what is known then.
 
         Args:
@@ -132,7 +133,7 @@ class Learning:
         kept = await self._profiles.named(said, principal=principal, field="profile")
         base = (await self._profiles.of(kept, principal=principal)).base or kept
 
-        async def work(transaction: Transaction) -> Known:
+        async def work(transaction: Transaction) -> LearningState:
             known = await self._rows.locked(transaction, base, app_id)
             if known is None:
                 raise LimitExceeded(
@@ -141,7 +142,7 @@ class Learning:
                     limit_max=LEARNINGS_MAX,
                     value=LEARNINGS_MAX + 1,
                 )
-            now = Known(profile=base, app_id=app_id) if undoes else known
+            now = LearningState(profile=base, app_id=app_id) if undoes else known
             now = replace(now, is_frozen=known.is_frozen if is_frozen is None else is_frozen)
             await self._rows.write(transaction, now)
             return now

@@ -20,9 +20,10 @@ from typing import ParamSpec, TypeVar
 from uuid import UUID
 
 from context_service.kernel.keyed_locks import KeyedLocks
+from context_service.profiles.model import StoredProfile
 from context_service.profiles.pure.lookups import applied
 from context_service.profiles.pure.profiles import DEFAULT, BadProfile, Profile, parsed, profile, profile_names, text_of
-from context_service.profiles.store.profiles import ProfileRows, StoredProfile
+from context_service.profiles.store.profiles import ProfileRows
 from contextkeep.errors import InvalidArgument
 from service_runtime import pages
 from service_runtime.auth import Principal

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
 from uuid import UUID
 
 import orjson
@@ -12,43 +10,12 @@ from psycopg.types.json import Jsonb
 from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.contexts.room import Log
 from context_service.packing.pure.tallies import ToolUse
-from context_service.profiles.pure.lookups import Counts, counts_of, stored
+from context_service.profiles.model import LEARNINGS_MAX, LearningState, LookedUpMessage
+from context_service.profiles.pure.lookups import counts_of, stored
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Row, Tenant, Transaction
 from service_runtime.sql_files import SqlFile
-
-LEARNINGS_MAX = 1_000  # of a tenant: of profiles and apps
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What is known of a profile and an app.
-
-    Attributes:
-        profile: As windows have it that learn of it.
-        counts: What was looked up.
-        context_count: In how many contexts.
-        version: Of the profile, that windows get; 0: none was learned.
-        learned_count: From so many contexts.
-    """
-
-    profile: str
-    app_id: str
-    counts: Counts = Counts()
-    context_count: int = 0
-    is_frozen: bool = False
-    version: int = 0
-    learned_count: int = 0
-
-
-class LookedUpMessage(NamedTuple):
-    """Where a message is that somebody looked up, of a window that learns."""
-
-    profile: str
-    app_id: str
-    tools: list[str]  # that its step called, if the window shows it masked
-
 
 SQL = SqlFile.of(__file__, learnings_max=LEARNINGS_MAX)
 _LOCK = SQL["lock"]
@@ -71,7 +38,7 @@ class LearningRows:
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    async def locked(self, transaction: Transaction, profile: str, app_id: str) -> Known | None:
+    async def locked(self, transaction: Transaction, profile: str, app_id: str) -> LearningState | None:
         """Return what is known, locked until the transaction ends; None: the tenant has too much of it."""
         key = (transaction.tenant_id, profile, app_id)
         rows = await transaction.query(_LOCK, key)
@@ -81,7 +48,7 @@ class LearningRows:
             rows = await transaction.query(_LOCK, key)
         return _known(rows[0]) if rows else None
 
-    async def write(self, transaction: Transaction, now: Known) -> None:
+    async def write(self, transaction: Transaction, now: LearningState) -> None:
         """Write what is known, of a row that is locked."""
         said = (Jsonb(stored(now.counts)), now.context_count, now.is_frozen, now.version, now.learned_count)
         await transaction.query(_WRITE, (*said, transaction.tenant_id, now.profile, now.app_id))
@@ -132,8 +99,8 @@ class LearningRows:
         return await self._log.of(principal, context_id).transaction(work)
 
 
-def _known(row: Row) -> Known:
-    return copied(Known, row, counts=counts_of(row.counts))
+def _known(row: Row) -> LearningState:
+    return copied(LearningState, row, counts=counts_of(row.counts))
 
 
 def _names(text: str) -> list[str]:

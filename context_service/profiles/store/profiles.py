@@ -6,13 +6,12 @@ What is learned of a profile is a version, too, for which no name stands: it has
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 import orjson
 from psycopg.types.json import Jsonb
 
+from context_service.profiles.model import PutVersion, StoredProfile
 from context_service.profiles.pure.lookups import Counts, Learned, counts_of, learned_of, stored
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
@@ -20,33 +19,6 @@ from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.sql_files import SqlFile
 
 LEARNED_MAX = 100  # versions of a profile that are learned, of all apps
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredProfile:
-    """A version of a profile.
-
-    Attributes:
-        version: From 1; 0: it comes with the service.
-        text: As it was put; empty where nobody asked for it.
-        base: What it was learned of, as windows have it; empty: it was put, and so are the next ones.
-        app_id: Of whose windows.
-        context_count: From how many contexts.
-        learned: What is other than in its base.
-        evidence: The counts that it follows from.
-    """
-
-    name: str
-    version: int
-    text: str
-    created_by: str = ""
-    created_at: datetime | None = None
-    base: str = ""
-    app_id: str = ""
-    context_count: int = 0
-    learned: Learned | None = None
-    evidence: Counts | None = None
-    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 SQL = SqlFile.of(__file__)
@@ -63,21 +35,6 @@ _READ = SQL["read"]
 _CURRENT = SQL["current"]
 _LIST = SQL["list"]
 _VERSIONS = SQL["versions"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Put:
-    """What became of a put.
-
-    Attributes:
-        version: Of this content.
-        profiles: Of the tenant, if the name is new.
-        versions: Of the name, if the content is new.
-    """
-
-    version: int
-    profiles: int = 0
-    versions: int = 0
 
 
 class ProfileRows:
@@ -119,7 +76,7 @@ class ProfileRows:
         """Return the tenant's own door: a window shows what its profile makes of it to a key of its context, too."""
         return self._database.of(Principal(tenant_id=tenant_id, subject="profiles"))
 
-    async def put(self, transaction: Transaction, name: str, text: str, *, created_by: str) -> Put:
+    async def put(self, transaction: Transaction, name: str, text: str, *, created_by: str) -> PutVersion:
         """Write a content under a name, unless it is there, and let the name stand for it."""
         key = (transaction.tenant_id, name)
         is_new = bool(await transaction.query(_NAME, key))
@@ -134,7 +91,7 @@ class ProfileRows:
             versions = (await transaction.query(_COUNT_VERSIONS, (*key, False)))[0].versions
         if version != current.version:
             await transaction.query(_PUT, (version, version, *key))
-        return Put(version=version, profiles=profiles, versions=versions)
+        return PutVersion(version=version, profiles=profiles, versions=versions)
 
     async def learn(
         self, transaction: Transaction, base: str, app_id: str, what: Learned, evidence: Counts, context_count: int

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 from uuid import UUID, uuid5
 
 from context_service.contexts.room import Log
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.packing.rules.pack import Packs
+from context_service.usage.model import Lesson, Outcome, RecordedOutcome
 from context_service.usage.pure.endings import Ending
 from context_service.usage.store.endings import EndingRows
-from context_service.windows.store.windows import Window, WindowRows, no_window
+from context_service.windows.model import Window, window_not_found
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument, PermissionDenied, WindowClosed
 from service_runtime.auth import Principal
 from service_runtime.checks import check_between, check_text
@@ -24,56 +25,12 @@ from service_runtime.requests import Request, Requests
 LESSON_CHARS_MAX = 8_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How steps ended.
-
-    Attributes:
-        step_from: The first one; 0: the last, alone.
-        step_to: The last one; 0: the last that the window has.
-        is_success: Whether they did what they were for.
-        quality: How well, from 0 to 1; None: as `is_success` has it.
-        lesson: What was learned, to be remembered; empty: nothing is.
-    """
-
-    step_from: int
-    step_to: int
-    is_success: bool
-    quality: float | None = None
-    lesson: str = ""
-
-    @property
-    def score(self) -> float:
-        """What a fold makes of it: nothing of what failed, however well."""
-        return (1.0 if self.quality is None else self.quality) if self.is_success else 0.0
-
-
-class Lesson(NamedTuple):
-    """What was learned in a window, and where."""
-
-    text: str
-    goal: str
-    is_success: bool
-    quality: float | None
-    context_id: UUID
-    app_id: str
-    agent_bundle_id: str
-
-
 class Lessons(Protocol):
     """Where lessons are remembered."""
 
     async def remember(self, lesson: Lesson, *, principal: Principal, request: Request | None) -> UUID:
         """Keep a lesson for the user of a principal, once for a request, and return the id of the memory."""
         ...
-
-
-class Recorded(NamedTuple):
-    """Of which steps it is, and what is remembered of them."""
-
-    step_from: int
-    step_to: int
-    memory_id: UUID | None
 
 
 class Outcomes:
@@ -110,7 +67,7 @@ class Outcomes:
 
     async def record(
         self, window_id: UUID, outcome: Outcome, *, principal: Principal, request: Request | None
-    ) -> Recorded:
+    ) -> RecordedOutcome:
         """Keep how steps of a window ended, which has read its log then.
 
         Raises:
@@ -139,8 +96,8 @@ class Outcomes:
 
     async def _recorded(
         self, window_id: UUID, outcome: Outcome, principal: Principal, request: Request | None
-    ) -> tuple[Window, Recorded]:
-        async def recorded() -> tuple[Window, Recorded]:
+    ) -> tuple[Window, RecordedOutcome]:
+        async def recorded() -> tuple[Window, RecordedOutcome]:
             window = await self._packs.read(window_id, principal=principal)
             step_to = outcome.step_to or window.step_count
             step_from = outcome.step_from or step_to
@@ -154,24 +111,24 @@ class Outcomes:
 
     async def _written(
         self, window: Window, said: Ending, principal: Principal, request: Request | None, *, is_whole: bool
-    ) -> Recorded:
+    ) -> RecordedOutcome:
         """Write how steps ended, and return the answer.
 
         Raises:
             Moved: the window has another epoch meanwhile, and its steps may be others.
         """
 
-        async def work(transaction: Transaction) -> Recorded:
+        async def work(transaction: Transaction) -> RecordedOutcome:
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked is None:
-                raise no_window(window.window_id)
+                raise window_not_found(window.window_id)
             if locked.closed_at:
                 raise WindowClosed("the window is closed", window_id=window.window_id)
             if locked.epoch != window.epoch:
                 raise RowsChanged
             known = await self._endings.read_in(transaction, locked)
             await self._endings.write(transaction, locked, known.with_one(said))
-            return Recorded(said.step_from, said.step_to, None)
+            return RecordedOutcome(said.step_from, said.step_to, None)
 
         write = self._requests.once(
             request,
@@ -189,7 +146,7 @@ class Outcomes:
         """Have a lesson remembered, once for a request, also if a kill came between."""
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
-            raise no_window(window.window_id)
+            raise window_not_found(window.window_id)
         lesson = Lesson(
             outcome.lesson,
             window.goal,
@@ -207,8 +164,8 @@ class Outcomes:
         return await self._lessons.remember(lesson, principal=principal, request=own)
 
 
-def _begun_before(answer: Mapping[str, int]) -> Recorded:
-    return Recorded(answer["step_from"], answer["step_to"], None)
+def _begun_before(answer: Mapping[str, int]) -> RecordedOutcome:
+    return RecordedOutcome(answer["step_from"], answer["step_to"], None)
 
 
 def _check(outcome: Outcome, principal: Principal) -> None:

@@ -13,12 +13,14 @@ from uuid import UUID
 
 from context_service.folding.pure.folds import Limits
 from context_service.kernel.tokens import Calibration
-from context_service.packing.rules.pack import Zones, zones_by
+from context_service.packing.model import Zones, zones_by
+from context_service.usage.model import Usage, ZoneLevel
 from context_service.usage.pure.costs import Ahead, Break, Cost, Shape, ahead, until_now
 from context_service.usage.pure.prices import Prices
-from context_service.usage.store.statistics import Level, StatisticsRows
-from context_service.usage.store.usage import Usage, UsageRows
-from context_service.windows.store.windows import Window, WindowRows
+from context_service.usage.store.statistics import StatisticsRows
+from context_service.usage.store.usage import UsageRows
+from context_service.windows.model import Window
+from context_service.windows.store.windows import WindowRows
 from service_runtime.auth import Principal
 from service_runtime.checks import check_between
 from service_runtime.documents import beside_the_loop
@@ -176,14 +178,14 @@ class Statistics:
         )
 
 
-def _zones(window: Window, levels: Mapping[str, Level]) -> Zones:
+def _zones(window: Window, levels: Mapping[str, ZoneLevel]) -> Zones:
     return zones_by(window, {zone: one.tokens for zone, one in levels.items()})
 
 
-def _shape(window: Window, levels: Mapping[str, Level], breaks: Sequence[Break], step_tokens: int) -> Shape:
+def _shape(window: Window, levels: Mapping[str, ZoneLevel], breaks: Sequence[Break], step_tokens: int) -> Shape:
     """Return how a window grows and shrinks: as it did, and where it did not yet, as its marks have it."""
     limits = Limits.of(window.counted_limit, window.config)
-    verbatim = levels.get("verbatim", Level(zone="verbatim"))
+    verbatim = levels.get("verbatim", ZoneLevel(zone="verbatim"))
     appended = sum(levels[zone].tokens for zone in ("recalled", "note") if zone in levels)
     mean = (verbatim.tokens + appended) // verbatim.steps if verbatim.steps else 0
     front = window.head_tokens + window.pins_tokens

@@ -7,9 +7,11 @@ from uuid import UUID
 
 from context_service.contexts.room import Log
 from context_service.kernel.tokens import is_believed
-from context_service.usage.store.usage import Usage, UsageRows
+from context_service.usage.model import Usage
+from context_service.usage.store.usage import UsageRows
+from context_service.windows.model import window_not_found
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import WindowRows, no_window
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 from service_runtime.checks import check_between
@@ -77,7 +79,7 @@ class Billing:
         async def work(transaction: Transaction) -> Learned:
             window = await self._rows.lock(transaction, context_id, window_id)
             if window is None:
-                raise no_window(window_id)
+                raise window_not_found(window_id)
             of_epoch = window.epoch if epoch is None else epoch
             if not 0 <= of_epoch <= window.epoch:
                 raise InvalidArgument(f"the window has had no such epoch: it is at {window.epoch}", field="epoch")

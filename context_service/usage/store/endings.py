@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_service.contexts.room import Log
 from context_service.usage.pure.endings import Endings, loaded, stored
-from context_service.windows.store.windows import Window
+from context_service.windows.model import Window
 from service_runtime.auth import Principal
 from service_runtime.postgres import Tenant, Transaction
 from service_runtime.sql_files import SqlFile

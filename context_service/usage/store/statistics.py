@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from context_service.contexts.room import Log
 from context_service.folding.pure.summaries import SEGMENT
+from context_service.usage.model import ZoneLevel
 from context_service.usage.pure.costs import Break
-from context_service.windows.store.windows import Window
+from context_service.windows.model import Window
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
@@ -16,24 +16,6 @@ from service_runtime.sql_files import SqlFile
 
 BREAKS_MAX = 5_000  # that are looked at, the newest
 _ROW_BYTES = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
-    """What a zone of a window shows.
-
-    Attributes:
-        zone: Of `digests`, `segments`, `masked`, `verbatim`, `recalled` and `note`.
-        steps: That it stands for.
-        tokens: As they are seen.
-        seq_from: Of the log that it stands for, to `seq_to`; 0: of none.
-    """
-
-    zone: str
-    steps: int = 0
-    tokens: int = 0
-    seq_from: int = 0
-    seq_to: int = 0
 
 
 SQL = SqlFile.of(__file__, breaks_max=BREAKS_MAX, segment=SEGMENT)
@@ -52,14 +34,14 @@ class StatisticsRows:
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    async def levels(self, window: Window, *, principal: Principal) -> dict[str, Level]:
+    async def levels(self, window: Window, *, principal: Principal) -> dict[str, ZoneLevel]:
         """Return what each zone of a window shows; of one that shows nothing there is none."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_LEVELS, {"window_id": window.window_id})
-        return {row.zone: copied(Level, row) for row in rows}
+        return {row.zone: copied(ZoneLevel, row) for row in rows}
 
     async def log_tokens(
-        self, window: Window, levels: Mapping[str, Level], *, principal: Principal
+        self, window: Window, levels: Mapping[str, ZoneLevel], *, principal: Principal
     ) -> tuple[int, dict[str, int]]:
         """Return the tokens of all of a window's log that it has read, and of what each zone stands for."""
         door = self._log.of(principal, window.context_id)

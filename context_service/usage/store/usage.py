@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from context_service.kernel.tokens import Calibration
-from context_service.windows.store.windows import Window, WindowInput, model_sha
+from context_service.usage.model import Usage
+from context_service.windows.model import Window, WindowInput
+from context_service.windows.pure.models import model_sha
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Transaction
 from service_runtime.sql_files import SqlFile
 
 CALIBRATIONS_MAX = 1_000  # of a tenant: of models and profiles; then the one that was not used for longest goes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What was billed for calls of a model, in tokens.
-
-    Attributes:
-        calls: Of how many.
-        pack_tokens: What was counted of their packs; 0: nobody said.
-        input_tokens: Of the whole prompts, with the next two.
-        cached_tokens: Of those, what was read from a vendor's cache.
-        cache_write_tokens: And what was written to it.
-        output_tokens: Of the answers.
-    """
-
-    calls: int = 0
-    pack_tokens: int = 0
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    cache_write_tokens: int = 0
-    output_tokens: int = 0
 
 
 SQL = SqlFile.of(__file__, calibrations_max=CALIBRATIONS_MAX)

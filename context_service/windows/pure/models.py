@@ -5,6 +5,7 @@ The longest beginning of a model's name that is in `models.yaml` says it, so dat
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -66,3 +67,8 @@ def _known() -> dict[str, Model]:
                 cache_tokens_min=least.get(name, CACHE_TOKENS_MIN),
             )
     return made
+
+
+def model_sha(model: str) -> bytes:
+    """Return what a model is known by where no text of a caller may stay."""
+    return hashlib.sha256(model.encode()).digest()

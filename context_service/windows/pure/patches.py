@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from context_service.packing.model import BY_CALLER, StoredEntry
 from context_service.packing.pure.task_state import (
     KEY_CHARS_MAX,
     REMOVED,
@@ -21,7 +22,6 @@ from context_service.packing.pure.task_state import (
     per_cent_in,
     place_of,
 )
-from context_service.packing.store.views import BY_CALLER, StoredEntry
 from context_service.profiles.pure.profiles import SECTIONS
 from contextkeep.errors import InvalidArgument
 from service_runtime.checks import check_text, limit_exceeded

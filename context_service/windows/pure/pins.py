@@ -12,7 +12,7 @@ from context_service.kernel.rendering.turns import part_text, result_text
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.blocks import text_pieces, tokens_of
 from context_service.packing.pure.task_state import Entry
-from context_service.windows.store.windows import WindowInput
+from context_service.windows.model import WindowInput
 
 PINS_MAX = 100
 PIN_BYTES_MAX = 16 * 1024

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from context_service.contexts.room import Log
+from context_service.packing.model import PIN, Receipt, StoredEntry, ViewPart, Zones, zones_of
 from context_service.packing.pure.tallies import ENTITY, NO_TALLIES, TOOL, Tallies
-from context_service.packing.rules.pack import Zones, zones_of
-from context_service.packing.store.views import PIN, Receipt, StoredEntry, ViewPart, ViewRows
+from context_service.packing.store.views import ViewRows
+from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure.patches import SAID
-from context_service.windows.store.windows import Window, WindowRows, no_window
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument
 from service_runtime import pages
 from service_runtime.auth import Principal
@@ -73,7 +74,7 @@ class Accounts:
         window = await self._rows.find(window_id, principal=principal)
         shown = await self._views.shown(window, principal=principal)
         if shown is None:
-            raise no_window(window_id)
+            raise window_not_found(window_id)
         zones = await beside_the_loop(_PART_BYTES * len(shown.parts), zones_of, window, shown.parts)
         return Explained(window=window, parts=shown.parts, zones=zones)
 
@@ -150,7 +151,7 @@ class Accounts:
         """
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
-            raise no_window(window.window_id)
+            raise window_not_found(window.window_id)
         return context.last_seq - context.message_count != window.retracted_count
 
     async def _there(self, window: Window, held: list[StoredEntry], principal: Principal) -> list[StoredEntry]:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from context_service.kernel.tokens import TokenCounter, calibrated
 from context_service.packing.rules.pack import NOTE_TOKENS, body_of
-from context_service.windows.store.windows import Window, WindowInput
+from context_service.windows.model import Window, WindowInput
 from contextkeep.errors import BudgetTooSmall, InvalidArgument
 from service_runtime.checks import check_long_text
 from service_runtime.documents import parse_json

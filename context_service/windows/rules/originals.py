@@ -14,16 +14,18 @@ from context_service.contexts.room import SEQ_MAX, Log
 from context_service.contexts.rules.recall import ByMeaning, Filter, RecalledItem, Recalling, RecallQuery
 from context_service.forks.store import ForkRows
 from context_service.kernel.parts import Part
+from context_service.packing.model import STEP, SUMMARY, ViewPart
 from context_service.packing.pure.units import SpokenText, said_in
-from context_service.packing.store.views import STEP, SUMMARY, ViewPart, ViewRows
+from context_service.packing.store.views import ViewRows
 from context_service.profiles.pure.profiles import ROLES
 from context_service.profiles.rules.learning import Learning
 from context_service.retrieval.model import Scope
 from context_service.retrieval.store.passages import Passages
+from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure import refs
 from context_service.windows.pure.refs import Ref
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import Window, WindowRows, no_window
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import Erased, InvalidArgument, RefNotFound
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
@@ -123,7 +125,7 @@ class Originals:
             context_id = fork.fork_context_id
         context = await self._log.read(context_id, principal=principal)
         if context is None:
-            raise Erased("what it names is erased", ref=ref) if forks else no_window(window_id)
+            raise Erased("what it names is erased", ref=ref) if forks else window_not_found(window_id)
         if named.passage is not None:
             place = (named.seq, named.passage)
             texts = await self._passages.texts(principal, Scope.of_context(context_id), [place])
@@ -170,7 +172,7 @@ class Originals:
         window = await self._rows.read(context_id, window_id, principal=principal)
         shown = await self._views.shown(window, principal=principal) if window else None
         if window is None or shown is None:
-            raise no_window(window_id)
+            raise window_not_found(window_id)
         if steps.first or steps.last:
             size = _PART_BYTES * len(shown.parts)
             asked = replace(asked, which=await beside_the_loop(size, _within, asked.which, shown.parts, steps))

@@ -16,7 +16,7 @@ from uuid import UUID
 from context_service.folding.pure.folds import Fold, View
 from context_service.folding.pure.summaries import SEGMENT
 from context_service.profiles.pure.profiles import profile_names
-from context_service.usage.store.usage import Usage
+from context_service.usage.model import Usage
 from contextkeep.errors import AnswerTooLarge, BudgetTooSmall, TokensSpent, WindowBehind
 from service_runtime.metrics import Metrics
 

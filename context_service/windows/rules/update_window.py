@@ -15,18 +15,20 @@ from uuid import UUID
 from context_service.contexts.room import Log
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import TokenCounter
+from context_service.packing.model import BY_CALLER, PIN, FoldAccount, Receipt
 from context_service.packing.pure.blocks import text_pieces, tokens_of
 from context_service.packing.pure.task_state import WHOLE, Entry, shown
 from context_service.packing.rules.pack import Packs
-from context_service.packing.store.views import BY_CALLER, PIN, Account, Receipt, ViewRows
+from context_service.packing.store.views import ViewRows
 from context_service.usage.store.usage import UsageRows
+from context_service.windows.model import Window, WindowSnapshot, window_not_found
 from context_service.windows.pure import config, refs
 from context_service.windows.pure.patches import ENTRIES_MAX, StateStatement, entries_said, patched
 from context_service.windows.pure.pins import PIN_BYTES_MAX, PINS_MAX, pinned, said_in
 from context_service.windows.pure.refs import Ref
 from context_service.windows.rules.heads import RENDERING, check_head, check_room, counted
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import Window, WindowRows, WindowSnapshot, no_window
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import (
     Aborted,
     Erased,
@@ -162,7 +164,7 @@ class Editing:
                     await self._account(transaction, locked, "updated", wanted.head_tokens - locked.head_tokens, rules)
                 updated = await self._rows.lock(transaction, locked.context_id, window_id)
                 if updated is None:
-                    raise no_window(window_id)
+                    raise window_not_found(window_id)
                 return updated
 
             return write
@@ -367,7 +369,7 @@ class Editing:
         async def work(transaction: Transaction) -> Any:
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked is None:
-                raise no_window(window.window_id)
+                raise window_not_found(window.window_id)
             if locked.epoch != window.epoch or locked.closed_at:
                 raise RowsChanged
             return await write(transaction, locked)
@@ -378,7 +380,7 @@ class Editing:
     async def _standing(self, window_id: UUID, principal: Principal) -> WindowSnapshot:
         standing = await self._rows.standing(window_id, principal=principal)
         if standing is None:
-            raise no_window(window_id)
+            raise window_not_found(window_id)
         return standing
 
     def _checked(self, wanted: Window) -> Window:
@@ -441,7 +443,7 @@ class Editing:
             step=locked.step_count,
             tokens_before=before,
             tokens_after=before + more_tokens,
-            account=Account(
+            account=FoldAccount(
                 rules=rules,
                 state_tokens=locked.state_tokens,
                 first_change="pins" if kept else "system",

@@ -15,9 +15,11 @@ from uuid import UUID
 
 from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.kernel.lookout import Kind, Lookout, Nothing
-from context_service.packing.store.views import Receipt, StoredEntry, ViewRows
+from context_service.packing.model import Receipt, StoredEntry
+from context_service.packing.store.views import ViewRows
+from context_service.windows.model import Window, window_not_found
 from context_service.windows.rules.explain import ENTRY_SECTIONS, Accounts
-from context_service.windows.store.windows import Window, WindowRows, no_window
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Row
@@ -123,10 +125,10 @@ class WindowWatching:
                         yield WindowEvent(what=None, place=place)
                         continue
                     if mark is Nothing.IS_THERE:
-                        raise no_window(window_id)
+                        raise window_not_found(window_id)
                     window = await self._rows.header(context_id, window_id, principal=principal)
                     if window is None:
-                        raise no_window(window_id)
+                        raise window_not_found(window_id)
                     async with aclosing(self._since(window, place, principal)) as since:
                         async for happened in since:
                             place = happened.place

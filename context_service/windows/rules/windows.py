@@ -13,11 +13,12 @@ from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.rendering import Format
 from context_service.profiles.rules.learning import Learning
 from context_service.profiles.rules.profiles import OwnProfiles
+from context_service.windows.model import Window, WindowInput, window_not_found
 from context_service.windows.pure import config
 from context_service.windows.pure.models import model
 from context_service.windows.rules.heads import RENDERING, check_head, check_room, counted
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import Window, WindowInput, WindowRows, no_window
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, InvalidArgument, LimitExceeded
 from service_runtime import pages
 from service_runtime.auth import Principal
@@ -201,7 +202,7 @@ class Windows:
 
         async def work(transaction: Transaction) -> Window:
             if await self._rows.lock(transaction, context_id, window_id) is None:
-                raise no_window(window_id)
+                raise window_not_found(window_id)
             return await self._rows.close(transaction, window_id)
 
         write = self._requests.once(request, work, about_id=context_id)

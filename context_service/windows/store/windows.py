@@ -2,136 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
 from uuid import UUID
 
-import orjson
-
 from context_service.checkpoints.pure.left_out import LeftOut
-from context_service.contexts.model import Message
 from context_service.contexts.room import Log
 from context_service.contexts.store.log import MESSAGES_JSON, messages_of
 from context_service.contexts.store.log import SQL as LOG_SQL
-from context_service.kernel.rendering import Format, Rendered
-from context_service.kernel.tokens import countable
-from context_service.windows.pure.config import Config
-from context_service.windows.pure.config import loaded as loaded_config
-from contextkeep.errors import WindowNotFound
+from context_service.kernel.rendering import Format
+from context_service.windows.model import (
+    SpentTokens,
+    Window,
+    WindowContext,
+    WindowInput,
+    WindowSnapshot,
+    window_not_found,
+)
+from context_service.windows.pure.models import model_sha
+from context_service.windows.pure.pieces import parsed_pieces
 from service_runtime.auth import Principal
 from service_runtime.copying import copied, fields_of
 from service_runtime.postgres import Across, Database, Row, Transaction
 from service_runtime.sql_files import SqlFile
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WindowInput:
-    """What a new window is."""
-
-    model: str
-    format: Format
-    tokens_family: str
-    context_tokens: int
-    token_limit: int
-    head_tokens: int
-    system_prompt: str
-    tools_json: str
-    goal: str
-    profile: str
-    config_json: str  # as it was said
-
-    @property
-    def config(self) -> Config:
-        """Of its folds, and of what it may cost."""
-        return loaded_config(self.config_json)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window(WindowInput):
-    """A window as it is.
-
-    Attributes:
-        epoch: How often the prefix of its packs was broken.
-        reached_seq: All messages up to it are read.
-        first_number: Steps that summaries stand for, with `left_out_tokens`.
-        block_count: Blocks that it ever had, since it began anew.
-        entry_count: Entries of the state that it ever had.
-        step_count: Steps that it has.
-        folded_step: The last step when it was folded last.
-        state_pieces: The state as a model sees it: written when it was folded. None in a list.
-        pins_pieces: What is pinned, as a model sees it. None in a list.
-        spent_tokens: Of its packs together, since its config has a limit of that.
-        token_factor: Tokens as they are counted, times this, are what a vendor bills at most: see `tokens.Calibration`.
-        has_untold: Callers said something of the state of which no model was told yet.
-        checkpoint_step: The step behind which it made the last checkpoint for so many steps.
-        rolled_back_epoch: Since which it was rolled back last; 0: never.
-        left_out: Messages that rollbacks left out.
-        is_of_run: It was forked, and its tokens count for the window with which that began, too.
-    """
-
-    window_id: UUID
-    context_id: UUID
-    epoch: int
-    reached_seq: int
-    retracted_count: int
-    first_number: int
-    block_count: int
-    entry_count: int
-    left_out_tokens: int
-    step_count: int
-    folded_step: int
-    state_tokens: int
-    state_pieces: tuple[Rendered, ...]
-    pins_tokens: int
-    pins_pieces: tuple[Rendered, ...]
-    spent_tokens: int
-    has_untold: bool
-    checkpoint_step: int
-    rolled_back_epoch: int
-    left_out: LeftOut
-    owner_user_id: str
-    created_by: str
-    created_at: datetime
-    updated_at: datetime
-    closed_at: datetime | None
-    token_factor: float
-    is_of_run: bool
-    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
-
-    @property
-    def counted_limit(self) -> int:
-        """`token_limit`, as tokens are counted here."""
-        return countable(self.token_limit, self.token_factor)
-
-
-class Meant(NamedTuple):
-    """Of which context a window is."""
-
-    context_id: UUID
-    learns: bool  # what is looked up in it is counted
-
-
-class Spent(NamedTuple):
-    """What packs had together, of a window or of a run."""
-
-    tokens: int
-    tokens_max: int
-    is_over: bool  # a pack that is to be counted has more than are left
-
-
-class WindowSnapshot(NamedTuple):
-    """A window, and the log that it reads, at one time."""
-
-    window: Window
-    last_seq: int  # of the log
-    retracted_count: int  # messages of the log that are
-    following: list[Message]  # all that the window has not read, if they are few and small; else none
-    packed_seq: int  # the newest message that its last pack had read, for a model
-    idle_s: float | None  # how long ago that was, by the database's clock; None: never
-
 
 _FEW, _SMALL_BYTES = 4, 32 * 1024  # messages
 
@@ -184,7 +75,7 @@ class WindowRows:
         """
         return (await self.meant(window_id, principal=principal)).context_id
 
-    async def meant(self, window_id: UUID, *, principal: Principal) -> Meant:
+    async def meant(self, window_id: UUID, *, principal: Principal) -> WindowContext:
         """Return the same, and whether the window learns.
 
         Raises:
@@ -193,8 +84,8 @@ class WindowRows:
         door = self._database.of(principal)
         rows = await door.query(_CONTEXT_OF_SEEN, (door.tenant_id, window_id))
         if not rows:
-            raise no_window(window_id)
-        return Meant(rows[0].context_id, rows[0].learns)
+            raise window_not_found(window_id)
+        return WindowContext(rows[0].context_id, rows[0].learns)
 
     async def count_open(self, transaction: Transaction, context_id: UUID) -> int:
         """Return how many windows of a context are open: no more, while the context is locked."""
@@ -230,7 +121,7 @@ class WindowRows:
         context_id = await self.context_of(window_id, principal=principal)
         window = await self.read(context_id, window_id, principal=principal)
         if window is None:
-            raise no_window(window_id)
+            raise window_not_found(window_id)
         return window
 
     async def read(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Window | None:
@@ -277,7 +168,9 @@ class WindowRows:
         door = self._log.of(principal, window.context_id)
         await door.query(_PACKED, (last_seq, door.tenant_id, window.context_id, window.window_id))
 
-    async def spend(self, transaction: Transaction, window: Window, tokens: int, *, last_seq: int) -> Spent | None:
+    async def spend(
+        self, transaction: Transaction, window: Window, tokens: int, *, last_seq: int
+    ) -> SpentTokens | None:
         """Count a pack of a window, and of its run, unless it or a later one was counted: one of the same log was.
 
         Args:
@@ -297,8 +190,8 @@ class WindowRows:
             return None
         rows = await transaction.query(_SPENT, key)
         if not rows:
-            raise no_window(window.window_id)
-        own = Spent(rows[0].spent_tokens, tokens_max, False)
+            raise window_not_found(window.window_id)
+        own = SpentTokens(rows[0].spent_tokens, tokens_max, False)
         if tokens and (rows[0].spent_epoch, rows[0].spent_seq) < (window.epoch, last_seq):
             if tokens_max and own.tokens + tokens > tokens_max:
                 return own._replace(is_over=True)
@@ -309,9 +202,9 @@ class WindowRows:
             await transaction.query(_SPEND, (own.tokens, window.epoch, last_seq, *key))
         return min((one for one in (own, run) if one and one.tokens_max), key=lambda one: one.tokens_max - one.tokens)
 
-    async def _spend_of_run(self, transaction: Transaction, window: Window, tokens: int) -> Spent | None:
+    async def _spend_of_run(self, transaction: Transaction, window: Window, tokens: int) -> SpentTokens | None:
         rows = await transaction.query(_SPEND_OF_RUN, (window.context_id, window.window_id, tokens))
-        return Spent(rows[0].spent, rows[0].spent_max, rows[0].is_over) if rows else None
+        return SpentTokens(rows[0].spent, rows[0].spent_max, rows[0].is_over) if rows else None
 
     async def page(self, context_id: UUID, *, principal: Principal, before: UUID | None, count: int) -> list[Window]:
         """Return windows of a context, the newest first, from the one before `before` on."""
@@ -325,33 +218,13 @@ class WindowRows:
         return _window(row)
 
 
-def no_window(window_id: UUID) -> WindowNotFound:
-    """Return the error of who asks for a window that is not there, or not for him."""
-    return WindowNotFound("there is no such window", window_id=window_id)
-
-
-def model_sha(model: str) -> bytes:
-    """Return what a model is known by where no text of a caller may stay."""
-    return hashlib.sha256(model.encode()).digest()
-
-
-def stored(pieces: Iterable[Rendered]) -> str:
-    """Return pieces as they are kept: the bytes that are sent, whatever renders later ones."""
-    return orjson.dumps([tuple(one) for one in pieces]).decode()
-
-
-def loaded(text: str) -> list[Rendered]:
-    """Return the pieces that `stored` wrote."""
-    return [Rendered(*one) for one in orjson.loads(text)]
-
-
 def _window(row: Row) -> Window:
     return copied(
         Window,
         row,
         format=Format(row.format),
         tools_json=row.tools_json or "",
-        state_pieces=tuple(loaded(row.state_pieces)),
-        pins_pieces=tuple(loaded(row.pins_pieces)),
+        state_pieces=tuple(parsed_pieces(row.state_pieces)),
+        pins_pieces=tuple(parsed_pieces(row.pins_pieces)),
         left_out=LeftOut.parsed(row.left_out),
     )

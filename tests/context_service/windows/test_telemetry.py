@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 import context_service.app
-from context_service.packing.rules.pack import Zones
+from context_service.packing.model import Zones
 from context_service.windows.rules import telemetry
 from context_service.windows.rules.telemetry import REASONS, ZONES, Telemetry
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb

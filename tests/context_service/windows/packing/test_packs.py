@@ -17,10 +17,10 @@ from context_service.contexts.model import Message
 from context_service.kernel.parts import Part, Reasoning, ToolCall, ToolResult
 from context_service.kernel.rendering import Format, empty
 from context_service.kernel.rendering.turns import NO_RESULT, is_only_reasoning
+from context_service.packing.model import STEP, NewBlock, ViewPart
 from context_service.packing.pure.blocks import Block, block_of
 from context_service.packing.pure.steps import Step, cut
 from context_service.packing.rules.sights import Sight
-from context_service.packing.store.views import STEP, NewBlock, ViewPart
 from tests.context_service.kernel.test_rendering import MESSAGES, THINKING, adapter, exhausted
 from tests.examples import examples
 

@@ -25,7 +25,8 @@ from context_service.kernel.rendering import Body, Format, Rendered, empty
 from context_service.packing.rules.sights import KEPT_S, KeptSights, Sight
 from context_service.packing.store.views import ViewRows
 from context_service.windows import room
-from context_service.windows.store.windows import Window, WindowRows, WindowSnapshot
+from context_service.windows.model import Window, WindowSnapshot
+from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import FoldNoProgress, WindowClosed, WindowNotFound
 from service_runtime.auth import ApiKeys

@@ -1,0 +1,127 @@
+"""The values of windows: a window, its input, and how far it has read its log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from context_service.checkpoints.pure.left_out import LeftOut
+from context_service.contexts.model import Message
+from context_service.kernel.rendering import Format, Rendered
+from context_service.kernel.tokens import countable
+from context_service.windows.pure.config import Config
+from context_service.windows.pure.config import loaded as loaded_config
+from contextkeep.errors import WindowNotFound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowInput:
+    """What a new window is."""
+
+    model: str
+    format: Format
+    tokens_family: str
+    context_tokens: int
+    token_limit: int
+    head_tokens: int
+    system_prompt: str
+    tools_json: str
+    goal: str
+    profile: str
+    config_json: str  # as it was said
+
+    @property
+    def config(self) -> Config:
+        """Of its folds, and of what it may cost."""
+        return loaded_config(self.config_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window(WindowInput):
+    """A window as it is.
+
+    Attributes:
+        epoch: How often the prefix of its packs was broken.
+        reached_seq: All messages up to it are read.
+        first_number: Steps that summaries stand for, with `left_out_tokens`.
+        block_count: Blocks that it ever had, since it began anew.
+        entry_count: Entries of the state that it ever had.
+        step_count: Steps that it has.
+        folded_step: The last step when it was folded last.
+        state_pieces: The state as a model sees it: written when it was folded. None in a list.
+        pins_pieces: What is pinned, as a model sees it. None in a list.
+        spent_tokens: Of its packs together, since its config has a limit of that.
+        token_factor: Tokens as they are counted, times this, are what a vendor bills at most: see `tokens.Calibration`.
+        has_untold: Callers said something of the state of which no model was told yet.
+        checkpoint_step: The step behind which it made the last checkpoint for so many steps.
+        rolled_back_epoch: Since which it was rolled back last; 0: never.
+        left_out: Messages that rollbacks left out.
+        is_of_run: It was forked, and its tokens count for the window with which that began, too.
+    """
+
+    window_id: UUID
+    context_id: UUID
+    epoch: int
+    reached_seq: int
+    retracted_count: int
+    first_number: int
+    block_count: int
+    entry_count: int
+    left_out_tokens: int
+    step_count: int
+    folded_step: int
+    state_tokens: int
+    state_pieces: tuple[Rendered, ...]
+    pins_tokens: int
+    pins_pieces: tuple[Rendered, ...]
+    spent_tokens: int
+    has_untold: bool
+    checkpoint_step: int
+    rolled_back_epoch: int
+    left_out: LeftOut
+    owner_user_id: str
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+    closed_at: datetime | None
+    token_factor: float
+    is_of_run: bool
+    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
+
+    @property
+    def counted_limit(self) -> int:
+        """`token_limit`, as tokens are counted here."""
+        return countable(self.token_limit, self.token_factor)
+
+
+class WindowContext(NamedTuple):
+    """Of which context a window is."""
+
+    context_id: UUID
+    learns: bool  # what is looked up in it is counted
+
+
+class SpentTokens(NamedTuple):
+    """What packs had together, of a window or of a run."""
+
+    tokens: int
+    tokens_max: int
+    is_over: bool  # a pack that is to be counted has more than are left
+
+
+class WindowSnapshot(NamedTuple):
+    """A window, and the log that it reads, at one time."""
+
+    window: Window
+    last_seq: int  # of the log
+    retracted_count: int  # messages of the log that are
+    following: list[Message]  # all that the window has not read, if they are few and small; else none
+    packed_seq: int  # the newest message that its last pack had read, for a model
+    idle_s: float | None  # how long ago that was, by the database's clock; None: never
+
+
+def window_not_found(window_id: UUID) -> WindowNotFound:
+    """Return the error of who asks for a window that is not there, or not for him."""
+    return WindowNotFound("there is no such window", window_id=window_id)

@@ -1,0 +1,19 @@
+"""Rendered pieces as JSON, as the rows of windows store them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import orjson
+
+from context_service.kernel.rendering import Rendered
+
+
+def pieces_json(pieces: Iterable[Rendered]) -> str:
+    """Return pieces as they are kept: the bytes that are sent, whatever renders later ones."""
+    return orjson.dumps([tuple(one) for one in pieces]).decode()
+
+
+def parsed_pieces(text: str) -> list[Rendered]:
+    """Return the pieces that `pieces_json` wrote."""
+    return [Rendered(*one) for one in orjson.loads(text)]
