@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any
 
 from context_service.agents.room import agents_of
 from context_service.compiled_pages.room import open_compiled_pages
 from context_service.contexts.room import context_eraser_of, open_contexts
 from context_service.erasure.room import open_erasures
 from context_service.history.room import chat_history_of
-from context_service.kernel.dependencies import REQUESTS
+from context_service.kernel.dependencies import REQUESTS, Room
 from context_service.knowledge_bases.room import open_knowledge_bases
 from context_service.mcp.room import mcp_alone, open_mcp, tools_of
 from context_service.mcp_servers.room import mcp_servers_of
@@ -95,7 +96,18 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         transfer = await open_transfer(deps, limits, stack)
         erasures = await open_erasures(deps, eraser, stack)
         knowledge = (memories, wiki, agents, bases, mcp_servers, specialists, compiled)
-        rooms = (memory, history, contexts, windows, *knowledge, query, tools, administration, transfer, erasures)
+        rooms: Sequence[Room[Any]] = (
+            memory,
+            history,
+            contexts,
+            *windows.all,
+            *knowledge,
+            query,
+            tools,
+            administration,
+            transfer,
+            erasures,
+        )
         recent = RecentCalls("context-service")
         services = [*(service for room in rooms for service in room.services), observing(recent)]
         deps.database.show(metrics)

@@ -15,7 +15,7 @@ from context_service.mcp.api import ToolsServicer
 from context_service.mcp.tool import Services
 from context_service.query.api.query import ContextQueryServicer
 from context_service.settings import Settings
-from context_service.windows.api import ContextWindowsServicer
+from context_service.windows.room import WindowRooms
 from context_service.working_memory.api.records import WorkingMemoryServicer
 from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextkeep.errors import FailedPrecondition
@@ -43,17 +43,18 @@ def tools_of(
     history: Room[ChatHistoryServicer],
     contexts: Room[ContextsServicer],
     artifacts: ArtifactsServicer,
-    windows: Room[ContextWindowsServicer],
+    windows: WindowRooms,
 ) -> Room[ToolsServicer]:
     """Return the servicer of tools, which calls the servicers of other rooms."""
-    settings, rooms = deps.settings, (memory, history, contexts, windows)
+    settings, rooms = deps.settings, (memory, history, contexts, windows.windows, windows.packing)
     servicer = ToolsServicer(
         Services(
             memory=memory.servicer,
             history=history.servicer,
             contexts=contexts.servicer,
             artifacts=artifacts,
-            windows=windows.servicer,
+            windows=windows.windows.servicer,
+            packing=windows.packing.servicer,
             graph=deps.graph,
             answer_bytes_max=settings.mcp_answer_bytes_max,
         ),

@@ -29,7 +29,8 @@ from context_service.contexts.api.contexts import ContextsServicer
 from context_service.history.api import ChatHistoryServicer
 from context_service.kernel.graph import EntityGraph
 from context_service.mcp.answers import ARGUMENTS, Document, first_rows, fitting_page, plain
-from context_service.windows.api import ContextWindowsServicer
+from context_service.packing.api import PackingServicer
+from context_service.windows.api import WindowsServicer
 from context_service.working_memory.api.records import WorkingMemoryServicer
 from contextkeep.errors import ContextKeepError, FieldViolation, InvalidArgument
 from service_runtime import calls, replays
@@ -105,14 +106,20 @@ class Services:
     history: ChatHistoryServicer
     contexts: ContextsServicer
     artifacts: ArtifactsServicer
-    windows: ContextWindowsServicer
+    windows: WindowsServicer
+    packing: PackingServicer
     graph: EntityGraph
     answer_bytes_max: int
 
     def of(self, service: str) -> Any:
         """Return the servicer of a proto service of ours, "contextkeep.context.v1.Contexts"."""
         name = service.rpartition(".")[2]
-        named = {"WorkingMemory": self.memory, "ChatHistory": self.history, "ContextWindows": self.windows}
+        named = {
+            "WorkingMemory": self.memory,
+            "ChatHistory": self.history,
+            "Windows": self.windows,
+            "Packing": self.packing,
+        }
         return named.get(name, self.contexts)
 
 

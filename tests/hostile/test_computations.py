@@ -79,7 +79,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     ),
     "rows of a page: 1,000, 2 MiB": (
         "context_service.memories.store.memories:MemoryRows._memories",
-        "context_service.windows.api:ContextWindowsServicer.GetLineage",
+        "context_service.packing.api:PackingServicer.GetLineage",
         "context_service.memories.api:MemoriesServicer.ListMemories",
     ),
     "messages of a call: 500, 4 MiB": (
@@ -167,7 +167,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.transfer.rules.imports:_Import._rows",
     ),
     "what a window reads or shows at a time: limits of `windows.config`": (
-        "context_service.windows.api:ContextWindowsServicer.ExplainPack",
+        "context_service.packing.api:PackingServicer.ExplainPack",
         "context_service.windows.rules.explain:Accounts.explained",
         "context_service.checkpoints.rules.checkpoints:Checkpoints._pins",
         "context_service.windows.rules.update_window:Editing._room",

@@ -15,7 +15,13 @@ from contextkeep.errors import ContextKeepError
 TIMEOUT_S = 2.0
 _OF_CONTEXT = {
     "Contexts": "contextkeep.context.v1.Contexts",
-    "Windows": "contextkeep.context.v1.ContextWindows",
+    "Windows": "contextkeep.context.v1.Windows",
+    "Packing": "contextkeep.context.v1.Packing",
+    "Folding": "contextkeep.context.v1.Folding",
+    "Checkpoints": "contextkeep.context.v1.Checkpoints",
+    "Forks": "contextkeep.context.v1.Forks",
+    "Compression profiles": "contextkeep.context.v1.CompressionProfiles",
+    "Usage of windows": "contextkeep.context.v1.Usage",
     "Context query": "contextkeep.context.v1.ContextQuery",
     "Memories": "contextkeep.context.v1.Memories",
     "Wiki pages": "contextkeep.context.v1.Pages",

@@ -21,7 +21,15 @@ from contextkeep.context.v1.artifacts_pb2_grpc import ArtifactsStub
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.compiled_pages_pb2_grpc import CompiledPagesStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
-from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
+from contextkeep.context.v1.context_windows_pb2_grpc import (
+    CheckpointsStub,
+    CompressionProfilesStub,
+    FoldingStub,
+    ForksStub,
+    PackingStub,
+    UsageStub,
+    WindowsStub,
+)
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.context.v1.definitions_pb2_grpc import DefinitionsStub
 from contextkeep.context.v1.knowledge_bases_pb2_grpc import KnowledgeBasesStub
@@ -61,7 +69,13 @@ class Caller:
         self.channel = channel
         self.stub = ContextsStub(channel)
         others = (
-            ContextWindowsStub,
+            CheckpointsStub,
+            CompressionProfilesStub,
+            FoldingStub,
+            ForksStub,
+            PackingStub,
+            UsageStub,
+            WindowsStub,
             ContextQueryStub,
             ChatHistoryStub,
             AgentsStub,

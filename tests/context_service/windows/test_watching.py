@@ -15,7 +15,7 @@ import pytest
 
 from context_service.kernel import lookout
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
-from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
+from contextkeep.context.v1.context_windows_pb2_grpc import WindowsStub
 from contextkeep.errors import (
     ContextKeepError,
     InvalidArgument,
@@ -89,7 +89,7 @@ class Watch:
         self.over: ContextKeepError | str | None = None
         self.idle_count = 0
         request = windows_pb.WatchWindowRequest(window_id=window.window_id, **fields)
-        self.call = ContextWindowsStub(caller.channel).WatchWindow(request, metadata=caller.metadata)
+        self.call = WindowsStub(caller.channel).WatchWindow(request, metadata=caller.metadata)
         self.task = asyncio.create_task(self._read())
 
     async def _read(self) -> None:

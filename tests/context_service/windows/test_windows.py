@@ -443,8 +443,8 @@ async def test_half_a_character_is_in_no_log_and_a_whole_one_comes_back(caller: 
     assert error.value.violations[0].field.endswith("content_json")
     for method, request in (
         ("Contexts/AppendMessages", pb.AppendMessagesRequest(messages=[message_pb2.MessageInput(content="???")])),
-        ("ContextWindows/Pin", windows_pb.PinRequest(window_id=window.window_id, text="???")),
-        ("ContextWindows/SearchWindow", windows_pb.SearchWindowRequest(window_id=window.window_id, query="???")),
+        ("Windows/Pin", windows_pb.PinRequest(window_id=window.window_id, text="???")),
+        ("Windows/SearchWindow", windows_pb.SearchWindowRequest(window_id=window.window_id, query="???")),
     ):
         sent = request.SerializeToString().replace(b"???", b"\xed\xa0\xbd")
         call = caller.channel.unary_unary(f"/contextkeep.context.v1.{method}", request_serializer=bytes)

@@ -135,9 +135,39 @@ export class WindowHandle {
     return this.#windows.patchState(this.windowId, ...rest);
   }
 
+  /** As `windows.getState`. */
+  getState(...rest: Rest<Windows["getState"]>): ReturnType<Windows["getState"]> {
+    return this.#windows.getState(this.windowId, ...rest);
+  }
+
+  /** As `windows.expand`. */
+  expand(...rest: Rest<Windows["expand"]>): ReturnType<Windows["expand"]> {
+    return this.#windows.expand(this.windowId, ...rest);
+  }
+
+  /** As `windows.search`. */
+  search(...rest: Rest<Windows["search"]>): ReturnType<Windows["search"]> {
+    return this.#windows.search(this.windowId, ...rest);
+  }
+
+  /** As `windows.watch`. */
+  watch(...rest: Rest<Windows["watch"]>): ReturnType<Windows["watch"]> {
+    return this.#windows.watch(this.windowId, ...rest);
+  }
+
   /** As `windows.pack`. */
   pack(...rest: Rest<Windows["pack"]>): ReturnType<Windows["pack"]> {
     return this.#windows.pack(this.windowId, ...rest);
+  }
+
+  /** As `windows.explainPack`. */
+  explainPack(...rest: Rest<Windows["explainPack"]>): ReturnType<Windows["explainPack"]> {
+    return this.#windows.explainPack(this.windowId, ...rest);
+  }
+
+  /** As `windows.getLineage`. */
+  getLineage(...rest: Rest<Windows["getLineage"]>): ReturnType<Windows["getLineage"]> {
+    return this.#windows.getLineage(this.windowId, ...rest);
   }
 
   /** As `windows.fold`. */
@@ -185,26 +215,6 @@ export class WindowHandle {
     return this.#windows.merge(this.windowId, ...rest);
   }
 
-  /** As `windows.expand`. */
-  expand(...rest: Rest<Windows["expand"]>): ReturnType<Windows["expand"]> {
-    return this.#windows.expand(this.windowId, ...rest);
-  }
-
-  /** As `windows.search`. */
-  search(...rest: Rest<Windows["search"]>): ReturnType<Windows["search"]> {
-    return this.#windows.search(this.windowId, ...rest);
-  }
-
-  /** As `windows.explainPack`. */
-  explainPack(...rest: Rest<Windows["explainPack"]>): ReturnType<Windows["explainPack"]> {
-    return this.#windows.explainPack(this.windowId, ...rest);
-  }
-
-  /** As `windows.getLineage`. */
-  getLineage(...rest: Rest<Windows["getLineage"]>): ReturnType<Windows["getLineage"]> {
-    return this.#windows.getLineage(this.windowId, ...rest);
-  }
-
   /** As `windows.recordUsage`. */
   recordUsage(...rest: Rest<Windows["recordUsage"]>): ReturnType<Windows["recordUsage"]> {
     return this.#windows.recordUsage(this.windowId, ...rest);
@@ -223,15 +233,5 @@ export class WindowHandle {
   /** As `windows.stats`. */
   stats(...rest: Rest<Windows["stats"]>): ReturnType<Windows["stats"]> {
     return this.#windows.stats(this.windowId, ...rest);
-  }
-
-  /** As `windows.getState`. */
-  getState(...rest: Rest<Windows["getState"]>): ReturnType<Windows["getState"]> {
-    return this.#windows.getState(this.windowId, ...rest);
-  }
-
-  /** As `windows.watch`. */
-  watch(...rest: Rest<Windows["watch"]>): ReturnType<Windows["watch"]> {
-    return this.#windows.watch(this.windowId, ...rest);
   }
 }

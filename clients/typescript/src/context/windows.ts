@@ -9,8 +9,6 @@ import { whole } from "../messages.js";
 import { packSince } from "../windows.js";
 import type { ContextOptions } from "./app.js";
 
-const method = pb.ContextWindows.method;
-
 /** A window as it was opened, and the methods that are about it: `window.pack()`. */
 export type OpenWindow = Window & WindowHandle;
 
@@ -41,7 +39,7 @@ export class Windows extends GeneratedWindows {
   async pack(windowId: string, options: { since?: Pack; withoutRecall?: boolean } & ContextOptions = {}): Promise<Pack> {
     const { since, withoutRecall, subjectUserId } = options;
     const known = since && { ifPrefixSha: since.prefixSha, ifPrefixBytes: since.prefixBytes };
-    return packSince(await this.client.call(method.pack, { windowId, withoutRecall, subjectUserId, ...known }, options), since);
+    return packSince(await this.client.call(pb.Packing.method.pack, { windowId, withoutRecall, subjectUserId, ...known }, options), since);
   }
 
   /**
@@ -64,7 +62,7 @@ export class Windows extends GeneratedWindows {
       let begun = false;
       try {
         const request = { windowId, epochAfter, entryFrom, untilNow, subjectUserId };
-        for await (const answer of this.client.stream(method.watchWindow, request, options)) {
+        for await (const answer of this.client.stream(pb.Windows.method.watchWindow, request, options)) {
           begun = true;
           ({ epochAfter, entryFrom } = answer);
           if (answer.event.case) yield windowEventOf(answer);

@@ -16,7 +16,7 @@ from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.checkpoints.store import KEPT_MAX, CheckpointRows
 from context_service.packing.store.views import ViewRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
-from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
+from contextkeep.context.v1.context_windows_pb2_grpc import WindowsStub
 from contextkeep.errors import (
     Aborted,
     CheckpointNotFound,
@@ -189,7 +189,7 @@ async def test_a_rollback_is_told_in_the_lineage_and_by_a_watch(caller: Caller, 
     assert list((await caller.call("GetWindow", window_id=window.window_id)).window.left_out_refs) == list(
         receipt.left_out_refs
     )
-    watching = ContextWindowsStub(caller.channel).WatchWindow(
+    watching = WindowsStub(caller.channel).WatchWindow(
         windows_pb.WatchWindowRequest(window_id=window.window_id, until_now=True), metadata=caller.metadata
     )
     broken = [event.broken async for event in watching if event.HasField("broken")]

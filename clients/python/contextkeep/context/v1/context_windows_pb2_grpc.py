@@ -25,7 +25,7 @@ if _version_not_supported:
     )
 
 
-class ContextWindowsStub:
+class WindowsStub:
     """A window is the view of a context for one model, within a budget of tokens, however long the context grows. Any
     context can have windows, also several, each for another model or with another prompt. A window reads the log of its
     context and catches up when it is called. Appending to the log does not depend on it, and the log loses nothing.
@@ -47,163 +47,68 @@ class ContextWindowsStub:
             channel: A grpc.Channel.
         """
         self.OpenWindow = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/OpenWindow',
+                '/contextkeep.context.v1.Windows/OpenWindow',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.OpenWindowRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.OpenWindowResponse.FromString,
                 _registered_method=True)
         self.GetWindow = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/GetWindow',
+                '/contextkeep.context.v1.Windows/GetWindow',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetWindowRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetWindowResponse.FromString,
                 _registered_method=True)
         self.ListWindows = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/ListWindows',
+                '/contextkeep.context.v1.Windows/ListWindows',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListWindowsRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListWindowsResponse.FromString,
                 _registered_method=True)
         self.CloseWindow = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/CloseWindow',
+                '/contextkeep.context.v1.Windows/CloseWindow',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowResponse.FromString,
                 _registered_method=True)
         self.UpdateWindow = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/UpdateWindow',
+                '/contextkeep.context.v1.Windows/UpdateWindow',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowResponse.FromString,
                 _registered_method=True)
         self.Pin = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/Pin',
+                '/contextkeep.context.v1.Windows/Pin',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinResponse.FromString,
                 _registered_method=True)
         self.Unpin = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/Unpin',
+                '/contextkeep.context.v1.Windows/Unpin',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinResponse.FromString,
                 _registered_method=True)
-        self.PutProfile = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/PutProfile',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileResponse.FromString,
-                _registered_method=True)
-        self.ListProfiles = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/ListProfiles',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.FromString,
-                _registered_method=True)
-        self.SetLearning = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/SetLearning',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningResponse.FromString,
-                _registered_method=True)
         self.PatchState = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/PatchState',
+                '/contextkeep.context.v1.Windows/PatchState',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateResponse.FromString,
                 _registered_method=True)
-        self.Pack = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/Pack',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackResponse.FromString,
-                _registered_method=True)
-        self.Fold = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/Fold',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldResponse.FromString,
-                _registered_method=True)
-        self.PrepareFold = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/PrepareFold',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldResponse.FromString,
-                _registered_method=True)
-        self.CommitFold = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/CommitFold',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldResponse.FromString,
-                _registered_method=True)
-        self.CreateCheckpoint = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/CreateCheckpoint',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointResponse.FromString,
-                _registered_method=True)
-        self.ListCheckpoints = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/ListCheckpoints',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsResponse.FromString,
-                _registered_method=True)
-        self.Rollback = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/Rollback',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackResponse.FromString,
-                _registered_method=True)
-        self.ReportResponse = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/ReportResponse',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseResponse.FromString,
-                _registered_method=True)
-        self.ForkWindow = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/ForkWindow',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowResponse.FromString,
-                _registered_method=True)
-        self.MergeWindow = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/MergeWindow',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowResponse.FromString,
+        self.GetState = channel.unary_unary(
+                '/contextkeep.context.v1.Windows/GetState',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateResponse.FromString,
                 _registered_method=True)
         self.Expand = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/Expand',
+                '/contextkeep.context.v1.Windows/Expand',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandResponse.FromString,
                 _registered_method=True)
         self.SearchWindow = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/SearchWindow',
+                '/contextkeep.context.v1.Windows/SearchWindow',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowResponse.FromString,
                 _registered_method=True)
-        self.ExplainPack = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/ExplainPack',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackResponse.FromString,
-                _registered_method=True)
-        self.GetLineage = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/GetLineage',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.FromString,
-                _registered_method=True)
-        self.RecordUsage = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/RecordUsage',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageResponse.FromString,
-                _registered_method=True)
-        self.RecordOutcome = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/RecordOutcome',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordOutcomeRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordOutcomeResponse.FromString,
-                _registered_method=True)
-        self.EstimateCost = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/EstimateCost',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostResponse.FromString,
-                _registered_method=True)
-        self.WindowStats = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/WindowStats',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsResponse.FromString,
-                _registered_method=True)
-        self.GetState = channel.unary_unary(
-                '/contextkeep.context.v1.ContextWindows/GetState',
-                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.SerializeToString,
-                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateResponse.FromString,
-                _registered_method=True)
         self.WatchWindow = channel.unary_stream(
-                '/contextkeep.context.v1.ContextWindows/WatchWindow',
+                '/contextkeep.context.v1.Windows/WatchWindow',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowResponse.FromString,
                 _registered_method=True)
 
 
-class ContextWindowsServicer:
+class WindowsServicer:
     """A window is the view of a context for one model, within a budget of tokens, however long the context grows. Any
     context can have windows, also several, each for another model or with another prompt. A window reads the log of its
     context and catches up when it is called. Appending to the log does not depend on it, and the log loses nothing.
@@ -287,41 +192,6 @@ class ContextWindowsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def PutProfile(self, request, context):
-        """Registers a compression profile under a name of the tenant. A profile is data: it says which lines of a log are
-        worth keeping. The same content again is the same version; other content creates a new version. The name means the
-        newest version; a window keeps the version with which it was opened. An app can register its profile at every
-        start.
-
-        Reasons: INVALID_ARGUMENT (the name is malformed, or belongs to a built-in profile; the text is not a valid
-        profile, with the position of the error), LIMIT_EXCEEDED (`text`: 256 KiB; `profiles`: 100 of a tenant;
-        `profile_versions`: 100 of a profile), PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListProfiles(self, request, context):
-        """Lists compression profiles by name, or all versions of one profile, newest first. The list includes built-in
-        profiles. Callers who may see the app of a learned version get that version too. Reasons: INVALID_ARGUMENT,
-        INVALID_PAGE_TOKEN, PERMISSION_DENIED (`with_evidence` needs `admin`).
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def SetLearning(self, request, context):
-        """Freezes, resumes or undoes the learning of a profile from windows with `learning`. After an undo, new windows get
-        the profile as it was registered, and all counts are deleted. Open windows keep their version. A request with only
-        the profile and the app changes nothing and returns the current state. Needs `admin`.
-
-        Reasons: INVALID_ARGUMENT (the profile does not exist), LIMIT_EXCEEDED (`learnings`: 1,000 profiles and apps of a
-        tenant), PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def PatchState(self, request, context):
         """Adds, replaces and removes entries of the state of the work, all or none. The state also has entries that rules
         read from the log. An entry of the request replaces the earlier entry with the same key, whatever its source, and a
@@ -338,6 +208,497 @@ class ContextWindowsServicer:
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
+
+    def GetState(self, request, context):
+        """Lists the state of the work, oldest entry first. Rules read the entries from the log, or callers set them. The last
+        page also has the counts of tools and entities over all steps that the window has read. If a message was retracted,
+        the counts are missing until the next pack. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Expand(self, request, context):
+        """Returns the original of a ref that a pack, a receipt or a recall has shown. Reasons: WINDOW_NOT_FOUND,
+        REF_NOT_FOUND (NOT_FOUND: this context has no such ref, even if another context has it), ERASED (NOT_FOUND: the
+        message was retracted), INVALID_ARGUMENT.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SearchWindow(self, request, context):
+        """Finds passages of the log of a window, best first. Each hit has its step, and whether the last pack shows it.
+        Reasons: those of SearchContext, and WINDOW_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchWindow(self, request, context):
+        """Streams the changes of a window from a position on: first stored changes, then new ones. Every break of the prefix
+        comes with its receipt, in order. A vendor's cache of packs of an earlier epoch is then no longer valid, and the
+        receipt says why. New entries of the state follow, and last the window itself: how far it has read its log, its
+        prompt and its goal. The service checks every 0.2 seconds. If several changes happen between two checks, all breaks
+        are sent; for the rest, only the current state. The stream does not send that an entry no longer applies (it was
+        superseded, answered, removed or unpinned): GetState then no longer lists it.
+
+        Each answer has the positions from which to continue. A client that keeps the last positions misses nothing and
+        gets no break twice, also after a restart and from another replica. About every 15 seconds without an event, the
+        service sends an answer without an event as a keep-alive.
+
+        The stream ends without an error when the window is closed and this is sent. It ends with WINDOW_NOT_FOUND when the
+        context is deleted or expires, with UNAUTHENTICATED within seconds after the key is revoked or expires, and with
+        UNAVAILABLE when the service stops; then call again from the last positions. It does not count against the limit of
+        concurrent calls; it counts against the limit of watches, like WatchContext.
+
+        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, TOO_MANY_CALLS (RESOURCE_EXHAUSTED), UNAUTHENTICATED, UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_WindowsServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'OpenWindow': grpc.unary_unary_rpc_method_handler(
+                    servicer.OpenWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.OpenWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.OpenWindowResponse.SerializeToString,
+            ),
+            'GetWindow': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetWindowResponse.SerializeToString,
+            ),
+            'ListWindows': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListWindows,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListWindowsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListWindowsResponse.SerializeToString,
+            ),
+            'CloseWindow': grpc.unary_unary_rpc_method_handler(
+                    servicer.CloseWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowResponse.SerializeToString,
+            ),
+            'UpdateWindow': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowResponse.SerializeToString,
+            ),
+            'Pin': grpc.unary_unary_rpc_method_handler(
+                    servicer.Pin,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinResponse.SerializeToString,
+            ),
+            'Unpin': grpc.unary_unary_rpc_method_handler(
+                    servicer.Unpin,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinResponse.SerializeToString,
+            ),
+            'PatchState': grpc.unary_unary_rpc_method_handler(
+                    servicer.PatchState,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateResponse.SerializeToString,
+            ),
+            'GetState': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetState,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateResponse.SerializeToString,
+            ),
+            'Expand': grpc.unary_unary_rpc_method_handler(
+                    servicer.Expand,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandResponse.SerializeToString,
+            ),
+            'SearchWindow': grpc.unary_unary_rpc_method_handler(
+                    servicer.SearchWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowResponse.SerializeToString,
+            ),
+            'WatchWindow': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'contextkeep.context.v1.Windows', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('contextkeep.context.v1.Windows', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class Windows:
+    """A window is the view of a context for one model, within a budget of tokens, however long the context grows. Any
+    context can have windows, also several, each for another model or with another prompt. A window reads the log of its
+    context and catches up when it is called. Appending to the log does not depend on it, and the log loses nothing.
+
+    A step is an assistant's message with all results of its calls, or any other message. A pack is the list of messages
+    for the next call of the model. A *fold* is one compaction of a window. Between two folds each pack begins with the
+    bytes of the pack before, at every replica, so that the prompt cache of the model's vendor keeps working.
+
+    These rules hold for every RPC. A caller who sees a context sees its windows, with `subject_user_id` as in Contexts;
+    a key of IssueContextKey sees the windows of its context. WINDOW_NOT_FOUND is the answer if the id is unknown, the
+    context is deleted or expired, or it belongs to another tenant or user. Callers cannot tell these cases apart. A
+    malformed id is INVALID_ARGUMENT with the name of the field.
+    """
+
+    @staticmethod
+    def OpenWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Windows/OpenWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.OpenWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.OpenWindowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Windows/GetWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetWindowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListWindows(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Windows/ListWindows',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListWindowsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListWindowsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CloseWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Windows/CloseWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Windows/UpdateWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Pin(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Windows/Pin',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Unpin(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Windows/Unpin',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PatchState(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Windows/PatchState',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetState(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Windows/GetState',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Expand(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Windows/Expand',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Windows/SearchWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/contextkeep.context.v1.Windows/WatchWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+
+class PackingStub:
+    """Packs windows, and explains what a pack has. The rules of Windows hold for every RPC.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.Pack = channel.unary_unary(
+                '/contextkeep.context.v1.Packing/Pack',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackResponse.FromString,
+                _registered_method=True)
+        self.ExplainPack = channel.unary_unary(
+                '/contextkeep.context.v1.Packing/ExplainPack',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackResponse.FromString,
+                _registered_method=True)
+        self.GetLineage = channel.unary_unary(
+                '/contextkeep.context.v1.Packing/GetLineage',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.FromString,
+                _registered_method=True)
+
+
+class PackingServicer:
+    """Packs windows, and explains what a pack has. The rules of Windows hold for every RPC.
+    """
 
     def Pack(self, request, context):
         """Returns the messages for the next call of the model. The call first catches up with the log, which is a write. The
@@ -366,6 +727,163 @@ class ContextWindowsServicer:
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
+
+    def ExplainPack(self, request, context):
+        """Lists the parts of a window, as in its last pack. Reasons: WINDOW_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetLineage(self, request, context):
+        """Lists every break of the prefix with its receipt, newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_PackingServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'Pack': grpc.unary_unary_rpc_method_handler(
+                    servicer.Pack,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackResponse.SerializeToString,
+            ),
+            'ExplainPack': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainPack,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackResponse.SerializeToString,
+            ),
+            'GetLineage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetLineage,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'contextkeep.context.v1.Packing', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('contextkeep.context.v1.Packing', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class Packing:
+    """Packs windows, and explains what a pack has. The rules of Windows hold for every RPC.
+    """
+
+    @staticmethod
+    def Pack(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Packing/Pack',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainPack(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Packing/ExplainPack',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetLineage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Packing/GetLineage',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+
+class FoldingStub:
+    """Folds windows: now, or prepared before a fold is needed. The rules of Windows hold for every RPC.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.Fold = channel.unary_unary(
+                '/contextkeep.context.v1.Folding/Fold',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldResponse.FromString,
+                _registered_method=True)
+        self.PrepareFold = channel.unary_unary(
+                '/contextkeep.context.v1.Folding/PrepareFold',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldResponse.FromString,
+                _registered_method=True)
+        self.CommitFold = channel.unary_unary(
+                '/contextkeep.context.v1.Folding/CommitFold',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldResponse.FromString,
+                _registered_method=True)
+
+
+class FoldingServicer:
+    """Folds windows: now, or prepared before a fold is needed. The rules of Windows hold for every RPC.
+    """
 
     def Fold(self, request, context):
         """Folds a window now, as `Pack` does when it must, and returns the receipt. With `dry_run` it changes nothing and
@@ -401,6 +919,154 @@ class ContextWindowsServicer:
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
+
+
+def add_FoldingServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'Fold': grpc.unary_unary_rpc_method_handler(
+                    servicer.Fold,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldResponse.SerializeToString,
+            ),
+            'PrepareFold': grpc.unary_unary_rpc_method_handler(
+                    servicer.PrepareFold,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldResponse.SerializeToString,
+            ),
+            'CommitFold': grpc.unary_unary_rpc_method_handler(
+                    servicer.CommitFold,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'contextkeep.context.v1.Folding', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('contextkeep.context.v1.Folding', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class Folding:
+    """Folds windows: now, or prepared before a fold is needed. The rules of Windows hold for every RPC.
+    """
+
+    @staticmethod
+    def Fold(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Folding/Fold',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PrepareFold(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Folding/PrepareFold',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CommitFold(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Folding/CommitFold',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+
+class CheckpointsStub:
+    """Stores what a window is, and returns to it. The rules of Windows hold for every RPC.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.CreateCheckpoint = channel.unary_unary(
+                '/contextkeep.context.v1.Checkpoints/CreateCheckpoint',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointResponse.FromString,
+                _registered_method=True)
+        self.ListCheckpoints = channel.unary_unary(
+                '/contextkeep.context.v1.Checkpoints/ListCheckpoints',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsResponse.FromString,
+                _registered_method=True)
+        self.Rollback = channel.unary_unary(
+                '/contextkeep.context.v1.Checkpoints/Rollback',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackResponse.FromString,
+                _registered_method=True)
+        self.ReportResponse = channel.unary_unary(
+                '/contextkeep.context.v1.Checkpoints/ReportResponse',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseResponse.FromString,
+                _registered_method=True)
+
+
+class CheckpointsServicer:
+    """Stores what a window is, and returns to it. The rules of Windows hold for every RPC.
+    """
 
     def CreateCheckpoint(self, request, context):
         """Stores the current state of a window as a checkpoint, to which `Rollback` can return. The window first reads its
@@ -463,6 +1129,176 @@ class ContextWindowsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+
+def add_CheckpointsServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'CreateCheckpoint': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateCheckpoint,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointResponse.SerializeToString,
+            ),
+            'ListCheckpoints': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListCheckpoints,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsResponse.SerializeToString,
+            ),
+            'Rollback': grpc.unary_unary_rpc_method_handler(
+                    servicer.Rollback,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackResponse.SerializeToString,
+            ),
+            'ReportResponse': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportResponse,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'contextkeep.context.v1.Checkpoints', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('contextkeep.context.v1.Checkpoints', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class Checkpoints:
+    """Stores what a window is, and returns to it. The rules of Windows hold for every RPC.
+    """
+
+    @staticmethod
+    def CreateCheckpoint(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Checkpoints/CreateCheckpoint',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListCheckpoints(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Checkpoints/ListCheckpoints',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Rollback(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Checkpoints/Rollback',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportResponse(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Checkpoints/ReportResponse',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+
+class ForksStub:
+    """Gives a part of the work its own context and window, and merges the result. The rules of Windows hold for every RPC.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.ForkWindow = channel.unary_unary(
+                '/contextkeep.context.v1.Forks/ForkWindow',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowResponse.FromString,
+                _registered_method=True)
+        self.MergeWindow = channel.unary_unary(
+                '/contextkeep.context.v1.Forks/MergeWindow',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowResponse.FromString,
+                _registered_method=True)
+
+
+class ForksServicer:
+    """Gives a part of the work its own context and window, and merges the result. The rules of Windows hold for every RPC.
+    """
+
     def ForkWindow(self, request, context):
         """Forks a window: gives a part of the work its own context and window, for example for another agent. A window can
         have several forks at once. The new context is a child of the window's context. It begins with the task, as the
@@ -498,36 +1334,302 @@ class ContextWindowsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Expand(self, request, context):
-        """Returns the original of a ref that a pack, a receipt or a recall has shown. Reasons: WINDOW_NOT_FOUND,
-        REF_NOT_FOUND (NOT_FOUND: this context has no such ref, even if another context has it), ERASED (NOT_FOUND: the
-        message was retracted), INVALID_ARGUMENT.
+
+def add_ForksServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'ForkWindow': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForkWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowResponse.SerializeToString,
+            ),
+            'MergeWindow': grpc.unary_unary_rpc_method_handler(
+                    servicer.MergeWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'contextkeep.context.v1.Forks', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('contextkeep.context.v1.Forks', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class Forks:
+    """Gives a part of the work its own context and window, and merges the result. The rules of Windows hold for every RPC.
+    """
+
+    @staticmethod
+    def ForkWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Forks/ForkWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def MergeWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Forks/MergeWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+
+class CompressionProfilesStub:
+    """Compression profiles of a tenant: data that says which lines of a log are worth keeping. A window names its profile
+    when it is opened.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.PutProfile = channel.unary_unary(
+                '/contextkeep.context.v1.CompressionProfiles/PutProfile',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileResponse.FromString,
+                _registered_method=True)
+        self.ListProfiles = channel.unary_unary(
+                '/contextkeep.context.v1.CompressionProfiles/ListProfiles',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.FromString,
+                _registered_method=True)
+        self.SetLearning = channel.unary_unary(
+                '/contextkeep.context.v1.CompressionProfiles/SetLearning',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningResponse.FromString,
+                _registered_method=True)
+
+
+class CompressionProfilesServicer:
+    """Compression profiles of a tenant: data that says which lines of a log are worth keeping. A window names its profile
+    when it is opened.
+    """
+
+    def PutProfile(self, request, context):
+        """Registers a compression profile under a name of the tenant. A profile is data: it says which lines of a log are
+        worth keeping. The same content again is the same version; other content creates a new version. The name means the
+        newest version; a window keeps the version with which it was opened. An app can register its profile at every
+        start.
+
+        Reasons: INVALID_ARGUMENT (the name is malformed, or belongs to a built-in profile; the text is not a valid
+        profile, with the position of the error), LIMIT_EXCEEDED (`text`: 256 KiB; `profiles`: 100 of a tenant;
+        `profile_versions`: 100 of a profile), PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def SearchWindow(self, request, context):
-        """Finds passages of the log of a window, best first. Each hit has its step, and whether the last pack shows it.
-        Reasons: those of SearchContext, and WINDOW_NOT_FOUND.
+    def ListProfiles(self, request, context):
+        """Lists compression profiles by name, or all versions of one profile, newest first. The list includes built-in
+        profiles. Callers who may see the app of a learned version get that version too. Reasons: INVALID_ARGUMENT,
+        INVALID_PAGE_TOKEN, PERMISSION_DENIED (`with_evidence` needs `admin`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ExplainPack(self, request, context):
-        """Lists the parts of a window, as in its last pack. Reasons: WINDOW_NOT_FOUND.
+    def SetLearning(self, request, context):
+        """Freezes, resumes or undoes the learning of a profile from windows with `learning`. After an undo, new windows get
+        the profile as it was registered, and all counts are deleted. Open windows keep their version. A request with only
+        the profile and the app changes nothing and returns the current state. Needs `admin`.
+
+        Reasons: INVALID_ARGUMENT (the profile does not exist), LIMIT_EXCEEDED (`learnings`: 1,000 profiles and apps of a
+        tenant), PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def GetLineage(self, request, context):
-        """Lists every break of the prefix with its receipt, newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
+
+def add_CompressionProfilesServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'PutProfile': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutProfile,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileResponse.SerializeToString,
+            ),
+            'ListProfiles': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListProfiles,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.SerializeToString,
+            ),
+            'SetLearning': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetLearning,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'contextkeep.context.v1.CompressionProfiles', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('contextkeep.context.v1.CompressionProfiles', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class CompressionProfiles:
+    """Compression profiles of a tenant: data that says which lines of a log are worth keeping. A window names its profile
+    when it is opened.
+    """
+
+    @staticmethod
+    def PutProfile(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.CompressionProfiles/PutProfile',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListProfiles(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.CompressionProfiles/ListProfiles',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetLearning(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.CompressionProfiles/SetLearning',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+
+class UsageStub:
+    """Bills, outcomes, costs and statistics of windows. The rules of Windows hold for every RPC.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
         """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
+        self.RecordUsage = channel.unary_unary(
+                '/contextkeep.context.v1.Usage/RecordUsage',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageResponse.FromString,
+                _registered_method=True)
+        self.RecordOutcome = channel.unary_unary(
+                '/contextkeep.context.v1.Usage/RecordOutcome',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordOutcomeRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordOutcomeResponse.FromString,
+                _registered_method=True)
+        self.EstimateCost = channel.unary_unary(
+                '/contextkeep.context.v1.Usage/EstimateCost',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostResponse.FromString,
+                _registered_method=True)
+        self.WindowStats = channel.unary_unary(
+                '/contextkeep.context.v1.Usage/WindowStats',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsResponse.FromString,
+                _registered_method=True)
+
+
+class UsageServicer:
+    """Bills, outcomes, costs and statistics of windows. The rules of Windows hold for every RPC.
+    """
 
     def RecordUsage(self, request, context):
         """Records what the vendor billed for a call of the model with a pack. The bill is stored with the window, and
@@ -577,166 +1679,9 @@ class ContextWindowsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def GetState(self, request, context):
-        """Lists the state of the work, oldest entry first. Rules read the entries from the log, or callers set them. The last
-        page also has the counts of tools and entities over all steps that the window has read. If a message was retracted,
-        the counts are missing until the next pack. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
 
-    def WatchWindow(self, request, context):
-        """Streams the changes of a window from a position on: first stored changes, then new ones. Every break of the prefix
-        comes with its receipt, in order. A vendor's cache of packs of an earlier epoch is then no longer valid, and the
-        receipt says why. New entries of the state follow, and last the window itself: how far it has read its log, its
-        prompt and its goal. The service checks every 0.2 seconds. If several changes happen between two checks, all breaks
-        are sent; for the rest, only the current state. The stream does not send that an entry no longer applies (it was
-        superseded, answered, removed or unpinned): GetState then no longer lists it.
-
-        Each answer has the positions from which to continue. A client that keeps the last positions misses nothing and
-        gets no break twice, also after a restart and from another replica. About every 15 seconds without an event, the
-        service sends an answer without an event as a keep-alive.
-
-        The stream ends without an error when the window is closed and this is sent. It ends with WINDOW_NOT_FOUND when the
-        context is deleted or expires, with UNAUTHENTICATED within seconds after the key is revoked or expires, and with
-        UNAVAILABLE when the service stops; then call again from the last positions. It does not count against the limit of
-        concurrent calls; it counts against the limit of watches, like WatchContext.
-
-        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, TOO_MANY_CALLS (RESOURCE_EXHAUSTED), UNAUTHENTICATED, UNAVAILABLE.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-
-def add_ContextWindowsServicer_to_server(servicer, server):
+def add_UsageServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'OpenWindow': grpc.unary_unary_rpc_method_handler(
-                    servicer.OpenWindow,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.OpenWindowRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.OpenWindowResponse.SerializeToString,
-            ),
-            'GetWindow': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetWindow,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetWindowRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetWindowResponse.SerializeToString,
-            ),
-            'ListWindows': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListWindows,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListWindowsRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListWindowsResponse.SerializeToString,
-            ),
-            'CloseWindow': grpc.unary_unary_rpc_method_handler(
-                    servicer.CloseWindow,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowResponse.SerializeToString,
-            ),
-            'UpdateWindow': grpc.unary_unary_rpc_method_handler(
-                    servicer.UpdateWindow,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowResponse.SerializeToString,
-            ),
-            'Pin': grpc.unary_unary_rpc_method_handler(
-                    servicer.Pin,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinResponse.SerializeToString,
-            ),
-            'Unpin': grpc.unary_unary_rpc_method_handler(
-                    servicer.Unpin,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinResponse.SerializeToString,
-            ),
-            'PutProfile': grpc.unary_unary_rpc_method_handler(
-                    servicer.PutProfile,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileResponse.SerializeToString,
-            ),
-            'ListProfiles': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListProfiles,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.SerializeToString,
-            ),
-            'SetLearning': grpc.unary_unary_rpc_method_handler(
-                    servicer.SetLearning,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningResponse.SerializeToString,
-            ),
-            'PatchState': grpc.unary_unary_rpc_method_handler(
-                    servicer.PatchState,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateResponse.SerializeToString,
-            ),
-            'Pack': grpc.unary_unary_rpc_method_handler(
-                    servicer.Pack,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackResponse.SerializeToString,
-            ),
-            'Fold': grpc.unary_unary_rpc_method_handler(
-                    servicer.Fold,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldResponse.SerializeToString,
-            ),
-            'PrepareFold': grpc.unary_unary_rpc_method_handler(
-                    servicer.PrepareFold,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldResponse.SerializeToString,
-            ),
-            'CommitFold': grpc.unary_unary_rpc_method_handler(
-                    servicer.CommitFold,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldResponse.SerializeToString,
-            ),
-            'CreateCheckpoint': grpc.unary_unary_rpc_method_handler(
-                    servicer.CreateCheckpoint,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointResponse.SerializeToString,
-            ),
-            'ListCheckpoints': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListCheckpoints,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsResponse.SerializeToString,
-            ),
-            'Rollback': grpc.unary_unary_rpc_method_handler(
-                    servicer.Rollback,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackResponse.SerializeToString,
-            ),
-            'ReportResponse': grpc.unary_unary_rpc_method_handler(
-                    servicer.ReportResponse,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseResponse.SerializeToString,
-            ),
-            'ForkWindow': grpc.unary_unary_rpc_method_handler(
-                    servicer.ForkWindow,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowResponse.SerializeToString,
-            ),
-            'MergeWindow': grpc.unary_unary_rpc_method_handler(
-                    servicer.MergeWindow,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowResponse.SerializeToString,
-            ),
-            'Expand': grpc.unary_unary_rpc_method_handler(
-                    servicer.Expand,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandResponse.SerializeToString,
-            ),
-            'SearchWindow': grpc.unary_unary_rpc_method_handler(
-                    servicer.SearchWindow,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowResponse.SerializeToString,
-            ),
-            'ExplainPack': grpc.unary_unary_rpc_method_handler(
-                    servicer.ExplainPack,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackResponse.SerializeToString,
-            ),
-            'GetLineage': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetLineage,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.SerializeToString,
-            ),
             'RecordUsage': grpc.unary_unary_rpc_method_handler(
                     servicer.RecordUsage,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.FromString,
@@ -757,713 +1702,17 @@ def add_ContextWindowsServicer_to_server(servicer, server):
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsResponse.SerializeToString,
             ),
-            'GetState': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetState,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateResponse.SerializeToString,
-            ),
-            'WatchWindow': grpc.unary_stream_rpc_method_handler(
-                    servicer.WatchWindow,
-                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowRequest.FromString,
-                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowResponse.SerializeToString,
-            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
-            'contextkeep.context.v1.ContextWindows', rpc_method_handlers)
+            'contextkeep.context.v1.Usage', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('contextkeep.context.v1.ContextWindows', rpc_method_handlers)
+    server.add_registered_method_handlers('contextkeep.context.v1.Usage', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class ContextWindows:
-    """A window is the view of a context for one model, within a budget of tokens, however long the context grows. Any
-    context can have windows, also several, each for another model or with another prompt. A window reads the log of its
-    context and catches up when it is called. Appending to the log does not depend on it, and the log loses nothing.
-
-    A step is an assistant's message with all results of its calls, or any other message. A pack is the list of messages
-    for the next call of the model. A *fold* is one compaction of a window. Between two folds each pack begins with the
-    bytes of the pack before, at every replica, so that the prompt cache of the model's vendor keeps working.
-
-    These rules hold for every RPC. A caller who sees a context sees its windows, with `subject_user_id` as in Contexts;
-    a key of IssueContextKey sees the windows of its context. WINDOW_NOT_FOUND is the answer if the id is unknown, the
-    context is deleted or expired, or it belongs to another tenant or user. Callers cannot tell these cases apart. A
-    malformed id is INVALID_ARGUMENT with the name of the field.
+class Usage:
+    """Bills, outcomes, costs and statistics of windows. The rules of Windows hold for every RPC.
     """
-
-    @staticmethod
-    def OpenWindow(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/OpenWindow',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.OpenWindowRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.OpenWindowResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetWindow(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/GetWindow',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetWindowRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetWindowResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListWindows(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/ListWindows',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListWindowsRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListWindowsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def CloseWindow(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/CloseWindow',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def UpdateWindow(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/UpdateWindow',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Pin(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/Pin',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Unpin(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/Unpin',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def PutProfile(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/PutProfile',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListProfiles(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/ListProfiles',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def SetLearning(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/SetLearning',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def PatchState(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/PatchState',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Pack(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/Pack',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Fold(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/Fold',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def PrepareFold(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/PrepareFold',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def CommitFold(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/CommitFold',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def CreateCheckpoint(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/CreateCheckpoint',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListCheckpoints(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/ListCheckpoints',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Rollback(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/Rollback',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ReportResponse(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/ReportResponse',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ForkWindow(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/ForkWindow',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def MergeWindow(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/MergeWindow',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Expand(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/Expand',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def SearchWindow(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/SearchWindow',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ExplainPack(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/ExplainPack',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetLineage(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/GetLineage',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
 
     @staticmethod
     def RecordUsage(request,
@@ -1479,7 +1728,7 @@ class ContextWindows:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/contextkeep.context.v1.ContextWindows/RecordUsage',
+            '/contextkeep.context.v1.Usage/RecordUsage',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageResponse.FromString,
             options,
@@ -1506,7 +1755,7 @@ class ContextWindows:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/contextkeep.context.v1.ContextWindows/RecordOutcome',
+            '/contextkeep.context.v1.Usage/RecordOutcome',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordOutcomeRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordOutcomeResponse.FromString,
             options,
@@ -1533,7 +1782,7 @@ class ContextWindows:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/contextkeep.context.v1.ContextWindows/EstimateCost',
+            '/contextkeep.context.v1.Usage/EstimateCost',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostResponse.FromString,
             options,
@@ -1560,63 +1809,9 @@ class ContextWindows:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/contextkeep.context.v1.ContextWindows/WindowStats',
+            '/contextkeep.context.v1.Usage/WindowStats',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetState(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/GetState',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def WatchWindow(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_stream(
-            request,
-            target,
-            '/contextkeep.context.v1.ContextWindows/WatchWindow',
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowRequest.SerializeToString,
-            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -29,7 +29,7 @@ export class Profiles extends Noun<AppClient> {
       text,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.putProfile, request, options);
+    const answer = await this.client.call(contextWindowsPb.CompressionProfiles.method.putProfile, request, options);
     return compressionProfileOf(answer.profile!);
   }
 
@@ -51,7 +51,7 @@ export class Profiles extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(contextWindowsPb.ContextWindows.method.listProfiles, { ...request, pageToken }, options);
+        const page = await this.client.call(contextWindowsPb.CompressionProfiles.method.listProfiles, { ...request, pageToken }, options);
         return [page.profiles.map(compressionProfileOf), page.nextPageToken];
       }),
     );
@@ -81,7 +81,7 @@ export class Profiles extends Noun<AppClient> {
       undo: options.undo,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.setLearning, request, options);
+    const answer = await this.client.call(contextWindowsPb.CompressionProfiles.method.setLearning, request, options);
     return learningOf(answer);
   }
 }

@@ -154,7 +154,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       compressionProfile: options.compressionProfile,
       config: options.config === undefined ? undefined : configInput(options.config, "config"),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.openWindow, request, options);
+    const answer = await this.client.call(contextWindowsPb.Windows.method.openWindow, request, options);
     return windowOf(answer.window!);
   }
 
@@ -164,7 +164,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       windowId,
       subjectUserId: options.subjectUserId,
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.getWindow, request, options);
+    const answer = await this.client.call(contextWindowsPb.Windows.method.getWindow, request, options);
     return windowWithForksOf(answer);
   }
 
@@ -177,7 +177,7 @@ export class GeneratedWindows extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(contextWindowsPb.ContextWindows.method.listWindows, { ...request, pageToken }, options);
+        const page = await this.client.call(contextWindowsPb.Windows.method.listWindows, { ...request, pageToken }, options);
         return [page.windows.map(windowOf), page.nextPageToken];
       }),
     );
@@ -195,7 +195,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.closeWindow, request, options);
+    const answer = await this.client.call(contextWindowsPb.Windows.method.closeWindow, request, options);
     return windowOf(answer.window!);
   }
 
@@ -222,7 +222,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       tokenBudget: options.tokenBudget,
       outputReservation: options.outputReservation,
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.updateWindow, request, options);
+    const answer = await this.client.call(contextWindowsPb.Windows.method.updateWindow, request, options);
     return windowOf(answer.window!);
   }
 
@@ -247,7 +247,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.pin, request, options);
+    const answer = await this.client.call(contextWindowsPb.Windows.method.pin, request, options);
     return answer.pinId;
   }
 
@@ -262,7 +262,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    await this.client.call(contextWindowsPb.ContextWindows.method.unpin, request, options);
+    await this.client.call(contextWindowsPb.Windows.method.unpin, request, options);
   }
 
   /**
@@ -291,8 +291,104 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.patchState, request, options);
+    const answer = await this.client.call(contextWindowsPb.Windows.method.patchState, request, options);
     return answer.changedCount;
+  }
+
+  /**
+   * Lists the state of the work, oldest entry first. Rules read the entries from the log, or callers set them. The last
+   * page also has the counts of tools and entities over all steps that the window has read. If a message was retracted,
+   * the counts are missing until the next pack. Throws WindowNotFound, InvalidArgument, InvalidPageToken.
+   *
+   * @param options.sections Empty means all sections.
+   * @param options.pageSize Maximum number of entries on a page. The counted entries come in addition, with the last page.
+   */
+  getState(
+    windowId: string,
+    options: { sections?: string[]; pageSize?: number } & ContextOptions = {},
+  ): Rows<StateEntry> {
+    const request = {
+      windowId,
+      subjectUserId: options.subjectUserId,
+      sections: options.sections,
+      pageSize: options.pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.client.call(contextWindowsPb.Windows.method.getState, { ...request, pageToken }, options);
+        return [page.entries.map(stateEntryOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * Returns the original of a ref that a pack, a receipt or a recall has shown. Throws WindowNotFound,
+   * RefNotFound (NotFound: this context has no such ref, even if another context has it), Erased (NotFound: the
+   * message was retracted), InvalidArgument.
+   *
+   * @param ref "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages; "m37.0" a passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
+   */
+  async expand(windowId: string, ref: string, options: ContextOptions = {}): Promise<Original> {
+    const request = {
+      windowId,
+      ref,
+      subjectUserId: options.subjectUserId,
+    };
+    const answer = await this.client.call(contextWindowsPb.Windows.method.expand, request, options);
+    return originalOf(answer);
+  }
+
+  /**
+   * Finds passages of the log of a window, best first. Each hit has its step, and whether the last pack shows it.
+   * Throws those of contexts.search, and WindowNotFound.
+   *
+   * @param query Words to find.
+   * @param options.limit Maximum number of hits, up to 200. 0 means 20.
+   * @param options.filter Which passages may be found.
+   * @param options.stepFrom The first step to search. 0 means no bound. If a step is in a summary, all steps of its segment match.
+   * @param options.stepTo The last step to search, included. 0 means no bound.
+   */
+  async search(
+    windowId: string,
+    query: string,
+    options: { limit?: number; filter?: RecallFilter; stepFrom?: number; stepTo?: number } & ContextOptions = {},
+  ): Promise<WindowHit[]> {
+    const request = {
+      windowId,
+      query,
+      limit: options.limit,
+      filter: options.filter === undefined ? undefined : recallFilter(options.filter, "filter"),
+      stepFrom: options.stepFrom,
+      stepTo: options.stepTo,
+      subjectUserId: options.subjectUserId,
+    };
+    const answer = await this.client.call(contextWindowsPb.Windows.method.searchWindow, request, options);
+    return answer.hits.map(windowHitOf);
+  }
+
+  /** Lists the parts of a window, as in its last pack. Throws WindowNotFound. */
+  async explainPack(windowId: string, options: ContextOptions = {}): Promise<ExplainedPack> {
+    const request = {
+      windowId,
+      subjectUserId: options.subjectUserId,
+    };
+    const answer = await this.client.call(contextWindowsPb.Packing.method.explainPack, request, options);
+    return explainedPackOf(answer);
+  }
+
+  /** Lists every break of the prefix with its receipt, newest first. Throws WindowNotFound, InvalidPageToken. */
+  getLineage(windowId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<FoldReceipt> {
+    const request = {
+      windowId,
+      subjectUserId: options.subjectUserId,
+      pageSize: options.pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.client.call(contextWindowsPb.Packing.method.getLineage, { ...request, pageToken }, options);
+        return [page.receipts.map(foldReceiptOf), page.nextPageToken];
+      }),
+    );
   }
 
   /**
@@ -308,7 +404,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       dryRun: options.dryRun,
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.fold, request, options);
+    const answer = await this.client.call(contextWindowsPb.Folding.method.fold, request, options);
     return foldReceiptOf(answer.receipt!);
   }
 
@@ -329,7 +425,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       expectedEpoch: options.expectedEpoch,
       subjectUserId: options.subjectUserId,
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.prepareFold, request, options);
+    const answer = await this.client.call(contextWindowsPb.Folding.method.prepareFold, request, options);
     return foldReceiptOf(answer.receipt!);
   }
 
@@ -354,7 +450,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.commitFold, request, options);
+    const answer = await this.client.call(contextWindowsPb.Folding.method.commitFold, request, options);
     return foldReceiptOf(answer.receipt!);
   }
 
@@ -382,7 +478,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.createCheckpoint, request, options);
+    const answer = await this.client.call(contextWindowsPb.Checkpoints.method.createCheckpoint, request, options);
     return checkpointOf(answer.checkpoint!);
   }
 
@@ -395,7 +491,7 @@ export class GeneratedWindows extends Noun<AppClient> {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.client.call(contextWindowsPb.ContextWindows.method.listCheckpoints, { ...request, pageToken }, options);
+        const page = await this.client.call(contextWindowsPb.Checkpoints.method.listCheckpoints, { ...request, pageToken }, options);
         return [page.checkpoints.map(checkpointOf), page.nextPageToken];
       }),
     );
@@ -431,7 +527,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.rollback, request, options);
+    const answer = await this.client.call(contextWindowsPb.Checkpoints.method.rollback, request, options);
     return rolledBackOf(answer);
   }
 
@@ -469,7 +565,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.reportResponse, request, options);
+    const answer = await this.client.call(contextWindowsPb.Checkpoints.method.reportResponse, request, options);
     return recoveredOf(answer);
   }
 
@@ -507,7 +603,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.forkWindow, request, options);
+    const answer = await this.client.call(contextWindowsPb.Forks.method.forkWindow, request, options);
     return forkedOf(answer);
   }
 
@@ -538,78 +634,8 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.mergeWindow, request, options);
+    const answer = await this.client.call(contextWindowsPb.Forks.method.mergeWindow, request, options);
     return mergedOf(answer);
-  }
-
-  /**
-   * Returns the original of a ref that a pack, a receipt or a recall has shown. Throws WindowNotFound,
-   * RefNotFound (NotFound: this context has no such ref, even if another context has it), Erased (NotFound: the
-   * message was retracted), InvalidArgument.
-   *
-   * @param ref "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages; "m37.0" a passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
-   */
-  async expand(windowId: string, ref: string, options: ContextOptions = {}): Promise<Original> {
-    const request = {
-      windowId,
-      ref,
-      subjectUserId: options.subjectUserId,
-    };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.expand, request, options);
-    return originalOf(answer);
-  }
-
-  /**
-   * Finds passages of the log of a window, best first. Each hit has its step, and whether the last pack shows it.
-   * Throws those of contexts.search, and WindowNotFound.
-   *
-   * @param query Words to find.
-   * @param options.limit Maximum number of hits, up to 200. 0 means 20.
-   * @param options.filter Which passages may be found.
-   * @param options.stepFrom The first step to search. 0 means no bound. If a step is in a summary, all steps of its segment match.
-   * @param options.stepTo The last step to search, included. 0 means no bound.
-   */
-  async search(
-    windowId: string,
-    query: string,
-    options: { limit?: number; filter?: RecallFilter; stepFrom?: number; stepTo?: number } & ContextOptions = {},
-  ): Promise<WindowHit[]> {
-    const request = {
-      windowId,
-      query,
-      limit: options.limit,
-      filter: options.filter === undefined ? undefined : recallFilter(options.filter, "filter"),
-      stepFrom: options.stepFrom,
-      stepTo: options.stepTo,
-      subjectUserId: options.subjectUserId,
-    };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.searchWindow, request, options);
-    return answer.hits.map(windowHitOf);
-  }
-
-  /** Lists the parts of a window, as in its last pack. Throws WindowNotFound. */
-  async explainPack(windowId: string, options: ContextOptions = {}): Promise<ExplainedPack> {
-    const request = {
-      windowId,
-      subjectUserId: options.subjectUserId,
-    };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.explainPack, request, options);
-    return explainedPackOf(answer);
-  }
-
-  /** Lists every break of the prefix with its receipt, newest first. Throws WindowNotFound, InvalidPageToken. */
-  getLineage(windowId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<FoldReceipt> {
-    const request = {
-      windowId,
-      subjectUserId: options.subjectUserId,
-      pageSize: options.pageSize,
-    };
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.client.call(contextWindowsPb.ContextWindows.method.getLineage, { ...request, pageToken }, options);
-        return [page.receipts.map(foldReceiptOf), page.nextPageToken];
-      }),
-    );
   }
 
   /**
@@ -635,7 +661,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.recordUsage, request, options);
+    const answer = await this.client.call(contextWindowsPb.Usage.method.recordUsage, request, options);
     return calibratedOf(answer);
   }
 
@@ -677,7 +703,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.recordOutcome, request, options);
+    const answer = await this.client.call(contextWindowsPb.Usage.method.recordOutcome, request, options);
     return outcomeOf(answer);
   }
 
@@ -699,7 +725,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       steps: options.steps,
       stepTokens: options.stepTokens,
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.estimateCost, request, options);
+    const answer = await this.client.call(contextWindowsPb.Usage.method.estimateCost, request, options);
     return costEstimateOf(answer);
   }
 
@@ -712,33 +738,7 @@ export class GeneratedWindows extends Noun<AppClient> {
       windowId,
       subjectUserId: options.subjectUserId,
     };
-    const answer = await this.client.call(contextWindowsPb.ContextWindows.method.windowStats, request, options);
+    const answer = await this.client.call(contextWindowsPb.Usage.method.windowStats, request, options);
     return windowStatsOf(answer);
-  }
-
-  /**
-   * Lists the state of the work, oldest entry first. Rules read the entries from the log, or callers set them. The last
-   * page also has the counts of tools and entities over all steps that the window has read. If a message was retracted,
-   * the counts are missing until the next pack. Throws WindowNotFound, InvalidArgument, InvalidPageToken.
-   *
-   * @param options.sections Empty means all sections.
-   * @param options.pageSize Maximum number of entries on a page. The counted entries come in addition, with the last page.
-   */
-  getState(
-    windowId: string,
-    options: { sections?: string[]; pageSize?: number } & ContextOptions = {},
-  ): Rows<StateEntry> {
-    const request = {
-      windowId,
-      subjectUserId: options.subjectUserId,
-      sections: options.sections,
-      pageSize: options.pageSize,
-    };
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.client.call(contextWindowsPb.ContextWindows.method.getState, { ...request, pageToken }, options);
-        return [page.entries.map(stateEntryOf), page.nextPageToken];
-      }),
-    );
   }
 }

@@ -345,6 +345,158 @@ class Windows(Noun):
         answer: context_windows_pb.PatchStateResponse = await self._call("PatchState", request, timeout_s=timeout_s)
         return answer.changed_count
 
+    async def get_state(
+        self,
+        window_id: Id,
+        sections: Iterable[str] = (),
+        *,
+        subject_user_id: str = "",
+        page_size: int = 1_000,
+        timeout_s: float | None = None,
+    ) -> builtins.list[StateEntry]:
+        """Lists the state of the work, oldest entry first.
+
+        Rules read the entries from the log, or callers set them. The last page also has the counts of tools and
+        entities over all steps that the window has read. If a message was retracted, the counts are missing until the
+        next pack.
+
+        Args:
+            sections: Empty means all sections.
+            subject_user_id: The user for whom a key without a user calls.
+            page_size: Maximum number of entries on a page. The counted entries come in addition, with the last page.
+            timeout_s: Deadline of one page in seconds. None means the client's.
+
+        Raises:
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+        """
+        request = context_windows_pb.GetStateRequest(
+            window_id=messages.to_id(window_id),
+            subject_user_id=subject_user_id,
+            sections=messages.texts("sections", sections),
+            page_size=page_size,
+        )
+        items: builtins.list[StateEntry] = []
+        while True:
+            page: context_windows_pb.GetStateResponse = await self._call("GetState", request, timeout_s=timeout_s)
+            for item in page.entries:
+                items.append(StateEntry.from_proto(item))
+            if not page.next_page_token:
+                return items
+            request.page_token = page.next_page_token
+
+    async def expand(
+        self, window_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None
+    ) -> Original:
+        """Returns the original of a ref that a pack, a receipt or a recall has shown.
+
+        Args:
+            ref: "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages;
+                "m37.0" a passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
+            subject_user_id: The user for whom a key without a user calls.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            RefNotFound: this context has no such ref, even if another context has it.
+            Erased: the message was retracted.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+        """
+        request = context_windows_pb.ExpandRequest(
+            window_id=messages.to_id(window_id), ref=ref, subject_user_id=subject_user_id
+        )
+        answer: context_windows_pb.ExpandResponse = await self._call("Expand", request, timeout_s=timeout_s)
+        return Original.from_proto(answer)
+
+    async def search(
+        self,
+        window_id: Id,
+        query: str,
+        *,
+        limit: int = 0,
+        filter: RecallFilter | None = None,
+        step_from: int = 0,
+        step_to: int = 0,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> builtins.list[WindowHit]:
+        """Finds passages of the log of a window, best first.
+
+        Each hit has its step, and whether the last pack shows it.
+
+        Args:
+            query: Words to find.
+            limit: Maximum number of hits, up to 200. 0 means 20.
+            filter: Which passages may be found.
+            step_from: The first step to search. 0 means no bound. If a step is in a summary, all steps of its segment
+                match.
+            step_to: The last step to search, included. 0 means no bound.
+            subject_user_id: The user for whom a key without a user calls.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+            TaskNotFound: of `reference_task_ids`.
+            InvalidArgument: no text; an unknown `profile`.
+            LimitExceeded: A value exceeds a limit.
+        """
+        request = context_windows_pb.SearchWindowRequest(
+            window_id=messages.to_id(window_id),
+            query=query,
+            limit=limit,
+            filter=contexts.recall_filter(filter, field="filter"),
+            step_from=step_from,
+            step_to=step_to,
+            subject_user_id=subject_user_id,
+        )
+        answer: context_windows_pb.SearchWindowResponse = await self._call("SearchWindow", request, timeout_s=timeout_s)
+        return [WindowHit.from_proto(item) for item in answer.hits]
+
+    async def explain_pack(
+        self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None
+    ) -> ExplainedPack:
+        """Lists the parts of a window, as in its last pack.
+
+        Args:
+            subject_user_id: The user for whom a key without a user calls.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+        """
+        request = context_windows_pb.ExplainPackRequest(
+            window_id=messages.to_id(window_id), subject_user_id=subject_user_id
+        )
+        answer: context_windows_pb.ExplainPackResponse = await self._call("ExplainPack", request, timeout_s=timeout_s)
+        return ExplainedPack.from_proto(answer)
+
+    async def get_lineage(
+        self, window_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[FoldReceipt, None]:
+        """Lists every break of the prefix with its receipt, newest first.
+
+        Args:
+            subject_user_id: The user for whom a key without a user calls.
+            page_size: Items of one page. 0: 100.
+            timeout_s: Deadline of one page in seconds. None means the client's.
+
+        Raises:
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+        """
+        request = context_windows_pb.GetLineageRequest(
+            window_id=messages.to_id(window_id), subject_user_id=subject_user_id, page_size=page_size
+        )
+        while True:
+            page: context_windows_pb.GetLineageResponse = await self._call("GetLineage", request, timeout_s=timeout_s)
+            for item in page.receipts:
+                yield FoldReceipt.from_proto(item)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
     async def fold(
         self, window_id: Id, *, dry_run: bool = False, subject_user_id: str = "", timeout_s: float | None = None
     ) -> FoldReceipt:
@@ -682,117 +834,6 @@ class Windows(Noun):
         answer: context_windows_pb.MergeWindowResponse = await self._call("MergeWindow", request, timeout_s=timeout_s)
         return Merged.from_proto(answer)
 
-    async def expand(
-        self, window_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None
-    ) -> Original:
-        """Returns the original of a ref that a pack, a receipt or a recall has shown.
-
-        Args:
-            ref: "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages;
-                "m37.0" a passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
-            subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline in seconds. None means the client's.
-
-        Raises:
-            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
-            RefNotFound: this context has no such ref, even if another context has it.
-            Erased: the message was retracted.
-            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
-        """
-        request = context_windows_pb.ExpandRequest(
-            window_id=messages.to_id(window_id), ref=ref, subject_user_id=subject_user_id
-        )
-        answer: context_windows_pb.ExpandResponse = await self._call("Expand", request, timeout_s=timeout_s)
-        return Original.from_proto(answer)
-
-    async def search(
-        self,
-        window_id: Id,
-        query: str,
-        *,
-        limit: int = 0,
-        filter: RecallFilter | None = None,
-        step_from: int = 0,
-        step_to: int = 0,
-        subject_user_id: str = "",
-        timeout_s: float | None = None,
-    ) -> builtins.list[WindowHit]:
-        """Finds passages of the log of a window, best first.
-
-        Each hit has its step, and whether the last pack shows it.
-
-        Args:
-            query: Words to find.
-            limit: Maximum number of hits, up to 200. 0 means 20.
-            filter: Which passages may be found.
-            step_from: The first step to search. 0 means no bound. If a step is in a summary, all steps of its segment
-                match.
-            step_to: The last step to search, included. 0 means no bound.
-            subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline in seconds. None means the client's.
-
-        Raises:
-            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
-            ContextNotFound: No context that the caller may see has this id, or it was deleted.
-            TaskNotFound: of `reference_task_ids`.
-            InvalidArgument: no text; an unknown `profile`.
-            LimitExceeded: A value exceeds a limit.
-        """
-        request = context_windows_pb.SearchWindowRequest(
-            window_id=messages.to_id(window_id),
-            query=query,
-            limit=limit,
-            filter=contexts.recall_filter(filter, field="filter"),
-            step_from=step_from,
-            step_to=step_to,
-            subject_user_id=subject_user_id,
-        )
-        answer: context_windows_pb.SearchWindowResponse = await self._call("SearchWindow", request, timeout_s=timeout_s)
-        return [WindowHit.from_proto(item) for item in answer.hits]
-
-    async def explain_pack(
-        self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None
-    ) -> ExplainedPack:
-        """Lists the parts of a window, as in its last pack.
-
-        Args:
-            subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline in seconds. None means the client's.
-
-        Raises:
-            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
-        """
-        request = context_windows_pb.ExplainPackRequest(
-            window_id=messages.to_id(window_id), subject_user_id=subject_user_id
-        )
-        answer: context_windows_pb.ExplainPackResponse = await self._call("ExplainPack", request, timeout_s=timeout_s)
-        return ExplainedPack.from_proto(answer)
-
-    async def get_lineage(
-        self, window_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
-    ) -> AsyncGenerator[FoldReceipt, None]:
-        """Lists every break of the prefix with its receipt, newest first.
-
-        Args:
-            subject_user_id: The user for whom a key without a user calls.
-            page_size: Items of one page. 0: 100.
-            timeout_s: Deadline of one page in seconds. None means the client's.
-
-        Raises:
-            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
-            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
-        """
-        request = context_windows_pb.GetLineageRequest(
-            window_id=messages.to_id(window_id), subject_user_id=subject_user_id, page_size=page_size
-        )
-        while True:
-            page: context_windows_pb.GetLineageResponse = await self._call("GetLineage", request, timeout_s=timeout_s)
-            for item in page.receipts:
-                yield FoldReceipt.from_proto(item)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
     async def record_usage(
         self,
         window_id: Id,
@@ -952,44 +993,3 @@ class Windows(Noun):
         )
         answer: context_windows_pb.WindowStatsResponse = await self._call("WindowStats", request, timeout_s=timeout_s)
         return WindowStats.from_proto(answer)
-
-    async def get_state(
-        self,
-        window_id: Id,
-        sections: Iterable[str] = (),
-        *,
-        subject_user_id: str = "",
-        page_size: int = 1_000,
-        timeout_s: float | None = None,
-    ) -> builtins.list[StateEntry]:
-        """Lists the state of the work, oldest entry first.
-
-        Rules read the entries from the log, or callers set them. The last page also has the counts of tools and
-        entities over all steps that the window has read. If a message was retracted, the counts are missing until the
-        next pack.
-
-        Args:
-            sections: Empty means all sections.
-            subject_user_id: The user for whom a key without a user calls.
-            page_size: Maximum number of entries on a page. The counted entries come in addition, with the last page.
-            timeout_s: Deadline of one page in seconds. None means the client's.
-
-        Raises:
-            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
-            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
-            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
-        """
-        request = context_windows_pb.GetStateRequest(
-            window_id=messages.to_id(window_id),
-            subject_user_id=subject_user_id,
-            sections=messages.texts("sections", sections),
-            page_size=page_size,
-        )
-        items: builtins.list[StateEntry] = []
-        while True:
-            page: context_windows_pb.GetStateResponse = await self._call("GetState", request, timeout_s=timeout_s)
-            for item in page.entries:
-                items.append(StateEntry.from_proto(item))
-            if not page.next_page_token:
-                return items
-            request.page_token = page.next_page_token

@@ -1,0 +1,104 @@
+"""The proto service `Checkpoints`: parse, one call, render."""
+
+from __future__ import annotations
+
+from context_service.checkpoints.model import Checkpoint
+from context_service.checkpoints.rules.checkpoints import Checkpoints, RolledBack
+from context_service.checkpoints.rules.report_response import Recovered, Recovery
+from context_service.contexts.wire.requests import principal_of
+from context_service.kernel.wire.imported import imported_of
+from context_service.packing.wire import (
+    pack_response,
+    receipt_message,
+)
+from contextkeep.context.v1 import context_windows_pb2 as pb
+from contextkeep.context.v1 import context_windows_pb2_grpc
+from service_runtime.copying import copied
+from service_runtime.ids import parse_id
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+
+class CheckpointsServicer(context_windows_pb2_grpc.CheckpointsServicer):
+    """Answers the RPCs of `Checkpoints`."""
+
+    def __init__(
+        self,
+        checkpoints: Checkpoints,
+        recovery: Recovery,
+    ) -> None:
+        self._checkpoints = checkpoints
+        self._recovery = recovery
+
+    async def CreateCheckpoint(
+        self, request: pb.CreateCheckpointRequest, context: object
+    ) -> pb.CreateCheckpointResponse:
+        """Keep what a window is."""
+
+        def response(made: Checkpoint) -> pb.CreateCheckpointResponse:
+            return pb.CreateCheckpointResponse(checkpoint=_checkpoint(made))
+
+        made = await self._checkpoints.create(
+            parse_id("window_id", request.window_id),
+            request.label,
+            principal=principal_of(request.subject_user_id),
+            request=request_of("CreateCheckpoint", request, response=response),
+        )
+        return response(made)
+
+    async def ListCheckpoints(self, request: pb.ListCheckpointsRequest, context: object) -> pb.ListCheckpointsResponse:
+        """List the checkpoints of a window."""
+        found, next_page_token = await self._checkpoints.page(
+            parse_id("window_id", request.window_id),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=principal_of(request.subject_user_id),
+        )
+        return pb.ListCheckpointsResponse(checkpoints=map(_checkpoint, found), next_page_token=next_page_token)
+
+    async def Rollback(self, request: pb.RollbackRequest, context: object) -> pb.RollbackResponse:
+        """Make a window what it was."""
+
+        def response(done: RolledBack) -> pb.RollbackResponse:
+            return pb.RollbackResponse(
+                receipt=receipt_message(done.receipt),
+                left_out_message_ids=done.message_ids,
+                left_out_message_count=done.message_count,
+            )
+
+        done = await self._checkpoints.rollback(
+            parse_id("window_id", request.window_id),
+            request.checkpoint,
+            expected_last_seq=request.expected_last_seq,
+            principal=principal_of(request.subject_user_id),
+            request=request_of("Rollback", request, response=response),
+        )
+        return response(done)
+
+    async def ReportResponse(self, request: pb.ReportResponseRequest, context: object) -> pb.ReportResponseResponse:
+        """Take back what led to a response that is of no use."""
+        recovered = await self._recovery.report(
+            parse_id("window_id", request.window_id),
+            request.pack_id,
+            is_invalid=request.invalid,
+            expected_last_seq=request.expected_last_seq if request.HasField("expected_last_seq") else None,
+            principal=principal_of(request.subject_user_id),
+            request=request_of("ReportResponse", request, response=_recovered),
+        )
+        return _recovered(recovered)
+
+
+def _recovered(recovered: Recovered | None) -> pb.ReportResponseResponse:
+    answer = pb.ReportResponseResponse()
+    if recovered is None:
+        return answer
+    if recovered.pack:
+        answer.pack.CopyFrom(pack_response(recovered.pack))
+    if done := recovered.done:
+        answer.receipt.CopyFrom(receipt_message(done.receipt))
+        answer.left_out_message_ids.extend(done.message_ids)
+        answer.left_out_message_count = done.message_count
+    return answer
+
+
+def _checkpoint(made: Checkpoint) -> pb.Checkpoint:
+    return copied(pb.Checkpoint, made, last_seq=made.reached_seq, imported=imported_of(made.imported_json))

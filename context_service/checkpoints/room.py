@@ -1,0 +1,52 @@
+"""Composition of the room checkpoints: stores what windows are, and rolls them back."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from context_service.checkpoints.api import CheckpointsServicer
+from context_service.checkpoints.rules.checkpoints import Checkpoints
+from context_service.checkpoints.rules.report_response import Recovery
+from context_service.checkpoints.store import CheckpointRows
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
+from context_service.packing.rules.pack import Packs
+from context_service.packing.store.views import ViewRows
+from context_service.usage.room import EndingRows
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import WindowRows
+from contextkeep.context.v1.context_windows_pb2_grpc import add_CheckpointsServicer_to_server
+from service_runtime.server import Service
+
+__all__ = ["CheckpointRows", "checkpoints_of"]
+
+
+def checkpoints_of(
+    deps: Dependencies,
+    rows: WindowRows,
+    views: ViewRows,
+    checkpoint_rows: CheckpointRows,
+    *,
+    packs: Packs,
+    telemetry: Telemetry,
+    endings: EndingRows,
+) -> Room[CheckpointsServicer]:
+    """Return the servicer of checkpoints."""
+    checkpoints = Checkpoints(
+        rows,
+        views,
+        checkpoint_rows,
+        log=deps.log,
+        requests=REQUESTS,
+        writer_locks=deps.writer_locks,
+        packs=packs,
+        telemetry=telemetry,
+        endings=endings,
+    )
+    recovery = Recovery(rows, checkpoint_rows, log=deps.log, requests=REQUESTS, checkpoints=checkpoints, packs=packs)
+    servicer = CheckpointsServicer(checkpoints, recovery)
+    service = Service(
+        full_name="contextkeep.context.v1.Checkpoints",
+        add=partial(add_CheckpointsServicer_to_server, servicer),
+        checks=[deps.schema_ready],
+    )
+    return Room(servicer, service)

@@ -1,0 +1,61 @@
+"""Composition of the room forks: forks windows, and merges what came of them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from context_service.contexts.rules.messages import Messaging
+from context_service.forks.api import ForksServicer
+from context_service.forks.rules.fork import Forks
+from context_service.forks.rules.merge import Merges
+from context_service.forks.store import ForkRows
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
+from context_service.packing.rules.pack import Packs
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.rules.windows import Windows
+from context_service.windows.store.windows import WindowRows
+from contextkeep.context.v1.context_windows_pb2_grpc import add_ForksServicer_to_server
+from service_runtime.server import Service
+
+__all__ = ["ForkRows", "forks_of"]
+
+
+def forks_of(
+    deps: Dependencies,
+    rows: WindowRows,
+    fork_rows: ForkRows,
+    *,
+    windows: Windows,
+    messaging: Messaging,
+    packs: Packs,
+    telemetry: Telemetry,
+) -> tuple[Forks, Room[ForksServicer]]:
+    """Return the forks of windows, and the servicer that forks and merges."""
+    forks = Forks(
+        windows,
+        rows,
+        fork_rows,
+        log=deps.log,
+        messaging=messaging,
+        requests=REQUESTS,
+        writer_locks=deps.writer_locks,
+        packs=packs,
+        telemetry=telemetry,
+    )
+    merges = Merges(
+        rows,
+        fork_rows,
+        log=deps.log,
+        messaging=messaging,
+        requests=REQUESTS,
+        writer_locks=deps.writer_locks,
+        packs=packs,
+        telemetry=telemetry,
+    )
+    servicer = ForksServicer(forks, merges)
+    service = Service(
+        full_name="contextkeep.context.v1.Forks",
+        add=partial(add_ForksServicer_to_server, servicer),
+        checks=[deps.schema_ready],
+    )
+    return forks, Room(servicer, service)

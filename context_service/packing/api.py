@@ -1,0 +1,60 @@
+"""The proto service `Packing`: parse, one call, render."""
+
+from __future__ import annotations
+
+from context_service.contexts.wire.requests import principal_of
+from context_service.packing.model import Prefix
+from context_service.packing.rules.pack import Packs
+from context_service.packing.wire import (
+    explain_response,
+    pack_response,
+    receipt_messages,
+)
+from context_service.windows.rules.explain import Accounts
+from contextkeep.context.v1 import context_windows_pb2 as pb
+from contextkeep.context.v1 import context_windows_pb2_grpc
+from service_runtime.documents import beside_the_loop
+from service_runtime.ids import parse_id
+from service_runtime.pages import PageRequest
+
+_PART_BYTES = 80  # to render a part of a pack takes as long as to parse so many bytes
+
+
+class PackingServicer(context_windows_pb2_grpc.PackingServicer):
+    """Answers the RPCs of `Packing`."""
+
+    def __init__(
+        self,
+        packs: Packs,
+        accounts: Accounts,
+    ) -> None:
+        self._packs = packs
+        self._accounts = accounts
+
+    async def Pack(self, request: pb.PackRequest, context: object) -> pb.PackResponse:
+        """Pack what a model shall see now."""
+        pack = await self._packs.pack(
+            parse_id("window_id", request.window_id),
+            principal=principal_of(request.subject_user_id),
+            recalls=not request.without_recall,
+            known=Prefix(request.if_prefix_sha, request.if_prefix_bytes),
+        )
+        return pack_response(pack)
+
+    async def ExplainPack(self, request: pb.ExplainPackRequest, context: object) -> pb.ExplainPackResponse:
+        """Say part by part what a window shows."""
+        explained = await self._accounts.explained(
+            parse_id("window_id", request.window_id), principal=principal_of(request.subject_user_id)
+        )
+        return await beside_the_loop(_PART_BYTES * len(explained.parts), explain_response, explained)
+
+    async def GetLineage(self, request: pb.GetLineageRequest, context: object) -> pb.GetLineageResponse:
+        """List the breaks of the prefix."""
+        found, next_page_token = await self._accounts.lineage(
+            parse_id("window_id", request.window_id),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=principal_of(request.subject_user_id),
+        )
+        size = sum(20 * len(one.account.masked_steps) + _PART_BYTES * len(one.account.summaries) for one in found)
+        receipts = await beside_the_loop(size, receipt_messages, found)
+        return pb.GetLineageResponse(receipts=receipts, next_page_token=next_page_token)

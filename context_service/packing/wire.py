@@ -1,0 +1,114 @@
+"""Packs, their parts, receipts and entries of the state, as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from context_service.checkpoints.pure.left_out import LeftOut
+from context_service.checkpoints.rules.report_response import PackId
+from context_service.folding.pure.summaries import SEGMENT
+from context_service.kernel.tokens import calibrated
+from context_service.kernel.wire import times
+from context_service.packing.model import SUMMARY, Pack, Receipt, StoredEntry, Zones
+from context_service.windows.pure.refs import refs_between
+from context_service.windows.rules.explain import Explained
+from contextkeep.context.v1 import context_windows_pb2 as pb
+from service_runtime.copying import copied
+
+
+def pack_response(pack: Pack) -> pb.PackResponse:
+    """Return the answer of `Pack`."""
+    window = pack.window
+    return copied(
+        pb.PackResponse,
+        pack,
+        pack_id=str(PackId.of(pack)),
+        messages_json=pack.messages_json.decode(),
+        tokens=pack.zones.all,
+        tokens_by_zone=zones_message(pack.zones),
+        omitted=pb.PackOmissions(step_count=window.first_number, tokens=window.left_out_tokens, refs=pack.omitted_refs),
+        epoch=window.epoch,
+        wrap_up=pack.wraps_up,
+        calibrated_tokens=calibrated(pack.zones.all, window.token_factor),
+        breakpoints=[pb.CacheBreakpoint(**one._asdict()) for one in pack.breakpoints],
+    )
+
+
+def zones_message(zones: Zones) -> pb.PackZones:
+    """Return tokens by zone as a message."""
+    return copied(pb.PackZones, zones, note=zones.notes)
+
+
+def entry_message(held: StoredEntry) -> pb.StateEntry:
+    """Return an entry of the state as a message."""
+    return pb.StateEntry(
+        section=held.entry.section,
+        key=held.entry.key,
+        text=held.entry.text,
+        value=held.entry.value,
+        ref=held.entry.ref,
+        created_at=times.timestamp(held.created_at),
+        source=held.source,
+    )
+
+
+def receipt_messages(found: Sequence[Receipt]) -> list[pb.FoldReceipt]:
+    """Return receipts as messages."""
+    return list(map(receipt_message, found))
+
+
+def receipt_message(receipt: Receipt) -> pb.FoldReceipt:
+    """Return a receipt as a message."""
+    account = receipt.account
+    return copied(
+        pb.FoldReceipt,
+        account,
+        epoch=receipt.epoch,
+        reason=receipt.reason,
+        created_at=times.timestamp(receipt.created_at) if receipt.created_at else None,
+        last_seq=receipt.last_seq,
+        step_count=receipt.step,
+        tokens_before=receipt.tokens_before,
+        tokens_after=receipt.tokens_after,
+        merged_step_count=account.merged_steps,
+        dropped_count=account.dropped_blocks,
+        summaries=[
+            copied(
+                pb.PackPart,
+                one,
+                zone="segments" if one.level == SEGMENT else "digests",
+                ref=refs_between(one.seq_from, one.seq_to),
+            )
+            for one in account.summaries
+        ],
+        state_left_out_count=account.state_left_out,
+        state_added=[pb.StateChange(section=one.section, ref=one.ref) for one in account.state_added],
+        state_removed=[pb.StateChange(section=one.section, ref=one.ref) for one in account.state_removed],
+        tokens_written_again=account.written_again,
+        prepared_last_seq=account.prepared_seq,
+        left_out_refs=LeftOut(tuple((first, last) for first, last in account.left_out)).refs,
+        left_out_step_count=account.steps_left_out,
+    )
+
+
+def explain_response(explained: Explained) -> pb.ExplainPackResponse:
+    """Return the answer of `ExplainPack`."""
+    return pb.ExplainPackResponse(
+        parts=_parts(explained), tokens_by_zone=zones_message(explained.zones), epoch=explained.window.epoch
+    )
+
+
+def _parts(explained: Explained) -> Iterator[pb.PackPart]:
+    if explained.window.pins_tokens:
+        yield pb.PackPart(zone="pins", tokens=explained.window.pins_tokens)
+    state = explained.window.state_tokens
+    for part in explained.parts:
+        if part.kind != SUMMARY and state:  # it stands behind the summaries
+            yield pb.PackPart(zone="state", tokens=state)
+            state = 0
+        yield copied(
+            pb.PackPart,
+            part,
+            level=part.level if part.kind == SUMMARY else 0,
+            ref=refs_between(part.seq_from, part.seq_to) if part.seq_from else "",
+        )

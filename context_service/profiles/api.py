@@ -1,0 +1,96 @@
+"""The proto service `CompressionProfiles`: parse, one call, render."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from context_service.kernel.wire.imported import imported_of
+from context_service.profiles.model import LearningState, StoredProfile
+from context_service.profiles.pure.lookups import Counts
+from context_service.profiles.rules.learning import Learning
+from context_service.profiles.rules.profiles import OwnProfiles
+from contextkeep.context.v1 import context_windows_pb2 as pb
+from contextkeep.context.v1 import context_windows_pb2_grpc
+from service_runtime import calls
+from service_runtime.copying import copied
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+
+class CompressionProfilesServicer(context_windows_pb2_grpc.CompressionProfilesServicer):
+    """Answers the RPCs of `CompressionProfiles`."""
+
+    def __init__(
+        self,
+        profiles: OwnProfiles,
+        learning: Learning,
+    ) -> None:
+        self._profiles = profiles
+        self._learning = learning
+
+    async def PutProfile(self, request: pb.PutProfileRequest, context: object) -> pb.PutProfileResponse:
+        """Register a profile."""
+
+        def response(stored: StoredProfile) -> pb.PutProfileResponse:
+            return pb.PutProfileResponse(profile=_profile(replace(stored, text="")))
+
+        stored = await self._profiles.put(
+            request.name,
+            request.text,
+            principal=calls.principal(),
+            request=request_of("PutProfile", request, response=response),
+        )
+        return response(stored)
+
+    async def ListProfiles(self, request: pb.ListProfilesRequest, context: object) -> pb.ListProfilesResponse:
+        """List profiles, or the versions of one."""
+        if request.with_evidence:
+            calls.require("admin")
+        found, next_page_token = await self._profiles.page(
+            request.name,
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=calls.principal(),
+            with_text=request.with_text,
+        )
+        made = [_profile(one, with_evidence=request.with_evidence) for one in found]
+        return pb.ListProfilesResponse(profiles=made, next_page_token=next_page_token)
+
+    async def SetLearning(self, request: pb.SetLearningRequest, context: object) -> pb.SetLearningResponse:
+        """Freeze or undo what is learned of a profile."""
+
+        def response(known: LearningState) -> pb.SetLearningResponse:
+            return copied(pb.SetLearningResponse, known)
+
+        known = await self._learning.change(
+            request.profile,
+            request.app_id,
+            is_frozen=request.is_frozen if request.HasField("is_frozen") else None,
+            undoes=request.undo,
+            principal=calls.principal(),
+            request=request_of("SetLearning", request, response=response),
+        )
+        return response(known)
+
+
+def _profile(stored: StoredProfile, *, with_evidence: bool = False) -> pb.CompressionProfile:
+    return copied(
+        pb.CompressionProfile,
+        stored,
+        learned=_learned(stored, with_evidence=with_evidence),
+        is_built_in=not stored.version,
+        imported=imported_of(stored.imported_json),
+    )
+
+
+def _learned(stored: StoredProfile, *, with_evidence: bool) -> pb.LearnedProfile | None:
+    if stored.learned is None:
+        return None
+    counts = stored.evidence if with_evidence and stored.evidence else Counts()
+    return copied(
+        pb.LearnedProfile,
+        stored,
+        line_factors=stored.learned.lines,
+        result_factors=stored.learned.results,
+        line_counts={kind: pb.LearnedCount(seen=one.seen, asked=one.asked) for kind, one in counts.lines.items()},
+        result_counts={rule: pb.LearnedCount(seen=one.seen, asked=one.asked) for rule, one in counts.results.items()},
+    )

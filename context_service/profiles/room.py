@@ -1,0 +1,31 @@
+"""Composition of the room profiles: compression profiles, and what is learned for them."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from functools import partial
+
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
+from context_service.profiles.api import CompressionProfilesServicer
+from context_service.profiles.rules.learning import Learning
+from context_service.profiles.rules.profiles import OwnProfiles
+from context_service.profiles.store.learning import LearningRows
+from context_service.windows.rules.telemetry import Telemetry
+from contextkeep.context.v1.context_windows_pb2_grpc import add_CompressionProfilesServicer_to_server
+from service_runtime.server import Service
+
+
+def profiles_of(
+    deps: Dependencies, telemetry: Telemetry, stack: AsyncExitStack
+) -> tuple[OwnProfiles, Learning, Room[CompressionProfilesServicer]]:
+    """Return the profiles of tenants, what learns for them, and the servicer of both."""
+    profiles = OwnProfiles(deps.database, requests=REQUESTS)
+    stack.callback(profiles.end)
+    learning = Learning(deps.database, LearningRows(deps.log), profiles, requests=REQUESTS, telemetry=telemetry)
+    servicer = CompressionProfilesServicer(profiles, learning)
+    service = Service(
+        full_name="contextkeep.context.v1.CompressionProfiles",
+        add=partial(add_CompressionProfilesServicer_to_server, servicer),
+        checks=[deps.schema_ready],
+    )
+    return profiles, learning, Room(servicer, service)
