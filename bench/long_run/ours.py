@@ -12,7 +12,7 @@ from context_service.folding.pure.folds import CLOSE_STEPS, Fold, FoldableBlock,
 from context_service.folding.pure.importance import Weights
 from context_service.packing.pure.blocks import Block
 from context_service.packing.pure.task_state import Entry, after, note_of, shown
-from context_service.packing.rules.pack import RECALLED_SHARE, RECALLED_TOKENS
+from context_service.packing.rules.recall_after_step import RECALLED_SHARE, RECALLED_TOKENS
 
 RECALL_EVERY = 10  # steps, unless a user or an error calls for it before
 ASKED_TOKENS = 4_000

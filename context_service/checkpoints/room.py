@@ -9,7 +9,8 @@ from context_service.checkpoints.rules.checkpoints import Checkpoints
 from context_service.checkpoints.rules.report_response import Recovery
 from context_service.checkpoints.store import CheckpointRows
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
-from context_service.packing.rules.pack import Packs
+from context_service.packing.rules.catch_up import CatchingUp
+from context_service.packing.rules.pack import Packing
 from context_service.packing.store.views import ViewRows
 from context_service.usage.room import EndingRows
 from context_service.windows.rules.telemetry import Telemetry
@@ -26,7 +27,8 @@ def checkpoints_of(
     views: ViewRows,
     checkpoint_rows: CheckpointRows,
     *,
-    packs: Packs,
+    catching_up: CatchingUp,
+    packing: Packing,
     telemetry: Telemetry,
     endings: EndingRows,
 ) -> Room[CheckpointsServicer]:
@@ -38,11 +40,13 @@ def checkpoints_of(
         log=deps.log,
         requests=REQUESTS,
         writer_locks=deps.writer_locks,
-        packs=packs,
+        catching_up=catching_up,
         telemetry=telemetry,
         endings=endings,
     )
-    recovery = Recovery(rows, checkpoint_rows, log=deps.log, requests=REQUESTS, checkpoints=checkpoints, packs=packs)
+    recovery = Recovery(
+        rows, checkpoint_rows, log=deps.log, requests=REQUESTS, checkpoints=checkpoints, packing=packing
+    )
     servicer = CheckpointsServicer(checkpoints, recovery)
     service = Service(
         full_name="contextkeep.context.v1.Checkpoints",

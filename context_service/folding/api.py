@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from context_service.contexts.wire.requests import principal_of
+from context_service.folding.rules.fold import Folding
 from context_service.packing.model import Receipt
-from context_service.packing.rules.pack import Packs
 from context_service.packing.wire import (
     receipt_message,
 )
@@ -19,13 +19,13 @@ class FoldingServicer(context_windows_pb2_grpc.FoldingServicer):
 
     def __init__(
         self,
-        packs: Packs,
+        folding: Folding,
     ) -> None:
-        self._packs = packs
+        self._folding = folding
 
     async def Fold(self, request: pb.FoldRequest, context: object) -> pb.FoldResponse:
         """Fold a window now, or say what that would do."""
-        receipt = await self._packs.fold(
+        receipt = await self._folding.fold(
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
             dry_run=request.dry_run,
@@ -34,7 +34,7 @@ class FoldingServicer(context_windows_pb2_grpc.FoldingServicer):
 
     async def PrepareFold(self, request: pb.PrepareFoldRequest, context: object) -> pb.PrepareFoldResponse:
         """Work out a fold, and keep it."""
-        receipt, epoch = await self._packs.prepare_fold(
+        receipt, epoch = await self._folding.prepare(
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
             expected_epoch=request.expected_epoch if request.HasField("expected_epoch") else None,
@@ -47,7 +47,7 @@ class FoldingServicer(context_windows_pb2_grpc.FoldingServicer):
         def response(receipt: Receipt) -> pb.CommitFoldResponse:
             return pb.CommitFoldResponse(receipt=receipt_message(receipt))
 
-        receipt = await self._packs.commit_fold(
+        receipt = await self._folding.commit(
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
             expected_epoch=request.expected_epoch if request.HasField("expected_epoch") else None,

@@ -10,7 +10,7 @@ from context_service.forks.rules.fork import Forks
 from context_service.forks.rules.merge import Merges
 from context_service.forks.store import ForkRows
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
-from context_service.packing.rules.pack import Packs
+from context_service.packing.rules.catch_up import CatchingUp
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.rules.windows import Windows
 from context_service.windows.store.windows import WindowRows
@@ -27,7 +27,7 @@ def forks_of(
     *,
     windows: Windows,
     messaging: Messaging,
-    packs: Packs,
+    catching_up: CatchingUp,
     telemetry: Telemetry,
 ) -> tuple[Forks, Room[ForksServicer]]:
     """Return the forks of windows, and the servicer that forks and merges."""
@@ -39,7 +39,7 @@ def forks_of(
         messaging=messaging,
         requests=REQUESTS,
         writer_locks=deps.writer_locks,
-        packs=packs,
+        catching_up=catching_up,
         telemetry=telemetry,
     )
     merges = Merges(
@@ -49,7 +49,7 @@ def forks_of(
         messaging=messaging,
         requests=REQUESTS,
         writer_locks=deps.writer_locks,
-        packs=packs,
+        catching_up=catching_up,
         telemetry=telemetry,
     )
     servicer = ForksServicer(forks, merges)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_service.contexts.wire.requests import principal_of
 from context_service.packing.model import Prefix
-from context_service.packing.rules.pack import Packs
+from context_service.packing.rules.pack import Packing
 from context_service.packing.wire import (
     explain_response,
     pack_response,
@@ -25,15 +25,15 @@ class PackingServicer(context_windows_pb2_grpc.PackingServicer):
 
     def __init__(
         self,
-        packs: Packs,
+        packing: Packing,
         accounts: Accounts,
     ) -> None:
-        self._packs = packs
+        self._packing = packing
         self._accounts = accounts
 
     async def Pack(self, request: pb.PackRequest, context: object) -> pb.PackResponse:
         """Pack what a model shall see now."""
-        pack = await self._packs.pack(
+        pack = await self._packing.pack(
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
             recalls=not request.without_recall,

@@ -105,6 +105,21 @@ class StoredEntry:
     created_at: datetime
 
 
+class StateUpdate(NamedTuple):
+    """Changes of the state: new entries, and the numbers of entries that end.
+
+    Attributes:
+        new: New entries, also those that end at once.
+        ended: Numbers of entries that end, each with the message that ends it.
+    """
+
+    new: list[Entry]
+    ended: dict[int, int]
+
+
+NO_STATE_UPDATE = StateUpdate([], {})
+
+
 @dataclass(frozen=True, slots=True)
 class FoldSummary:
     """A summary in a receipt: the steps that it covers, and its tokens."""

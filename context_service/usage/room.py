@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
-from context_service.packing.rules.pack import Packs
+from context_service.packing.rules.catch_up import CatchingUp
 from context_service.usage.api import UsageServicer
 from context_service.usage.rules.outcomes import Lessons, Outcomes
 from context_service.usage.rules.statistics import Statistics
@@ -27,7 +27,7 @@ def usage_of(
     usage: UsageRows,
     endings: EndingRows,
     *,
-    packs: Packs,
+    catching_up: CatchingUp,
     lessons: Lessons,
     telemetry: Telemetry,
 ) -> Room[UsageServicer]:
@@ -35,7 +35,13 @@ def usage_of(
     servicer = UsageServicer(
         Billing(rows, usage, log=deps.log, requests=REQUESTS, telemetry=telemetry),
         Outcomes(
-            rows, endings, log=deps.log, requests=REQUESTS, writer_locks=deps.writer_locks, packs=packs, lessons=lessons
+            rows,
+            endings,
+            log=deps.log,
+            requests=REQUESTS,
+            writer_locks=deps.writer_locks,
+            catching_up=catching_up,
+            lessons=lessons,
         ),
         Statistics(rows, StatisticsRows(deps.log), usage),
     )

@@ -14,7 +14,10 @@ from context_service.contexts.rules.messages import Messaging
 from context_service.contexts.rules.recall import Recalling
 from context_service.folding.api import FoldingServicer
 from context_service.folding.room import folding_of
+from context_service.folding.rules.fold import Folding
 from context_service.folding.rules.model_segments import Writing
+from context_service.folding.rules.plan_fold import FoldPlanning
+from context_service.folding.rules.write_fold import FoldWriting
 from context_service.forks.api import ForksServicer
 from context_service.forks.room import ForkRows, forks_of
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
@@ -22,8 +25,14 @@ from context_service.kernel.extensions import check_installed
 from context_service.packing.api import PackingServicer
 from context_service.packing.room import packing_of
 from context_service.packing.rules import plugins
-from context_service.packing.rules.pack import Packs
-from context_service.packing.rules.sights import KeptSights
+from context_service.packing.rules.append_blocks import Appending
+from context_service.packing.rules.body_cache import BodyCache
+from context_service.packing.rules.catch_up import CatchingUp
+from context_service.packing.rules.pack import Packing
+from context_service.packing.rules.read_log import LogReading
+from context_service.packing.rules.rebuild import Rebuilding
+from context_service.packing.rules.recall_after_step import StepRecalling
+from context_service.packing.rules.window_bodies import WindowBodies
 from context_service.packing.store.views import ViewRows
 from context_service.profiles.api import CompressionProfilesServicer
 from context_service.profiles.room import profiles_of
@@ -91,24 +100,49 @@ def windows_of(
         telemetry=telemetry,
         models=models,
     )
-    packs = Packs(
+    bodies = WindowBodies(
+        views, BodyCache(bytes_max=deps.held.limits.kept_bytes_max, shares=deps.settings.call_limits.shares)
+    )
+    appending = Appending(deps.log, views, checkpoints=checkpoint_rows, bodies=bodies)
+    planning = FoldPlanning(views, usage=usage_rows, endings=endings, scoring=plugins.scoring())
+    fold_writing = FoldWriting(
         rows,
         views,
         log=deps.log,
         requests=REQUESTS,
-        writer_locks=deps.writer_locks,
-        recalling=recalling,
-        usage=usage_rows,
-        kept=KeptSights(bytes_max=deps.held.limits.kept_bytes_max, shares=deps.settings.call_limits.shares),
         checkpoints=checkpoint_rows,
-        profiles=own_profiles,
         telemetry=telemetry,
-        endings=endings,
         learning=learning,
-        writing=_writing(deps, views, own_profiles, telemetry),
-        scoring=plugins.scoring(),
-        extracting=plugins.extracting(),
+    )
+    catching_up = CatchingUp(
+        rows,
+        views,
+        reading=LogReading(deps.log, profiles=own_profiles, extracting=plugins.extracting()),
+        rebuilding=Rebuilding(rows, views, log=deps.log, endings=endings, telemetry=telemetry),
+        appending=appending,
+        bodies=bodies,
+        planning=planning,
+        folding=fold_writing,
+    )
+    packing = Packing(
+        rows,
+        log=deps.log,
+        writer_locks=deps.writer_locks,
+        catching_up=catching_up,
+        appending=appending,
+        planning=planning,
+        folding=fold_writing,
+        recalling=StepRecalling(deps.log, views, recalling),
+        telemetry=telemetry,
         middleware=plugins.middleware(),
+    )
+    folding = Folding(
+        views,
+        writer_locks=deps.writer_locks,
+        catching_up=catching_up,
+        planning=planning,
+        writing=fold_writing,
+        segments=_writing(deps, views, own_profiles, telemetry),
     )
     editing = Editing(
         rows,
@@ -116,7 +150,7 @@ def windows_of(
         log=deps.log,
         requests=REQUESTS,
         writer_locks=deps.writer_locks,
-        packs=packs,
+        folding=folding,
         usage=usage_rows,
         nesting_max=deps.settings.json_nesting_max,
         telemetry=telemetry,
@@ -133,7 +167,7 @@ def windows_of(
         telemetry=telemetry,
     )
     all_forks, forks = forks_of(
-        deps, rows, fork_rows, windows=windows, messaging=messaging, packs=packs, telemetry=telemetry
+        deps, rows, fork_rows, windows=windows, messaging=messaging, catching_up=catching_up, telemetry=telemetry
     )
     accounts = Accounts(rows, views, log=deps.log)
     servicer = WindowsServicer(
@@ -153,14 +187,21 @@ def windows_of(
     )
     return WindowRooms(
         windows=Room(servicer, service),
-        packing=packing_of(deps, packs, accounts),
-        folding=folding_of(deps, packs),
+        packing=packing_of(deps, packing, accounts),
+        folding=folding_of(deps, folding),
         checkpoints=checkpoints_of(
-            deps, rows, views, checkpoint_rows, packs=packs, telemetry=telemetry, endings=endings
+            deps,
+            rows,
+            views,
+            checkpoint_rows,
+            catching_up=catching_up,
+            packing=packing,
+            telemetry=telemetry,
+            endings=endings,
         ),
         forks=forks,
         profiles=profiles,
-        usage=usage_of(deps, rows, usage_rows, endings, packs=packs, lessons=lessons, telemetry=telemetry),
+        usage=usage_of(deps, rows, usage_rows, endings, catching_up=catching_up, lessons=lessons, telemetry=telemetry),
     )
 
 

@@ -19,7 +19,7 @@ from context_service.contexts.room import Log
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.packing.model import FoldAccount, Receipt
 from context_service.packing.pure.task_state import changes
-from context_service.packing.rules.pack import Packs
+from context_service.packing.rules.catch_up import CatchingUp
 from context_service.packing.store.views import ViewRows
 from context_service.usage.store.endings import EndingRows
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
@@ -89,7 +89,7 @@ class Checkpoints:
         log: Log,
         requests: Requests,
         writer_locks: KeyedLocks,
-        packs: Packs,
+        catching_up: CatchingUp,
         telemetry: Telemetry,
         endings: EndingRows,
     ) -> None:
@@ -99,7 +99,7 @@ class Checkpoints:
         self._log = log
         self._requests = requests
         self._writer_locks = writer_locks
-        self._packs = packs
+        self._catching_up = catching_up
         self._telemetry = telemetry
         self._endings = endings
 
@@ -115,7 +115,7 @@ class Checkpoints:
         principal = principal.without_admin()
 
         async def made() -> Checkpoint:
-            window = await self._packs.read(window_id, principal=principal)
+            window = await self._catching_up.read(window_id, principal=principal)
             return await self._made(window, label, principal, request)
 
         async with self._writer_locks.hold((principal.tenant_id, window_id)):

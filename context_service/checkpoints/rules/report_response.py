@@ -17,7 +17,7 @@ from context_service.checkpoints.store import CheckpointRows
 from context_service.contexts.room import Log
 from context_service.kernel.parts import texts_of
 from context_service.packing.model import Pack, RecallRequest
-from context_service.packing.rules.pack import Packs
+from context_service.packing.rules.pack import Packing
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
 from context_service.windows.pure.config import REREAD
 from context_service.windows.store.windows import WindowRows
@@ -79,14 +79,14 @@ class Recovery:
         log: Log,
         requests: Requests,
         checkpoints: Checkpoints,
-        packs: Packs,
+        packing: Packing,
     ) -> None:
         self._rows = rows
         self._rows_of_checkpoints = rows_of_checkpoints
         self._log = log
         self._requests = requests
         self._checkpoints = checkpoints
-        self._packs = packs
+        self._packing = packing
 
     async def report(
         self,
@@ -151,7 +151,7 @@ class Recovery:
         if done is None:
             await self._changed_nothing(standing.window, Recovered(pack=None, done=None), principal, request)
         about = RecallRequest(around, done.receipt.account.block_count) if done and around else None
-        recovered = Recovered(pack=await self._packs.pack(window_id, principal=principal, about=about), done=done)
+        recovered = Recovered(pack=await self._packing.pack(window_id, principal=principal, request=about), done=done)
         if request:
             await self._requests.complete(self._log.of(principal, standing.window.context_id), request, recovered)
         return recovered

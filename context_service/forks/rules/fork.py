@@ -30,7 +30,7 @@ from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import PIN
 from context_service.packing.pure.blocks import text_pieces, tokens_of
 from context_service.packing.pure.task_state import Entry, shown
-from context_service.packing.rules.pack import Packs
+from context_service.packing.rules.catch_up import CatchingUp
 from context_service.windows.model import Window, WindowInput, window_not_found
 from context_service.windows.pure.pins import pinned
 from context_service.windows.rules.heads import GOAL_BYTES_MAX, RENDERING, check_room
@@ -109,7 +109,7 @@ class Forks:
         messaging: Messaging,
         requests: Requests,
         writer_locks: KeyedLocks,
-        packs: Packs,
+        catching_up: CatchingUp,
         telemetry: Telemetry,
     ) -> None:
         self._windows = windows
@@ -119,7 +119,7 @@ class Forks:
         self._messaging = messaging
         self._requests = requests
         self._writer_locks = writer_locks
-        self._packs = packs
+        self._catching_up = catching_up
         self._telemetry = telemetry
 
     async def of(self, window: Window, *, principal: Principal) -> list[Fork]:
@@ -251,7 +251,9 @@ class Forks:
         if inherits is not Inherits.STATE:
             return await self._rows.find(window_id, principal=principal)
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
-            return await until_written(partial(self._packs.read, window_id, principal=principal), what="the window")
+            return await until_written(
+                partial(self._catching_up.read, window_id, principal=principal), what="the window"
+            )
 
     async def _inherited(
         self, window: Window, inherits: Inherits, given: WindowInput, principal: Principal

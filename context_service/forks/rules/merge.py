@@ -23,7 +23,7 @@ from context_service.kernel.parts import Part, ToolResult
 from context_service.kernel.rendering.turns import text_of
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.task_state import Entry
-from context_service.packing.rules.pack import Packs
+from context_service.packing.rules.catch_up import CatchingUp
 from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure.refs import fork_ref, refs_between
 from context_service.windows.rules.heads import RENDERING
@@ -72,7 +72,7 @@ class Merges:
         messaging: Messaging,
         requests: Requests,
         writer_locks: KeyedLocks,
-        packs: Packs,
+        catching_up: CatchingUp,
         telemetry: Telemetry,
     ) -> None:
         self._rows = rows
@@ -81,7 +81,7 @@ class Merges:
         self._messaging = messaging
         self._requests = requests
         self._writer_locks = writer_locks
-        self._packs = packs
+        self._catching_up = catching_up
         self._telemetry = telemetry
 
     async def merge(
@@ -176,7 +176,7 @@ class Merges:
             if window.closed_at:
                 return window
             try:
-                return await self._packs.read(fork.fork_window_id, principal=principal)
+                return await self._catching_up.read(fork.fork_window_id, principal=principal)
             except WindowClosed:  # by a twin, meanwhile
                 raise RowsChanged from None
 

@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 
 from context_service.contexts.room import Log
 from context_service.kernel.keyed_locks import KeyedLocks
-from context_service.packing.rules.pack import Packs
+from context_service.packing.rules.catch_up import CatchingUp
 from context_service.usage.model import Lesson, Outcome, RecordedOutcome
 from context_service.usage.pure.endings import Ending
 from context_service.usage.store.endings import EndingRows
@@ -54,7 +54,7 @@ class Outcomes:
         log: Log,
         requests: Requests,
         writer_locks: KeyedLocks,
-        packs: Packs,
+        catching_up: CatchingUp,
         lessons: Lessons,
     ) -> None:
         self._rows = rows
@@ -62,7 +62,7 @@ class Outcomes:
         self._log = log
         self._requests = requests
         self._writer_locks = writer_locks
-        self._packs = packs
+        self._catching_up = catching_up
         self._lessons = lessons
 
     async def record(
@@ -98,7 +98,7 @@ class Outcomes:
         self, window_id: UUID, outcome: Outcome, principal: Principal, request: Request | None
     ) -> tuple[Window, RecordedOutcome]:
         async def recorded() -> tuple[Window, RecordedOutcome]:
-            window = await self._packs.read(window_id, principal=principal)
+            window = await self._catching_up.read(window_id, principal=principal)
             step_to = outcome.step_to or window.step_count
             step_from = outcome.step_from or step_to
             if not 1 <= step_from <= step_to <= window.step_count:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from context_service.kernel.tokens import TokenCounter, calibrated
-from context_service.packing.rules.pack import NOTE_TOKENS, body_of
+from context_service.packing.pure.front import NOTE_TOKENS, body_of
 from context_service.windows.model import Window, WindowInput
 from contextkeep.errors import BudgetTooSmall, InvalidArgument
 from service_runtime.checks import check_long_text

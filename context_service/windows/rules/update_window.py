@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from context_service.contexts.room import Log
+from context_service.folding.rules.fold import Folding
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import BY_CALLER, PIN, FoldAccount, Receipt
 from context_service.packing.pure.blocks import text_pieces, tokens_of
 from context_service.packing.pure.task_state import WHOLE, Entry, shown
-from context_service.packing.rules.pack import Packs
 from context_service.packing.store.views import ViewRows
 from context_service.usage.store.usage import UsageRows
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
@@ -103,7 +103,7 @@ class Editing:
         log: Log,
         requests: Requests,
         writer_locks: KeyedLocks,
-        packs: Packs,
+        folding: Folding,
         usage: UsageRows,
         nesting_max: int,
         telemetry: Telemetry,
@@ -116,7 +116,7 @@ class Editing:
         self._log = log
         self._requests = requests
         self._writer_locks = writer_locks
-        self._packs = packs
+        self._folding = folding
         self._usage = usage
         self._nesting_max = nesting_max
 
@@ -179,7 +179,7 @@ class Editing:
         )
         if is_new_goal:
             with suppress(FoldNoProgress, WindowBehind, Aborted):  # who packs meanwhile folds when it must
-                await self._packs.fold(window_id, principal=principal, dry_run=False, reason="goal")
+                await self._folding.fold(window_id, principal=principal, dry_run=False, reason="goal")
         return updated
 
     async def pin(

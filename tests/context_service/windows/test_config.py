@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from context_service.folding.pure.folds import Limits
-from context_service.packing.rules.pack import Packs
+from context_service.folding.rules.write_fold import FoldWriting
 from context_service.windows.pure.config import DEFAULT, config_of, loaded, stored, updated
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import BudgetTooSmall, InvalidArgument, RequestIdReused, TokensSpent
@@ -300,16 +300,16 @@ async def test_a_fold_that_was_worked_out_by_another_budget_is_not_written(
     """It would leave more than there is room for since; it is worked out again."""
     context_id = await worked(caller, "", 12)
     window = await opened(caller, context_id, 20_000)
-    write, is_first = Packs._write, True
+    write, is_first = FoldWriting.write, True
 
-    async def late(self: Packs, *args: Any) -> Any:
+    async def late(self: FoldWriting, *args: Any) -> Any:
         nonlocal is_first
         if is_first:
             is_first = False
             await changed(other_replica, window, token_budget=0.2)
         return await write(self, *args)
 
-    monkeypatch.setattr(Packs, "_write", late)
+    monkeypatch.setattr(FoldWriting, "write", late)
     pack = await packed(caller, window)
     assert not is_first and pack.tokens <= 4_000
     assert [

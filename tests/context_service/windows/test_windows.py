@@ -15,7 +15,7 @@ import pytest
 from context_service.kernel.rendering import Format
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.task_state import Entry
-from context_service.packing.rules.pack import MESSAGES_AT_ONCE
+from context_service.packing.rules.read_log import MESSAGES_AT_ONCE
 from context_service.packing.store.views import ViewRows
 from context_service.windows.rules.windows import WINDOWS_MAX
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
@@ -189,7 +189,7 @@ async def test_a_call_without_time_for_all_of_a_log_says_how_far_it_came_and_the
     expected = await packed(caller, whole)
     reached = []
     with monkeypatch.context() as patch:
-        patch.setattr("context_service.packing.rules.pack.READING_S_MAX", 60.0)  # as if no call had the time
+        patch.setattr("context_service.packing.rules.catch_up.READING_S_MAX", 60.0)  # as if no call had the time
         while True:
             try:
                 pack = await packed(caller, window)

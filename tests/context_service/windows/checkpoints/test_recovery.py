@@ -14,7 +14,7 @@ import orjson
 import pytest
 from aiohttp import web
 
-from context_service.packing.rules.pack import Packs
+from context_service.packing.rules.pack import Packing
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import (
     FoldNoProgress,
@@ -177,17 +177,17 @@ async def test_a_report_that_ends_before_its_pack_is_answered_recalls_once_when_
     await ran(caller, context_id, window, range(40))
     await said(caller, context_id, {"content": "Open the crimson valve now."})
     pack = await packed(caller, window, without_recall=True)
-    request_id, packing = an_id(), Packs.pack
+    request_id, packing = an_id(), Packing.pack
 
     for is_packed in (False, True):
 
-        async def lost(self: Packs, *args: Any, is_packed: bool = is_packed, **fields: Any) -> Any:
+        async def lost(self: Packing, *args: Any, is_packed: bool = is_packed, **fields: Any) -> Any:
             if is_packed:
                 await packing(self, *args, **fields)
             raise Unavailable("the connection is gone")
 
         with monkeypatch.context() as patched:
-            patched.setattr(Packs, "pack", lost)
+            patched.setattr(Packing, "pack", lost)
             with pytest.raises(Unavailable):
                 await reported(caller, window, pack, request_id=request_id)
     done = await reported(caller, window, pack, request_id=request_id)

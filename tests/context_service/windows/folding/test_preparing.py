@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from context_service.folding.pure.folds import Limits, View
 from context_service.folding.pure.prepare import committed, prepared
-from context_service.packing.rules.pack import Packs
+from context_service.folding.rules.write_fold import FoldWriting
 from context_service.packing.store.views import ViewRows, _prepared_of, _prepared_text
 from context_service.windows.pure.config import Config
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
@@ -379,11 +379,11 @@ async def test_a_commit_whose_answer_is_lost_is_answered_when_it_is_asked_again(
     await prepare(caller, window)
     request_id = an_id()
 
-    async def lost(self: Packs, *args: Any, **fields: Any) -> Any:
+    async def lost(self: FoldWriting, *args: Any, **fields: Any) -> Any:
         raise Unavailable("the connection is gone", dependency="postgres")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Packs, "_count", lost)  # right after the commit
+        patched.setattr(FoldWriting, "_count", lost)  # right after the commit
         with pytest.raises(Unavailable):
             await commit(caller, window, request_id=request_id)
     assert (await commit(caller, window, request_id=request_id)).epoch == 1

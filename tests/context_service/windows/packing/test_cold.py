@@ -8,7 +8,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from context_service.packing.rules.pack import Packs
+from context_service.packing.rules.append_blocks import Appending
+from context_service.packing.rules.recall_after_step import StepRecalling
 from context_service.packing.store.views import ViewRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import InvalidArgument, Unavailable
@@ -181,7 +182,7 @@ async def test_replicas_that_pack_at_once_fold_once_and_answer_the_same(
     assert await reasons(caller, window) == ["cache_cold"]
 
 
-@pytest.mark.parametrize("where", [(ViewRows, "add", 1), (ViewRows, "write_fold", 0), (Packs, "_append", 0)])
+@pytest.mark.parametrize("where", [(ViewRows, "add", 1), (ViewRows, "write_fold", 0), (Appending, "block", 0)])
 async def test_a_call_that_is_cut_off_leaves_the_next_to_decide_the_same(
     where: tuple[type, str, int], caller: Caller, other_replica: Caller, stack: Stack, monkeypatch: pytest.MonkeyPatch
 ):
@@ -198,8 +199,8 @@ async def test_a_call_that_is_cut_off_leaves_the_next_to_decide_the_same(
 
     with monkeypatch.context() as patch:
         patch.setattr(of, name, cut_off)
-        if name == "_append":
-            patch.setattr(Packs, "_recalled", lambda *_: asyncio.sleep(0, result=object()))
+        if name == "block":
+            patch.setattr(StepRecalling, "block", lambda *_: asyncio.sleep(0, result=object()))
         with pytest.raises(Unavailable):
             await packed(caller, window)
 

@@ -20,7 +20,7 @@ from context_service.kernel.rendering.turns import NO_RESULT, is_only_reasoning
 from context_service.packing.model import STEP, NewBlock, ViewPart
 from context_service.packing.pure.blocks import Block, block_of
 from context_service.packing.pure.steps import Step, cut
-from context_service.packing.rules.sights import Sight
+from context_service.packing.pure.window_body import WindowBody
 from tests.context_service.kernel.test_rendering import MESSAGES, THINKING, adapter, exhausted
 from tests.examples import examples
 
@@ -216,7 +216,7 @@ def test_what_is_seen_begins_with_a_user(to: Format, messages: list[Message], st
         )
         for n, one in enumerate(made, 1)
     ]
-    sight = Sight(epoch=0, block_count=0, format=to, tokens_family="claude", body=empty(to), is_bare=True)
+    sight = WindowBody(epoch=0, block_count=0, format=to, tokens_family="claude", body=empty(to), is_bare=True)
     at_once = sight.with_blocks(seen, block_count=len(seen))
     places = [0, *sorted(one for one in stops if one < len(seen)), len(seen)]
     for start, end in pairwise(places):

@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from context_service.contexts.model import Message
 from context_service.contexts.store.log import Log
 from context_service.kernel.rendering import Body, Format, Rendered, empty
-from context_service.packing.rules.sights import KEPT_S, KeptSights, Sight
+from context_service.packing.pure.window_body import WindowBody
+from context_service.packing.rules.body_cache import KEPT_S, BodyCache
 from context_service.packing.store.views import ViewRows
 from context_service.windows import room
 from context_service.windows.model import Window, WindowSnapshot
@@ -75,9 +76,9 @@ def test_a_body_is_the_same_in_whatever_portions_its_pieces_come(to: Format, pie
     assert [*of_system, *shown] == [orjson.loads(one.json) for one in pieces]
 
 
-def sight(size: int, *, epoch: int = 0, block_count: int = 0) -> Sight:
+def sight(size: int, *, epoch: int = 0, block_count: int = 0) -> WindowBody:
     body = empty(Format.OPENAI).with_pieces([Rendered("user", "x" * size, False)] if size else [])
-    return Sight(epoch=epoch, block_count=block_count, format=Format.OPENAI, tokens_family="o200k", body=body)
+    return WindowBody(epoch=epoch, block_count=block_count, format=Format.OPENAI, tokens_family="o200k", body=body)
 
 
 TENANT, OTHER_TENANT = uuid.uuid4(), uuid.uuid4()
@@ -91,7 +92,7 @@ def window() -> Window:
 
 
 def test_a_sight_is_kept_for_its_epoch_and_what_comes_behind_it(window: Window):
-    kept = KeptSights(bytes_max=100_000, shares=WHOLE)
+    kept = BodyCache(bytes_max=100_000, shares=WHOLE)
     kept.put((TENANT, "w"), sight(1, epoch=2, block_count=7))
     assert kept.get((TENANT, "w"), window) and kept.get((TENANT, "w"), replace(window, block_count=8))
     for other in (replace(window, epoch=3), replace(window, epoch=1), replace(window, block_count=6)):
@@ -104,7 +105,7 @@ def test_a_sight_is_kept_for_its_epoch_and_what_comes_behind_it(window: Window):
 @given(sizes=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 400)), max_size=30))
 def test_no_more_is_kept_than_may_be_and_the_newest_stay(sizes: list[tuple[int, int]]):
     now = [0.0]
-    kept = KeptSights(bytes_max=1_000, shares=WHOLE, clock=lambda: now[0])
+    kept = BodyCache(bytes_max=1_000, shares=WHOLE, clock=lambda: now[0])
     put: dict[int, int] = {}
     window = Window(**{**dict.fromkeys(Window.__dataclass_fields__), "epoch": 0, "block_count": 0})  # type: ignore[arg-type]
     for name, size in sizes:
@@ -121,7 +122,7 @@ def test_no_more_is_kept_than_may_be_and_the_newest_stay(sizes: list[tuple[int, 
 
 
 def test_a_tenant_has_its_share_of_what_is_kept_and_others_keep_theirs(window: Window):
-    kept = KeptSights(bytes_max=10_000, shares=Shares(of_tenant=0.5, of_key=0.5))
+    kept = BodyCache(bytes_max=10_000, shares=Shares(of_tenant=0.5, of_key=0.5))
     kept.put((OTHER_TENANT, "w"), sight(1_000, epoch=2, block_count=7))
     for number in range(20):
         kept.put((TENANT, number), sight(1_000, epoch=2, block_count=7))
@@ -136,7 +137,7 @@ def test_a_tenant_has_its_share_of_what_is_kept_and_others_keep_theirs(window: W
 async def forgetful(stack: Stack) -> AsyncIterator[Caller]:
     """A replica that keeps nothing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(room, "KeptSights", lambda **_: KeptSights(bytes_max=0, shares=WHOLE))
+        patch.setattr(room, "BodyCache", lambda **_: BodyCache(bytes_max=0, shares=WHOLE))
         async with (
             running(stack.urls.service, stack.folder, callers=ApiKeys(KEYS)) as started,
             grpc.aio.insecure_channel(started.context) as channel,

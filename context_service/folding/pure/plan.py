@@ -1,0 +1,193 @@
+"""Planning a fold: what becomes of the parts of a window, the state that is written with it, and the receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from context_service.folding.pure.folds import CLOSE_STEPS, Fold, FoldableBlock, View, fold
+from context_service.folding.pure.prepare import Prepared, committed
+from context_service.folding.pure.summaries import SEGMENT, Summary
+from context_service.kernel.tokens import TokenCounter
+from context_service.packing.model import (
+    BY_MODEL,
+    NO_STATE_UPDATE,
+    FoldAccount,
+    FoldSummary,
+    Receipt,
+    StateUpdate,
+    StoredEntry,
+)
+from context_service.packing.pure.blocks import text_pieces, tokens_of
+from context_service.packing.pure.caught_up_window import CaughtUpWindow, limits_of
+from context_service.packing.pure.front import NOTE_TOKENS
+from context_service.packing.pure.task_state import Entry, RenderedState, StateChange, changes, shown
+from context_service.packing.pure.units import Unit
+from context_service.usage.pure.endings import Endings
+from context_service.usage.pure.prices import pays_after
+from context_service.windows.model import Window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldInputs:
+    """The inputs of a fold: the stored parts of a window, and what is known about them.
+
+    Attributes:
+        state_text: The state, as the last fold wrote it.
+        endings: The outcomes of steps.
+        worth: The worth of lines, if an extension scored them.
+        prepared: The fold, if it was prepared.
+        state_update: Entries that a model found in the steps, and the entries that they end.
+    """
+
+    blocks: Sequence[FoldableBlock]
+    summaries: Sequence[Summary]
+    entries: Sequence[StoredEntry]
+    state_text: str
+    endings: Endings
+    worth: Mapping[Unit, float] = field(default_factory=dict)
+    prepared: Prepared | None = None
+    state_update: StateUpdate = NO_STATE_UPDATE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFold:
+    """A fold that is worked out and not yet written."""
+
+    caught_up: CaughtUpWindow
+    before: View
+    fold: Fold
+    state: str
+    state_left_out: int
+    state_added: Sequence[StateChange]
+    state_removed: Sequence[StateChange]
+    prepared_seq: int = 0
+    state_update: StateUpdate = NO_STATE_UPDATE
+
+    @property
+    def saved_share(self) -> float:
+        """The share of the tokens that it removes."""
+        return 1 - self.fold.view.tokens / self.before.tokens if self.fold.changes else 0.0
+
+
+def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
+    """Return the fold of a window."""
+    window, count = caught_up.window, TokenCounter(caught_up.window.tokens_family).count
+
+    def cost(text: str) -> int:
+        return tokens_of(text_pieces(text, window.format), window.format, count)
+
+    state, text = _state_text(window, inputs, count)
+    state_tokens = cost(text) if text else 0
+    before = View(
+        head=window.head_tokens + window.pins_tokens + NOTE_TOKENS,
+        summaries=tuple(inputs.summaries),
+        state=window.state_tokens,
+        blocks=tuple(inputs.blocks),
+    )
+    if inputs.prepared:
+        done = committed(before, inputs.prepared, state_tokens=state_tokens)
+    else:
+        done = fold(
+            before,
+            limits_of(window),
+            state_tokens=state_tokens,
+            goal=window.goal,
+            count=count,
+            cost=cost,
+            weights=window.config.weights,
+            endings=inputs.endings,
+            own=inputs.worth,
+            is_close=window.step_count - window.folded_step < CLOSE_STEPS,
+            waiting=caught_up.waiting_tokens,
+        )
+    added, removed = changes(inputs.state_text, text)
+    return PlannedFold(
+        caught_up=caught_up,
+        before=before,
+        fold=done,
+        state=text,
+        state_left_out=state.left_out,
+        state_added=added,
+        state_removed=removed,
+        prepared_seq=inputs.prepared.last_seq if inputs.prepared else 0,
+        state_update=inputs.state_update,
+    )
+
+
+def receipt_of(planned: PlannedFold, reason: str) -> Receipt:
+    """Return the receipt of a fold."""
+    window, now = planned.caught_up.window, planned.fold.view
+    removed = planned.before.tokens - now.tokens
+    zone, kept = _first_change(planned.before, now)
+    after = planned.before.tokens - kept
+    # Without a cached prompt all of it is written again in any case, and now less of it.
+    pays_after_steps = 0 if reason == "cache_cold" else pays_after(after, removed, window.config.prices)
+    return Receipt(
+        epoch=window.epoch + 1,
+        reason=reason,
+        last_seq=window.reached_seq,
+        step=window.step_count,
+        tokens_before=planned.before.tokens,
+        tokens_after=now.tokens,
+        account=FoldAccount(
+            rules=planned.fold.rules,
+            masked_steps=sorted(block.step for block in planned.before.blocks if block.number in planned.fold.masked),
+            merged_steps=len(planned.fold.merged),
+            dropped_blocks=len(planned.fold.dropped),
+            summaries=_new_summaries(planned.before, now),
+            state_tokens=now.state,
+            state_left_out=planned.state_left_out,
+            state_added=planned.state_added,
+            state_removed=planned.state_removed,
+            first_change=zone,
+            tokens_kept=kept,
+            written_again=max(after - removed, 0),
+            pays_after_steps=pays_after_steps,
+            token_factor=window.token_factor,
+            prepared_seq=planned.prepared_seq,
+        ),
+    )
+
+
+def stated_at(entry: Entry) -> tuple[int, bool]:
+    """Return the sort key of an entry: its message; entries of callers come after all messages that there were."""
+    return entry.seq, not entry.ref
+
+
+def _state_text(window: Window, inputs: FoldInputs, count: Callable[[str], int]) -> tuple[RenderedState, str]:
+    """Return the entries that have room, and the text of the state with its title."""
+    update = inputs.state_update
+    entries = [stored.entry for stored in inputs.entries if stored.number not in update.ended]
+    if update.new or any(stored.source == BY_MODEL for stored in inputs.entries):  # of two that differ the later holds
+        entries = sorted([*entries, *update.new], key=stated_at)
+    state = shown(entries, tokens_max=limits_of(window).state, count=count)
+    return state, f"[State of the work after step {window.step_count}]\n{state.text}" if state.text else ""
+
+
+def _new_summaries(before: View, now: View) -> list[FoldSummary]:
+    known = set(map(id, before.summaries))
+    return [
+        FoldSummary(
+            summary.level,
+            summary.step_from,
+            summary.step_to,
+            summary.seq_from,
+            summary.seq_to,
+            summary.tokens,
+            summary.method,
+            summary.verdict,
+        )
+        for summary in now.summaries
+        if id(summary) not in known
+    ]
+
+
+def _first_change(before: View, now: View) -> tuple[str, int]:
+    """Return the zone in which the prefix breaks, and the tokens before the break."""
+    tokens = before.head
+    for old, new in zip(before.summaries, now.summaries, strict=False):
+        if old != new:
+            return ("digests" if old.level > SEGMENT else "segments"), tokens
+        tokens += old.tokens
+    return "state", tokens

@@ -1,0 +1,166 @@
+"""Fold, PrepareFold and CommitFold: fold a window now, or prepare a fold and commit it later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+from context_service.folding.pure.plan import PlannedFold, receipt_of
+from context_service.folding.pure.prepare import Prepared, committed, prepared
+from context_service.folding.rules.model_segments import Writing
+from context_service.folding.rules.plan_fold import FoldPlanning
+from context_service.folding.rules.write_fold import FoldWriting
+from context_service.kernel.keyed_locks import KeyedLocks
+from context_service.packing.model import Receipt
+from context_service.packing.rules.catch_up import CatchingUp
+from context_service.packing.store.views import ViewRows
+from context_service.windows.model import Window
+from contextkeep.errors import FoldNoProgress, FoldNotPrepared, FoldStale
+from service_runtime.auth import Principal
+from service_runtime.optimistic import RowsChanged, until_written
+from service_runtime.requests import Request
+
+
+class Folding:
+    """Folds windows; each call acts for its principal.
+
+    Args:
+        views: The stored parts of windows, and their prepared folds.
+        writer_locks: One writer of a window at a time in this process.
+        catching_up: Reads the logs of windows.
+        planning: Plans folds.
+        writing: Writes folds.
+        segments: Lets a model write the segments of prepared folds, or None if there is no model.
+    """
+
+    def __init__(
+        self,
+        views: ViewRows,
+        *,
+        writer_locks: KeyedLocks,
+        catching_up: CatchingUp,
+        planning: FoldPlanning,
+        writing: FoldWriting,
+        segments: Writing | None = None,
+    ) -> None:
+        self._views = views
+        self._writer_locks = writer_locks
+        self._catching_up = catching_up
+        self._planning = planning
+        self._writing = writing
+        self._segments = segments
+
+    async def fold(self, window_id: UUID, *, principal: Principal, dry_run: bool, reason: str = "requested") -> Receipt:
+        """Fold a window now, or return the receipt that a fold would have.
+
+        Raises:
+            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowBehind: the call had no time to read the whole log; its progress is kept.
+            FoldNoProgress: there is nothing to fold.
+            Aborted: too many concurrent writes to the window.
+        """
+        principal = principal.without_admin()
+
+        async def folded() -> Receipt:
+            planned = await self._planning.plan(await self._catching_up.window(window_id, principal), principal)
+            _check_progress(planned)
+            return receipt_of(planned, reason) if dry_run else await self._writing.write(planned, reason, principal)
+
+        async with self._writer_locks.hold((principal.tenant_id, window_id)):
+            return await until_written(folded, what="the window")
+
+    async def prepare(
+        self, window_id: UUID, *, principal: Principal, expected_epoch: int | None = None
+    ) -> tuple[Receipt, int]:
+        """Prepare a fold and store it, and return its receipt as of now, and the epoch for which it is valid.
+
+        Raises:
+            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowBehind: the call had no time to read the whole log; its progress is kept.
+            FoldStale: the window has another epoch than `expected_epoch`.
+            FoldNoProgress: there is nothing to fold.
+            Aborted: too many concurrent writes to the window.
+        """
+        principal = principal.without_admin()
+
+        async def stored_fold() -> tuple[PlannedFold, Prepared]:
+            caught_up = await self._catching_up.window(window_id, principal)
+            _check_epoch(caught_up.window, expected_epoch)
+            planned = await self._planning.plan(caught_up, principal)
+            _check_progress(planned)
+            fold = prepared(planned.before, planned.fold, last_seq=caught_up.window.reached_seq)
+            if not await self._views.prepare(caught_up.window, fold, principal=principal):
+                raise RowsChanged
+            return planned, fold
+
+        async with self._writer_locks.hold((principal.tenant_id, window_id)):
+            planned, fold = await until_written(stored_fold, what="the window")
+        planned = replace(planned, prepared_seq=fold.last_seq)
+        if self._segments:  # without the lock: packs go on meanwhile
+            planned = await self._with_model_segments(planned, fold, self._segments, principal)
+        return receipt_of(planned, "prepared"), planned.caught_up.window.epoch
+
+    async def commit(
+        self, window_id: UUID, *, principal: Principal, request: Request | None, expected_epoch: int | None = None
+    ) -> Receipt:
+        """Commit the prepared fold, with the state as it is now, and return the receipt.
+
+        Raises:
+            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowBehind: the call had no time to read the whole log; its progress is kept.
+            FoldNotPrepared: no fold was prepared.
+            FoldStale: the window has another epoch than `expected_epoch`, or than the prepared fold.
+            RequestIdReused: see the contract.
+            Aborted: too many concurrent writes to the window.
+        """
+        principal = principal.without_admin()
+
+        async def folded() -> Receipt:
+            caught_up = await self._catching_up.window(window_id, principal)
+            _check_epoch(caught_up.window, expected_epoch)
+            fold, epoch = await self._views.prepared(caught_up.window, principal=principal)
+            if epoch is None:
+                raise FoldNotPrepared("no fold of the window was prepared")
+            if epoch <= caught_up.window.epoch:
+                _check_epoch(caught_up.window, epoch)
+            if not fold or epoch > caught_up.window.epoch:  # another replica was faster
+                raise RowsChanged
+            planned = await self._planning.plan(caught_up, principal, fold)
+            return await self._writing.write_prepared(planned, principal, request)
+
+        async with self._writer_locks.hold((principal.tenant_id, window_id)):
+            return await until_written(folded, what="the window")
+
+    async def _with_model_segments(
+        self, planned: PlannedFold, fold: Prepared, segments: Writing, principal: Principal
+    ) -> PlannedFold:
+        """Return a prepared fold with the segments that a model wrote, if it wrote any."""
+        state_tokens = planned.fold.view.state
+        better = await segments.written(
+            planned.caught_up.window, planned.before, fold, state_tokens=state_tokens, principal=principal
+        )
+        if better is None:
+            return planned
+        return replace(planned, fold=committed(planned.before, better, state_tokens=state_tokens))
+
+
+def _check_epoch(window: Window, expected: int | None) -> None:
+    """Refuse a call for another epoch of a window.
+
+    Raises:
+        FoldStale: the window has another epoch.
+    """
+    if expected is not None and expected != window.epoch:
+        raise FoldStale(
+            f"the window is at epoch {window.epoch}, and not {expected}: prepare another fold", epoch=window.epoch
+        )
+
+
+def _check_progress(planned: PlannedFold) -> None:
+    """Refuse a fold that changes nothing.
+
+    Raises:
+        FoldNoProgress: it changes nothing.
+    """
+    if not planned.fold.changes:
+        raise FoldNoProgress("there is nothing to fold: the window is folded as far as possible")

@@ -1,0 +1,99 @@
+"""Planning folds: read the inputs, then work out the fold off the event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from context_service.folding.pure.model_state import not_known
+from context_service.folding.pure.plan import FoldInputs, PlannedFold, plan, stated_at
+from context_service.folding.pure.prepare import Prepared
+from context_service.packing.model import NO_STATE_UPDATE, StateUpdate, StoredEntry
+from context_service.packing.pure.caught_up_window import CaughtUpWindow
+from context_service.packing.pure.task_state import Entry, after
+from context_service.packing.rules.plugins import Scoring
+from context_service.packing.store.views import ViewRows
+from context_service.usage.store.endings import EndingRows
+from context_service.usage.store.usage import UsageRows
+from context_service.windows.model import Window
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+from service_runtime.optimistic import RowsChanged
+
+_FOLDING = 200  # bytes of parsing that a fold costs for each token it looks through
+_COMMITTING = 10  # the same for a fold that was prepared
+
+
+class FoldPlanning:
+    """Plans folds; each call acts for its principal.
+
+    Args:
+        views: The stored parts of windows.
+        usage: The factors that bills taught.
+        endings: The outcomes of steps.
+        scoring: An extension that scores lines, or None if there is none.
+    """
+
+    def __init__(
+        self, views: ViewRows, *, usage: UsageRows, endings: EndingRows, scoring: Scoring | None = None
+    ) -> None:
+        self._views = views
+        self._usage = usage
+        self._endings = endings
+        self._scoring = scoring
+
+    async def plan(
+        self, caught_up: CaughtUpWindow, principal: Principal, prepared: Prepared | None = None
+    ) -> PlannedFold:
+        """Return the fold of a window, by the newest token factor.
+
+        Args:
+            caught_up: The window.
+            principal: The caller.
+            prepared: The fold, if it was prepared.
+
+        Raises:
+            RowsChanged: the window changed meanwhile.
+        """
+        factor = await self._usage.factor(caught_up.window, principal=principal)
+        caught_up = replace(caught_up, window=replace(caught_up.window, token_factor=factor))
+        inputs = await self._inputs(caught_up.window, principal, prepared)
+        work = (_COMMITTING if prepared else _FOLDING) * caught_up.tokens
+        planned = await beside_the_loop(work, plan, caught_up, inputs)
+        if planned.before.tokens + caught_up.waiting_tokens != caught_up.tokens:
+            raise RowsChanged
+        return planned
+
+    async def _inputs(self, window: Window, principal: Principal, prepared: Prepared | None) -> FoldInputs:
+        with_units = prepared is None or window.config.learning
+        blocks = await self._views.blocks(window, principal=principal, with_units=with_units)
+        summaries = await self._views.summaries(window, principal=principal)
+        entries = await self._views.held(window, principal=principal)
+        state_text = await self._views.state_text(window, principal=principal)
+        endings = await self._endings.read(window, principal=principal)
+        worth = await self._scoring.worth(blocks, summaries) if self._scoring and prepared is None else {}
+        found = prepared.entries if prepared else ()
+        update = await self._update(window, entries, found, principal) if found else NO_STATE_UPDATE
+        return FoldInputs(
+            blocks=blocks,
+            summaries=summaries,
+            entries=entries,
+            state_text=state_text,
+            endings=endings,
+            worth=worth,
+            prepared=prepared,
+            state_update=update,
+        )
+
+    async def _update(
+        self, window: Window, stored: Sequence[StoredEntry], found: Sequence[Entry], principal: Principal
+    ) -> StateUpdate:
+        """Return the entries that a model found and the state does not have, and the entries that they end."""
+        ended = await self._views.superseded(window, {entry.seq for entry in found}, principal=principal)
+        known = [entry.entry for entry in stored]
+        new = not_known(found, [*known, *(old for old, _ in ended)])
+        now, superseded = after(sorted(known, key=stated_at), new)
+        holds = {id(entry) for entry in now}
+        new = [entry for entry in new if id(entry) in holds]  # later statements about the same thing stay
+        numbers = {id(entry.entry): entry.number for entry in stored}
+        return StateUpdate(new, {numbers[id(old)]: by.seq for old, by in superseded if id(old) in numbers})

@@ -1,0 +1,139 @@
+"""Writing folds: lock the window, check that it is what it was, write the fold, and count it."""
+
+from __future__ import annotations
+
+from context_service.checkpoints.model import BY_FOLD
+from context_service.checkpoints.store import CheckpointRows
+from context_service.contexts.room import Log
+from context_service.folding.pure.plan import PlannedFold, receipt_of
+from context_service.packing.model import BY_MODEL, Receipt
+from context_service.packing.pure.blocks import text_pieces
+from context_service.packing.store.views import ViewRows
+from context_service.profiles.rules.learning import Learning
+from context_service.windows.model import Window
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import WindowRows
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+from service_runtime.optimistic import RowsChanged
+from service_runtime.postgres import Transaction
+from service_runtime.requests import Request, Requests
+
+_COUNTING = 40  # bytes of parsing that counting costs for each block of a fold
+
+
+class FoldWriting:
+    """Writes folds; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        views: Their stored parts.
+        log: Their contexts.
+        requests: The request ids of this service.
+        checkpoints: The checkpoints of windows: a window makes one before a fold.
+        telemetry: Counts folds.
+        learning: Counts the lines that folds remove, for windows that learn.
+    """
+
+    def __init__(
+        self,
+        rows: WindowRows,
+        views: ViewRows,
+        *,
+        log: Log,
+        requests: Requests,
+        checkpoints: CheckpointRows,
+        telemetry: Telemetry,
+        learning: Learning,
+    ) -> None:
+        self._rows = rows
+        self._views = views
+        self._log = log
+        self._requests = requests
+        self._checkpoints = checkpoints
+        self._telemetry = telemetry
+        self._learning = learning
+
+    async def write(self, planned: PlannedFold, reason: str, principal: Principal) -> Receipt:
+        """Write a fold, and return its receipt.
+
+        Raises:
+            RowsChanged: the window changed meanwhile.
+        """
+        window, receipt = planned.caught_up.window, receipt_of(planned, reason)
+
+        async def work(transaction: Transaction) -> None:
+            await self._locked(transaction, window)
+            await self._write(transaction, planned, receipt)
+
+        await self._log.of(principal, window.context_id).transaction(work)
+        await self._count(planned, reason, principal)
+        return receipt
+
+    async def write_prepared(self, planned: PlannedFold, principal: Principal, request: Request | None) -> Receipt:
+        """Write a fold that was prepared, once for a request, and return its receipt.
+
+        Raises:
+            RowsChanged: the window changed meanwhile.
+        """
+        window, receipt = planned.caught_up.window, receipt_of(planned, "prepared")
+
+        async def work(transaction: Transaction) -> Receipt:
+            locked = await self._locked(transaction, window)
+            await self._write(transaction, planned, receipt)
+            return await self._views.receipt(transaction, locked, receipt.epoch)
+
+        write = self._requests.once(request, work, about_id=window.context_id)
+        written = await self._log.of(principal, window.context_id).transaction(write)
+        await self._count(planned, receipt.reason, principal)
+        return written
+
+    async def _locked(self, transaction: Transaction, window: Window) -> Window:
+        locked = await self._rows.lock(transaction, window.context_id, window.window_id)
+        if locked is None or not _is_same(locked, window):
+            raise RowsChanged
+        return locked
+
+    async def _write(self, transaction: Transaction, planned: PlannedFold, receipt: Receipt) -> None:
+        """Write a fold of a window that is locked."""
+        window, done = planned.caught_up.window, planned.fold
+        before, now = planned.before.summaries, done.view.summaries
+        to = window.format
+        if window.config.checkpoint_steps:
+            await self._checkpoints.make(transaction, window, reason=BY_FOLD)
+        if planned.state_update.new:
+            await self._views.add(
+                transaction,
+                window,
+                [],
+                entries=planned.state_update.new,
+                ended=planned.state_update.ended,
+                reached_seq=window.reached_seq,
+                source=BY_MODEL,
+            )
+        await self._views.write_fold(
+            transaction,
+            window,
+            masked=sorted(done.masked),
+            removed=sorted(done.merged | done.dropped),
+            merged=len(done.merged),
+            merged_tokens=sum(block.tokens for block in planned.before.blocks if block.number in done.merged),
+            gone=[summary for summary in before if summary not in now],
+            made=[(summary, text_pieces(summary.text, to)) for summary in now if summary not in before],
+            state=(planned.state, text_pieces(planned.state, to) if planned.state else [], done.view.state),
+            receipt=receipt,
+        )
+        await self._checkpoints.prune(transaction, window)
+
+    async def _count(self, planned: PlannedFold, reason: str, principal: Principal) -> None:
+        window = planned.caught_up.window
+        self._telemetry.broke(reason, profile=window.profile)
+        size = _COUNTING * (len(planned.before.blocks) + len(planned.before.summaries) + len(planned.fold.worth))
+        await beside_the_loop(size, self._telemetry.folded, planned.before, planned.fold)
+        await self._learning.folded(window, planned.before, planned.fold, principal=principal)
+
+
+def _is_same(locked: Window, window: Window) -> bool:
+    """Say whether a locked window is what it was when the fold was planned."""
+    names = ("epoch", "block_count", "reached_seq", "retracted_count", "entry_count", "config_json", "token_limit")
+    return not locked.closed_at and all(getattr(locked, name) == getattr(window, name) for name in names)

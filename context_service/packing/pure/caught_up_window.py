@@ -1,0 +1,72 @@
+"""A window that has read its log, and when it has to fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_service.folding.pure.folds import Limits
+from context_service.packing.pure.blocks import Block
+from context_service.packing.pure.front import front_tokens
+from context_service.packing.pure.window_body import WindowBody
+from context_service.windows.model import Window, WindowSnapshot
+
+_PACKED_SHARE = 0.1  # of the lifetime of a cache: packs of the same log within it count as one pack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaughtUpWindow:
+    """A window that has read all of its log, and the body of its packs.
+
+    Attributes:
+        waiting: The step that waits for results, or None if none waits.
+        last_seq: The last message of the log.
+        packed_seq: The last message of the log when the window was packed last for a model.
+        idle_s: Seconds since then, or None if it never was.
+    """
+
+    window: Window
+    body: WindowBody
+    waiting: Block | None
+    last_seq: int
+    packed_seq: int
+    idle_s: float | None
+
+    @property
+    def waiting_tokens(self) -> int:
+        """The tokens of the step that waits."""
+        return self.waiting.tokens if self.waiting else 0
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the pack."""
+        return front_tokens(self.window) + sum(self.body.tokens.values()) + self.waiting_tokens
+
+    @property
+    def counts_as_packed(self) -> bool:
+        """Whether this pack is written down: the next one asks how long ago it was, and of which log."""
+        if self.waiting:  # no model gets it
+            return False
+        if self.idle_s is None or self.packed_seq < self.last_seq:
+            return True
+        return 0 < _PACKED_SHARE * self.window.config.cache_ttl_s < self.idle_s
+
+
+def limits_of(window: Window) -> Limits:
+    """Return the marks of a window in tokens."""
+    return Limits.of(window.counted_limit, window.config)
+
+
+def is_cold(last: WindowSnapshot | CaughtUpWindow) -> bool:
+    """Say whether no vendor's cache holds the window any more, and messages came since. The same log stays as it is."""
+    ttl_s = last.window.config.cache_ttl_s
+    return last.idle_s is not None and 0 < ttl_s < last.idle_s and last.packed_seq < last.last_seq
+
+
+def half_way(window: Window) -> int:
+    """Return the tokens over which a window folds when its cache is cold: half way between its marks.
+
+    Then a fold costs nothing but detail, and one would come soon anyway. Below this it is too early: each pause would
+    cause a fold.
+    """
+    limits = limits_of(window)
+    return (limits.low + limits.high) // 2

@@ -1,0 +1,31 @@
+"""The front of a pack: tools, system prompt and goal, before all zones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from context_service.kernel.parts import Part
+from context_service.kernel.rendering import Body, Rendered, Turn, empty
+from context_service.packing.pure.turns import pieces
+from context_service.windows.model import Window, WindowInput
+
+NOTE_TOKENS = 40  # the most that the note on a beginning has, in any format
+
+
+def front_of(window: WindowInput) -> Body:
+    """Return the body with the tools, the system prompt and the goal of a window."""
+    goal = f"# Goal\n\n{window.goal}" if window.goal else ""
+    text = "\n\n".join(filter(None, [window.system_prompt, goal]))
+    tools = f'"tools":{window.tools_json},' if window.tools_json else ""
+    head = pieces(Turn("system", parts=[Part(text=text)]), window.format) if text else []
+    return empty(window.format, tools).with_pieces(map(Rendered.of, head))
+
+
+def body_of(window: WindowInput, seen: Sequence[Rendered]) -> bytes:
+    """Return the body of a request: the front of a window, then `seen`."""
+    return front_of(window).with_pieces(seen).json
+
+
+def front_tokens(window: Window) -> int:
+    """Return the tokens before the summaries and steps, with the largest note on a beginning."""
+    return window.head_tokens + window.pins_tokens + window.state_tokens + NOTE_TOKENS

@@ -1,0 +1,97 @@
+"""Laying out a pack: its body, its tokens by zone, and the markers for a vendor's prompt cache."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice, takewhile
+
+from context_service.kernel.rendering import Body
+from context_service.packing.model import STEP, SUMMARY, Pack, Prefix, ViewPart, Zones, zones_by
+from context_service.packing.pure.breakpoints import Breakpoint, breakpoints
+from context_service.packing.pure.caught_up_window import CaughtUpWindow, limits_of
+from context_service.windows.model import Window
+from context_service.windows.pure.models import LOOK_BACK_BLOCKS, model
+from context_service.windows.pure.refs import refs_between
+from contextkeep.errors import AnswerTooLarge
+
+PACK_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024
+_LAST_STEPS = 10  # whose mean says when the next fold comes
+
+
+def pack_of(caught_up: CaughtUpWindow, known: Prefix) -> Pack:
+    """Return the pack of a window, without the bytes that the caller has.
+
+    Raises:
+        AnswerTooLarge: the pack does not fit one answer.
+    """
+    window, seen, waiting = caught_up.window, caught_up.body, caught_up.waiting
+    body, note_tokens = seen.with_waiting(waiting)
+    prefix, end = body.prefix, body.end
+    size = len(prefix) + len(end)
+    if size > PACK_BYTES_MAX:
+        raise AnswerTooLarge("the pack does not fit one answer", size_bytes=size, size_bytes_max=PACK_BYTES_MAX)
+    offset = known.size_bytes if _has_prefix(prefix, known) else 0
+    # A step that waits and is cut changes when its results come.
+    is_cut = waiting is not None and waiting.is_cut
+    stays = seen.body if is_cut else body
+    stable = seen.body.prefix if is_cut else prefix
+    zones = zones_by(window, seen.tokens)
+    zones = replace(zones, verbatim=zones.verbatim + caught_up.waiting_tokens, notes=zones.notes + note_tokens)
+    return Pack(
+        window=window,
+        messages_json=prefix[offset:] + end,
+        offset_bytes=offset,
+        prefix_bytes=len(stable),
+        prefix_sha=hashlib.sha256(stable).hexdigest(),
+        zones=zones,
+        step_count=seen.step_count + (1 if waiting else 0),
+        fold_eta_steps=_fold_eta(zones, seen.parts, window),
+        last_seq=caught_up.last_seq,
+        is_waiting=waiting is not None,
+        breakpoints=_breakpoints(caught_up, zones, stays, is_cut=is_cut),
+        omitted_refs=[refs_between(part.seq_from, part.seq_to) for part in seen.parts if part.kind == SUMMARY],
+        recalled_refs=list(dict.fromkeys(ref for part in seen.parts for ref in part.refs)),
+    )
+
+
+def _breakpoints(caught_up: CaughtUpWindow, zones: Zones, stays: Body, *, is_cut: bool) -> list[Breakpoint]:
+    """Return the places after the zones before the steps, and after all that stays of a pack in this epoch.
+
+    Args:
+        caught_up: The window.
+        zones: The tokens of the whole pack.
+        stays: All that stays.
+        is_cut: The step that waits does not stay.
+    """
+    window, seen, waiting = caught_up.window, caught_up.body, caught_up.waiting
+    of_digests = zones.system + zones.pins + zones.digests
+    before = {"system": zones.system, "digests": of_digests, "state": of_digests + zones.segments + zones.state}
+    places = [Breakpoint(pointer, name, before[name]) for name, pointer in seen.ends]
+    all_tokens = zones.all - (caught_up.waiting_tokens if is_cut else 0)
+    if waiting is None and seen.last_pieces > LOOK_BACK_BLOCKS.get(window.format, seen.last_pieces):
+        # The pack before ended there, which is farther back than the vendor looks.
+        after = takewhile(lambda part: part.kind != STEP, reversed(seen.parts))
+        last = next(part for part in reversed(seen.parts) if part.kind == STEP)
+        of_last = last.tokens + sum(part.tokens for part in after)
+        places.append(Breakpoint(seen.last_from, "verbatim", all_tokens - of_last))
+    places.append(Breakpoint(stays.pointer, "verbatim", all_tokens))
+    return breakpoints(places, least_tokens=model(window.model).cache_tokens_min)
+
+
+def _has_prefix(prefix: bytes, known: Prefix) -> bool:
+    """Say whether the caller has the first bytes of a prefix, and the rest begins with a whole character."""
+    is_character = prefix[known.size_bytes : known.size_bytes + 1] < b"\x80"
+    return (
+        0 < known.size_bytes <= len(prefix)
+        and is_character
+        and hashlib.sha256(prefix[: known.size_bytes]).hexdigest() == known.sha
+    )
+
+
+def _fold_eta(zones: Zones, parts: Sequence[ViewPart], window: Window) -> int:
+    """Return the number of steps like the last ones until the high mark is reached."""
+    last = [part.tokens for part in islice((part for part in reversed(parts) if part.zone == "verbatim"), _LAST_STEPS)]
+    mean = sum(last) / len(last) if last else 0
+    return int(max(limits_of(window).high - zones.all, 0) / mean) if mean else 0

@@ -1,0 +1,66 @@
+"""New blocks of a window: steps that were read, notes on superseded statements, and texts of the service itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from context_service.kernel.tokens import TokenCounter
+from context_service.packing.model import NOTE, STEP, NewBlock, StateUpdate, StoredEntry
+from context_service.packing.pure.blocks import text_pieces, tokens_of
+from context_service.packing.pure.catch_up import PreparedStep
+from context_service.packing.pure.task_state import Entry, after, note_of
+from context_service.windows.model import Window
+
+
+def text_block(kind: str, step: int, text: str, window: Window) -> NewBlock:
+    """Return a block with a text of the service after a step. An empty text shows nothing."""
+    pieces = text_pieces(text, window.format) if text else []
+    tokens = tokens_of(pieces, window.format, TokenCounter(window.tokens_family).count)
+    return NewBlock(kind=kind, step=step, seq_from=0, seq_to=0, tokens=tokens, pieces=pieces)
+
+
+def new_blocks(
+    window: Window, steps: Sequence[PreparedStep], stored: Sequence[StoredEntry]
+) -> tuple[list[NewBlock], StateUpdate]:
+    """Return the blocks of new steps, with notes on what they supersede, and what becomes of the state.
+
+    Args:
+        window: The window before these steps.
+        steps: The new steps.
+        stored: The entries that the steps may supersede.
+    """
+    numbers = {id(entry.entry): entry.number for entry in stored}
+    entries = [entry.entry for entry in stored]
+    blocks: list[NewBlock] = []
+    update = StateUpdate([], {})
+    for step, prepared in enumerate(steps, window.step_count + 1):
+        blocks.append(_step_block(step, prepared))
+        before, (entries, superseded) = entries, after(entries, prepared.entries)
+        now = {id(entry) for entry in entries}
+        at_once = [old for old, _ in superseded if id(old) not in numbers]  # the step itself said otherwise later
+        for entry in [*at_once, *entries]:
+            if id(entry) not in numbers:
+                numbers[id(entry)] = window.entry_count + len(update.new)
+                update.new.append(entry)
+        ended: list[Entry] = [entry for entry in [*before, *at_once] if id(entry) not in now]
+        update.ended.update((numbers[id(entry)], prepared.block.seq_from) for entry in ended)
+        if superseded:
+            blocks.append(text_block(NOTE, step, note_of(superseded), window))
+    return blocks, update
+
+
+def _step_block(step: int, prepared: PreparedStep) -> NewBlock:
+    block, masked = prepared.block, prepared.masked
+    return NewBlock(
+        kind=STEP,
+        step=step,
+        seq_from=block.seq_from,
+        seq_to=block.seq_to,
+        tokens=block.tokens,
+        pieces=block.pieces,
+        is_error=prepared.is_error,
+        masked=(masked.pieces, masked.tokens) if masked else None,
+        units=prepared.units,
+        names=prepared.names,
+        tools=prepared.tools,
+    )

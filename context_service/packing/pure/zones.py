@@ -1,0 +1,56 @@
+"""The zones before the steps of a pack, in their order: what each of them shows.
+
+A zone is one function: its pieces, from the window and the summaries that it shows. A new zone is a new function (or
+module) and a row of `ZONES`; its tokens are counted by the `zone` of its parts, or are a column of the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from context_service.kernel.rendering import Rendered
+from context_service.packing.model import ViewPart
+from context_service.windows.model import Window
+
+
+class Zone(NamedTuple):
+    """A zone before the steps.
+
+    Attributes:
+        name: The name in `Zones`.
+        pieces: Returns the pieces that the zone shows.
+        ends_cache: A vendor's prompt cache gets a marker after the zone, if it has room for one.
+    """
+
+    name: str
+    pieces: Callable[[Window, Sequence[ViewPart]], list[Rendered]]
+    ends_cache: bool = False
+
+
+def pins(window: Window, summaries: Sequence[ViewPart]) -> list[Rendered]:
+    """Return the pieces of the pins."""
+    return list(window.pins_pieces)
+
+
+def digests(window: Window, summaries: Sequence[ViewPart]) -> list[Rendered]:
+    """Return the pieces of the digests, which are the oldest summaries."""
+    return [piece for part in summaries if part.zone == "digests" for piece in part.pieces]
+
+
+def segments(window: Window, summaries: Sequence[ViewPart]) -> list[Rendered]:
+    """Return the pieces of the segments."""
+    return [piece for part in summaries if part.zone == "segments" for piece in part.pieces]
+
+
+def state(window: Window, summaries: Sequence[ViewPart]) -> list[Rendered]:
+    """Return the pieces of the state, as the last fold wrote it."""
+    return list(window.state_pieces)
+
+
+ZONES = (
+    Zone("pins", pins),
+    Zone("digests", digests, ends_cache=True),
+    Zone("segments", segments),
+    Zone("state", state, ends_cache=True),
+)

@@ -1,0 +1,120 @@
+"""Appending blocks to a window: steps that were read, recalled passages and notes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from context_service.checkpoints.model import BY_STEPS
+from context_service.checkpoints.store import CheckpointRows
+from context_service.contexts.room import Log
+from context_service.packing.model import BY_CALLER, NOTE, NewBlock
+from context_service.packing.pure.catch_up import CaughtUp
+from context_service.packing.pure.caught_up_window import CaughtUpWindow
+from context_service.packing.pure.new_blocks import new_blocks, text_block
+from context_service.packing.pure.window_body import WindowBody
+from context_service.packing.rules.costs import MESSAGE_BYTES, RENDERING
+from context_service.packing.rules.window_bodies import WindowBodies
+from context_service.packing.store.views import ViewRows
+from context_service.windows.model import Window
+from context_service.windows.pure.patches import is_told_once, note_of_said
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+from service_runtime.optimistic import RowsChanged
+from service_runtime.postgres import Tenant, Transaction
+
+
+class Appending:
+    """Appends blocks to windows; each call acts for its principal.
+
+    Args:
+        log: The contexts.
+        views: The stored parts of windows.
+        checkpoints: The checkpoints of windows: a window makes one after a number of steps.
+        bodies: The bodies of windows.
+    """
+
+    def __init__(self, log: Log, views: ViewRows, *, checkpoints: CheckpointRows, bodies: WindowBodies) -> None:
+        self._log = log
+        self._views = views
+        self._checkpoints = checkpoints
+        self._bodies = bodies
+
+    async def steps(self, window: Window, read: CaughtUp, principal: Principal, *, packed_seq: int | None) -> Window:
+        """Write steps that were read, and return the window with them.
+
+        Args:
+            window: The window.
+            read: The steps.
+            principal: The caller.
+            packed_seq: The last message of the log if the window is packed for a model with this, or None.
+
+        Raises:
+            RowsChanged: another call has written.
+        """
+        statements = [entry for step in read.steps for entry in step.entries]
+        stored = await self._views.held_of(window, statements, principal=principal) if statements else []
+        size = sum(MESSAGE_BYTES + sum(len(entry.text) for entry in step.entries) for step in read.steps)
+        blocks, update = await beside_the_loop(RENDERING * size, new_blocks, window, read.steps, stored)
+
+        async def add(to: Tenant | Transaction) -> bool:
+            return await self._views.add(
+                to,
+                window,
+                blocks,
+                entries=update.new,
+                ended=update.ended,
+                reached_seq=read.reached_seq,
+                packed_seq=packed_seq,
+            )
+
+        async def add_with_checkpoint(transaction: Transaction) -> bool:
+            checkpoint = await self._checkpoints.make(transaction, window, reason=BY_STEPS)
+            return checkpoint is not None and await add(transaction)
+
+        door = self._log.of(principal, window.context_id)
+        # The checkpoint is the window before these steps: as the last pack had it, with what was recalled then.
+        is_due = bool(blocks) and 0 < window.config.checkpoint_steps <= window.step_count - window.checkpoint_step
+        if not await (door.transaction(add_with_checkpoint) if is_due else add(door)):
+            raise RowsChanged
+        self._bodies.extend_kept(window, blocks, principal)
+        return replace(
+            window,
+            reached_seq=read.reached_seq,
+            checkpoint_step=window.step_count if is_due else window.checkpoint_step,
+            block_count=window.block_count + len(blocks),
+            step_count=window.step_count + len(read.steps),
+            entry_count=window.entry_count + len(update.new),
+        )
+
+    async def block(self, caught_up: CaughtUpWindow, block: NewBlock, principal: Principal) -> WindowBody:
+        """Append a block after the last step, and return the body with it.
+
+        Raises:
+            RowsChanged: another call has written.
+        """
+        window = caught_up.window
+        door = self._log.of(principal, window.context_id)
+        if not await self._views.add(door, window, [block], entries=[], ended={}, reached_seq=window.reached_seq):
+            raise RowsChanged
+        return self._bodies.extend(caught_up.body, window, [block], principal)
+
+    async def note_on_patches(self, window: Window, principal: Principal) -> None:
+        """Append a note on the changes of the state by callers, unless another call has appended it."""
+        untold = await self._views.untold(window, principal=principal)
+        text = note_of_said([stored.entry for stored in untold])
+        note = await beside_the_loop(RENDERING * len(text), text_block, NOTE, window.step_count, text, window)
+        ended = {stored.number: 0 for stored in untold if is_told_once(stored.entry)}
+
+        async def work(transaction: Transaction) -> None:
+            if await self._views.add(
+                transaction,
+                window,
+                [note] if text else [],
+                entries=[],
+                ended=ended,
+                reached_seq=window.reached_seq,
+                source=BY_CALLER,
+            ):
+                await self._views.told(transaction, window)
+
+        await self._log.of(principal, window.context_id).transaction(work)

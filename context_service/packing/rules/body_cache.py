@@ -1,0 +1,67 @@
+"""The bodies of windows that were packed lately, in memory: the next pack reads only what is new.
+
+Postgres says at each call that the window exists, that the principal may see it, and which epoch and blocks it has.
+The cache only spares reading and joining.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable
+from uuid import UUID
+
+from context_service.packing.pure.window_body import WindowBody
+from context_service.windows.model import Window
+from service_runtime.places import Shares
+
+KEPT_S = 600.0  # after the last pack: erased text does not stay for long
+
+
+class BodyCache:
+    """The bodies of windows that were packed lately, by tenant and window.
+
+    Args:
+        bytes_max: The bytes of all of them; 0 keeps none. The body that was packed longest ago goes first.
+        shares: A tenant gets at most its share, so that its packs do not drop the bodies of other tenants.
+        clock: Returns seconds.
+    """
+
+    def __init__(self, *, bytes_max: int, shares: Shares, clock: Callable[[], float] = time.monotonic) -> None:
+        self._bytes_max = bytes_max
+        self._tenant_max = int(bytes_max * shares.of_tenant)
+        self._clock = clock
+        self._kept: OrderedDict[tuple[UUID, Hashable], tuple[WindowBody, float]] = OrderedDict()
+        self._bytes = 0
+        self._of_tenant: Counter[UUID] = Counter()
+
+    def get(self, key: tuple[UUID, Hashable], window: Window) -> WindowBody | None:
+        """Return a body of the window's epoch and of its first blocks, or None if none is kept."""
+        body, _ = self._kept.get(key, (None, 0.0))
+        if body and body.epoch == window.epoch and body.block_count <= window.block_count:
+            return body
+        return None
+
+    def put(self, key: tuple[UUID, Hashable], body: WindowBody) -> None:
+        """Keep a body, instead of the one before."""
+        self.drop(key)
+        self._kept[key] = body, self._clock()
+        self._bytes += body.size_bytes
+        tenant_id = key[0]
+        self._of_tenant[tenant_id] += body.size_bytes
+        while self._of_tenant[tenant_id] > self._tenant_max:
+            self.drop(next(other for other in self._kept if other[0] == tenant_id))
+        while self._kept:
+            oldest, (_, since) = next(iter(self._kept.items()))
+            if self._bytes <= self._bytes_max and self._clock() - since <= KEPT_S:
+                return
+            self.drop(oldest)
+
+    def drop(self, key: tuple[UUID, Hashable]) -> None:
+        """Forget a window."""
+        body, _ = self._kept.pop(key, (None, 0.0))
+        if body:
+            self._bytes -= body.size_bytes
+            self._of_tenant[key[0]] -= body.size_bytes
+            if not self._of_tenant[key[0]]:
+                del self._of_tenant[key[0]]

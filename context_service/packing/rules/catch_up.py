@@ -1,0 +1,160 @@
+"""Catching up: a window reads its log up to the end, and folds on the way if it must.
+
+Work that takes CPU is done before the window is locked, and is written only if the window is what it was: of two
+concurrent calls one writes, and the other retries. So a kill leaves a window with some progress, and nothing half done.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from uuid import UUID
+
+from context_service.folding.rules.plan_fold import FoldPlanning
+from context_service.folding.rules.write_fold import FoldWriting
+from context_service.packing.pure.caught_up_window import CaughtUpWindow, is_cold, limits_of
+from context_service.packing.rules.append_blocks import Appending
+from context_service.packing.rules.read_log import LogReading, ReadMessages
+from context_service.packing.rules.rebuild import Rebuilding
+from context_service.packing.rules.window_bodies import WindowBodies
+from context_service.packing.store.views import ViewRows
+from context_service.windows.model import Window, WindowSnapshot, window_not_found
+from context_service.windows.store.windows import WindowRows
+from contextkeep.errors import WindowBehind, WindowClosed
+from service_runtime.auth import Principal
+from service_runtime.calls import remaining_s
+from service_runtime.optimistic import RowsChanged
+
+READING_S_MAX = 2.0  # of a turn of reading, with a fold: with less time left, a call begins no other turn
+
+
+class CatchingUp:
+    """Catches up with logs; each call acts for its principal, and holds the lock of the window's writers.
+
+    Args:
+        rows: The windows.
+        views: Their stored parts.
+        reading: Reads their logs.
+        rebuilding: Rebuilds windows after messages were retracted.
+        appending: Writes the steps that were read.
+        bodies: The bodies of windows.
+        planning: Plans folds.
+        folding: Writes folds.
+    """
+
+    def __init__(
+        self,
+        rows: WindowRows,
+        views: ViewRows,
+        *,
+        reading: LogReading,
+        rebuilding: Rebuilding,
+        appending: Appending,
+        bodies: WindowBodies,
+        planning: FoldPlanning,
+        folding: FoldWriting,
+    ) -> None:
+        self._rows = rows
+        self._views = views
+        self._reading = reading
+        self._rebuilding = rebuilding
+        self._appending = appending
+        self._bodies = bodies
+        self._planning = planning
+        self._folding = folding
+
+    async def read(self, window_id: UUID, *, principal: Principal) -> Window:
+        """Catch up with the log of a window, and return the window.
+
+        Raises:
+            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowBehind: the call had no time to read the whole log; its progress is kept.
+            RowsChanged: another call wrote meanwhile.
+        """
+        return (await self.window(window_id, principal)).window
+
+    async def window(self, window_id: UUID, principal: Principal, *, packs: bool = False) -> CaughtUpWindow:
+        """Catch up with the log of a window, and return the window with its body.
+
+        A window that is far behind its log reads one step or `MESSAGES_AT_ONCE` messages a transaction. It folds on the
+        way, so that it never holds more than it shows.
+
+        Args:
+            window_id: The window.
+            principal: The caller.
+            packs: The window is packed next. This is written with the steps, except if the cache is cold: until the
+                fold is written, every call that packs the same log must see that it is cold, also another replica and
+                the call after a kill.
+
+        Raises:
+            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowBehind: the call had no time to read the whole log; its progress is kept.
+            RowsChanged: another call wrote meanwhile.
+        """
+        reached_first = None
+        while True:
+            snapshot = await self._snapshot(window_id, principal)
+            if snapshot.retracted_count != snapshot.window.retracted_count:
+                await self._rebuilding.rebuild(snapshot, principal)
+                continue
+            reached_first = snapshot.window.reached_seq if reached_first is None else reached_first
+            _check_time(snapshot, reached_first)
+            read = await self._reading.read(snapshot, principal)
+            snapshot = await self._written(snapshot, read, principal, packs=packs)
+            window = snapshot.window
+            high = limits_of(window).high
+            if not read.is_end and await self._views.tokens(window, principal=principal) <= high:
+                continue
+            caught_up = CaughtUpWindow(
+                window=window,
+                body=await self._bodies.read(window, principal),
+                waiting=read.steps.waiting if read.steps and read.is_end else None,
+                last_seq=snapshot.last_seq,
+                packed_seq=snapshot.packed_seq,
+                idle_s=snapshot.idle_s,
+            )
+            if read.is_end:
+                return caught_up
+            await self._fold_on_the_way(caught_up, principal)
+
+    async def _snapshot(self, window_id: UUID, principal: Principal) -> WindowSnapshot:
+        snapshot = await self._rows.standing(window_id, principal=principal)
+        if snapshot is None:
+            raise window_not_found(window_id)
+        if snapshot.window.closed_at:
+            self._bodies.forget(window_id, principal)
+            raise WindowClosed("the window is closed", window_id=window_id)
+        return snapshot
+
+    async def _written(
+        self, snapshot: WindowSnapshot, read: ReadMessages, principal: Principal, *, packs: bool
+    ) -> WindowSnapshot:
+        """Write the steps that were read, and return the snapshot with them."""
+        window, last_seq, steps = snapshot.window, snapshot.last_seq, read.steps
+        if steps is None or steps.reached_seq == window.reached_seq:
+            return snapshot
+        is_packed = packs and read.is_end and not steps.waiting and not is_cold(snapshot)
+        window = await self._appending.steps(window, steps, principal, packed_seq=last_seq if is_packed else None)
+        if is_packed:
+            return snapshot._replace(window=window, packed_seq=last_seq, idle_s=0.0)
+        return snapshot._replace(window=window)
+
+    async def _fold_on_the_way(self, caught_up: CaughtUpWindow, principal: Principal) -> None:
+        with suppress(RowsChanged):
+            planned = await self._planning.plan(caught_up, principal)
+            if planned.fold.changes:
+                await self._folding.write(planned, "high_mark", principal)
+
+
+def _check_time(snapshot: WindowSnapshot, reached_first: int) -> None:
+    """Refuse to go on if the call has made progress and has little time left.
+
+    Raises:
+        WindowBehind: the log has more messages.
+    """
+    reached_seq, last_seq = snapshot.window.reached_seq, snapshot.last_seq
+    if reached_first < reached_seq < last_seq and remaining_s() < READING_S_MAX:
+        raise WindowBehind(
+            f"it has read {reached_seq} of the {last_seq} messages of its log; call again",
+            reached_seq=reached_seq,
+            last_seq=last_seq,
+        )

@@ -1,0 +1,39 @@
+"""Prefetching, for windows with `prefetch`: recall what the things at hand were last used with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from context_service.contexts.rules.recall import (
+    NOTHING_RECALLED,
+    Filter,
+    Recalled,
+    RecalledItem,
+    Recalling,
+    RecallQuery,
+)
+from context_service.packing.pure import prefetch
+from context_service.packing.store.views import ViewRows
+from context_service.windows.model import Window
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+
+
+async def prefetched(
+    views: ViewRows,
+    recalling: Recalling,
+    window: Window,
+    out_of_view: Filter,
+    known: Sequence[RecalledItem],
+    principal: Principal,
+) -> Recalled:
+    """Return passages about the things at hand, except those in `known`."""
+    goals, steps = await views.at_hand(window, count=prefetch.STEPS, principal=principal)
+    names = await beside_the_loop(sum(map(len, goals)), prefetch.at_hand, goals, steps)
+    tokens_max = min(prefetch.TOKENS_MAX, window.counted_limit // prefetch.TOKENS_SHARE)
+    if not names or not tokens_max:
+        return NOTHING_RECALLED
+    others = replace(out_of_view, left_out=(*out_of_view.left_out, *((item.seq, item.seq) for item in known)))
+    query = RecallQuery(text=" ".join(names), tokens_max=tokens_max, which=others)
+    return await recalling.recall(window.context_id, query, principal=principal)

@@ -1,0 +1,111 @@
+"""Reading the log of a window: the next messages, cut into steps, rendered and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from context_service.contexts.model import Message
+from context_service.contexts.room import Log
+from context_service.kernel.tokens import TokenCounter
+from context_service.packing.pure.catch_up import CaughtUp, caught_up
+from context_service.packing.pure.front import front_tokens
+from context_service.packing.pure.steps import cut
+from context_service.packing.pure.task_state import Entry
+from context_service.packing.rules.costs import RENDERING, size_of
+from context_service.packing.rules.plugins import Extracting
+from context_service.profiles.pure.profiles import Profile
+from context_service.profiles.rules.profiles import OwnProfiles
+from context_service.windows.model import Window, WindowSnapshot, window_not_found
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+
+MESSAGES_AT_ONCE = 256  # in one transaction of a window that catches up
+
+
+class ReadMessages(NamedTuple):
+    """The next messages of a log, as steps; None if the window has read all of them."""
+
+    steps: CaughtUp | None
+    is_end: bool  # nothing follows them in the log
+
+
+class LogReading:
+    """Reads logs; each call acts for its principal.
+
+    Args:
+        log: The contexts.
+        profiles: The compression profiles of windows.
+        extracting: An extension that reads the state from messages, or None if rules do.
+    """
+
+    def __init__(self, log: Log, *, profiles: OwnProfiles, extracting: Extracting | None = None) -> None:
+        self._log = log
+        self._profiles = profiles
+        self._extracting = extracting
+
+    async def read(self, snapshot: WindowSnapshot, principal: Principal) -> ReadMessages:
+        """Return the next steps of a window: at least one whole step, or all up to the end of the log.
+
+        Raises:
+            WindowNotFound: the context is gone.
+        """
+        window, last_seq = snapshot.window, snapshot.last_seq
+        if last_seq <= window.reached_seq:
+            return ReadMessages(None, True)
+        messages, is_end = list(snapshot.following), True
+        if not messages:
+            messages, is_end = await self._messages(window, last_seq, principal)
+        profile = await self._profiles.of(window.profile, principal=principal)
+        statements = await self._extracting.entries(messages) if self._extracting else None
+        cost = RENDERING * size_of(messages)
+        steps = await self._profiles.beside(
+            profile, principal, cost, _steps, window, profile, messages, is_end, last_seq, statements
+        )
+        return ReadMessages(steps, is_end)
+
+    async def _messages(self, window: Window, last_seq: int, principal: Principal) -> tuple[list[Message], bool]:
+        """Return the next messages, at least one whole step, and whether these are all up to `last_seq`."""
+        messages: list[Message] = []
+        seq_from, seq_to = window.left_out.stretch(window.reached_seq + 1, last_seq)
+        while seq_from <= seq_to:
+            page = await self._log.page(
+                window.context_id,
+                principal=principal,
+                seq_from=seq_from,
+                seq_to=seq_to,
+                count=MESSAGES_AT_ONCE,
+                newest_first=False,
+            )
+            if page is None:
+                raise window_not_found(window.window_id)
+            messages += page
+            # An empty page means that all messages up to `seq_to` are retracted.
+            seq_from, seq_to = window.left_out.stretch(page[-1].seq + 1 if page else seq_to + 1, last_seq)
+            if seq_from <= seq_to and await beside_the_loop(size_of(messages), _has_whole_step, messages):
+                return messages, False
+        return messages, True
+
+
+def _has_whole_step(messages: Sequence[Message]) -> bool:
+    return bool(cut(messages, is_end=False).closed)
+
+
+def _steps(
+    window: Window,
+    profile: Profile,
+    messages: Sequence[Message],
+    is_end: bool,
+    last_seq: int,
+    statements: Mapping[int, Sequence[Entry]] | None,
+) -> CaughtUp:
+    return caught_up(
+        messages,
+        to=window.format,
+        profile=profile,
+        count=TokenCounter(window.tokens_family).count,
+        is_end=is_end,
+        last_seq=last_seq,
+        room=(window.token_limit - front_tokens(window)) // 2,
+        said=statements,
+    )

@@ -1,0 +1,78 @@
+"""Rebuilding a window after messages were retracted: no later pack may show them."""
+
+from __future__ import annotations
+
+from context_service.contexts.room import Log
+from context_service.packing.model import FoldAccount, Receipt
+from context_service.packing.rules.costs import RENDERING
+from context_service.packing.store.views import ViewRows
+from context_service.usage.store.endings import EndingRows
+from context_service.windows.model import WindowSnapshot
+from context_service.windows.pure.pins import pinned
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import WindowRows
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+from service_runtime.postgres import Transaction
+
+
+class Rebuilding:
+    """Rebuilds windows; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        views: Their stored parts.
+        log: Their contexts.
+        endings: The outcomes of steps.
+        telemetry: Counts breaks of the prefix.
+    """
+
+    def __init__(
+        self, rows: WindowRows, views: ViewRows, *, log: Log, endings: EndingRows, telemetry: Telemetry
+    ) -> None:
+        self._rows = rows
+        self._views = views
+        self._log = log
+        self._endings = endings
+        self._telemetry = telemetry
+
+    async def rebuild(self, snapshot: WindowSnapshot, principal: Principal) -> None:
+        """Delete what the window has from the first retracted message on, unless another call has done it.
+
+        If a fold has seen the message, the window reads its log again from the start.
+        """
+        window = snapshot.window
+
+        async def work(transaction: Transaction) -> bool:
+            locked = await self._rows.lock(transaction, window.context_id, window.window_id)
+            if not locked or locked.retracted_count != window.retracted_count:
+                return False
+            pins = [stored.entry for stored in await self._views.kept_pins(transaction, locked)]
+            size = sum(len(pin.text) for pin in pins)
+            front = await beside_the_loop(RENDERING * size, pinned, pins, locked)
+            retracted_count, place = await self._views.retracted(transaction, locked)
+            await self._views.begin_anew(
+                transaction,
+                locked,
+                place,
+                retracted_count=retracted_count,
+                pins=front.pieces,
+                tokens=front.tokens,
+            )
+            await self._endings.forget(transaction, locked, step_to=place.step - 1 if place else 0)
+            where = f"after step {place.step - 1}" if place else "from the start"
+            count = retracted_count - locked.retracted_count
+            receipt = Receipt(
+                epoch=locked.epoch + 1,
+                reason="retracted",
+                last_seq=snapshot.last_seq,
+                step=locked.step_count,
+                tokens_before=0,
+                tokens_after=0,
+                account=FoldAccount(rules=[f"read the log again {where}: {count} messages were retracted"]),
+            )
+            await self._views.account(transaction, locked, receipt)
+            return True
+
+        if await self._log.of(principal, window.context_id).transaction(work):
+            self._telemetry.broke("retracted", profile=window.profile)

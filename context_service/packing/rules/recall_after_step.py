@@ -1,0 +1,116 @@
+"""Recalling after a step: passages that the pack no longer shows and that the last step calls for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
+
+from context_service.contexts.model import Message
+from context_service.contexts.room import Log
+from context_service.contexts.rules.recall import Filter, RecalledItem, Recalling, RecallQuery
+from context_service.kernel.parts import texts_of
+from context_service.packing.model import NOTE, RECALLED, STEP, NewBlock, RecallRequest, ViewPart
+from context_service.packing.pure.caught_up_window import CaughtUpWindow, limits_of
+from context_service.packing.pure.new_blocks import text_block
+from context_service.packing.pure.task_state import note_of
+from context_service.packing.rules.read_log import MESSAGES_AT_ONCE
+from context_service.packing.store.views import ViewRows
+from context_service.windows.model import Window
+from service_runtime.auth import Principal
+
+RECALLED_TOKENS, ANSWERING_TOKENS = 1_000, 4_000  # after a step that calls for it; after a question of a user
+RECALLED_SHARE, ANSWERING_SHARE = 64, 16  # at most this fraction of the limit: 1/64 and 1/16
+RECALL_STEPS = 10  # every tenth step calls for it
+_TEXT_CHARS = 2_000
+
+
+class StepRecalling:
+    """Recalls passages after steps; each call acts for its principal.
+
+    Args:
+        log: The contexts.
+        views: The stored parts of windows.
+        recalling: Finds passages of a log.
+    """
+
+    def __init__(self, log: Log, views: ViewRows, recalling: Recalling) -> None:
+        self._log = log
+        self._views = views
+        self._recalling = recalling
+
+    async def block(
+        self, caught_up: CaughtUpWindow, principal: Principal, request: RecallRequest | None
+    ) -> NewBlock | None:
+        """Return the block to append after the last step, or None if the step calls for none."""
+        window = caught_up.window
+        in_view = _steps_in_view(caught_up, request)
+        if not in_view:
+            return None
+        messages = await self._messages(window, in_view[0], principal)
+        is_of_user = caught_up.body.speaker == "user"
+        text = " ".join(text for message in messages for text in texts_of(message.content, message.parts))
+        text = (request.text if request else text)[:_TEXT_CHARS].strip()
+        tokens_max = _tokens_max(window, answers=request is not None or (is_of_user and "?" in text))
+        room = limits_of(window).high - caught_up.tokens
+        if not text or tokens_max > room:
+            return None
+        out_of_view = Filter(seq_to=min(part.seq_from for part in in_view) - 1, left_out=window.left_out.ranges)
+        query = RecallQuery(text=text, tokens_max=tokens_max, which=out_of_view)
+        recalled = await self._recalling.recall(window.context_id, query, principal=principal)
+        items, shown = list(recalled.items), recalled.prompt_text if recalled.items else ""
+        if window.config.prefetch and is_of_user and not request:
+            items, shown = await self._with_prefetched(window, out_of_view, items, shown, principal)
+        # A recalled statement may hold no longer, and nothing after it in the pack would say so.
+        if superseded := await self._views.superseded(window, {item.seq for item in items}, principal=principal):
+            shown = f"{shown}\n\n{note_of(superseded)}"
+        block = text_block(RECALLED, in_view[0].step_to, shown, window)
+        return replace(block, refs=[item.ref for item in items]) if block.tokens <= room else None
+
+    async def _messages(self, window: Window, step: ViewPart, principal: Principal) -> list[Message]:
+        """Return the messages of a step that the window has not left out."""
+        messages = await self._log.page(
+            window.context_id,
+            principal=principal,
+            seq_from=step.seq_from,
+            seq_to=step.seq_to,
+            count=MESSAGES_AT_ONCE,
+            newest_first=False,
+        )
+        return [message for message in messages or [] if message.seq not in window.left_out]
+
+    async def _with_prefetched(
+        self, window: Window, out_of_view: Filter, items: list[RecalledItem], shown: str, principal: Principal
+    ) -> tuple[list[RecalledItem], str]:
+        """Return the items and their text with those of a prefetch after them."""
+        from context_service.packing.rules.prefetch import prefetched
+
+        more = await prefetched(self._views, self._recalling, window, out_of_view, items, principal)
+        texts = filter(None, [shown, more.prompt_text if more.items else ""])
+        return [*items, *more.items], "\n\n".join(texts)
+
+
+def _steps_in_view(caught_up: CaughtUpWindow, request: RecallRequest | None) -> Sequence[ViewPart]:
+    """Return the steps that the pack shows verbatim, newest first, or none if the last step calls for no recall."""
+    window, parts = caught_up.window, caught_up.body.parts
+    last = parts[-1] if parts else None
+    if caught_up.waiting or last is None or last.kind not in (STEP, NOTE, RECALLED):
+        return []
+    after_step = takewhile(lambda part: part.kind != STEP, reversed(parts))
+    is_recalled = any(part.kind == RECALLED for part in after_step)
+    if is_recalled and not (request and window.block_count == request.block_count):
+        return []
+    steps = (part for part in reversed(parts) if part.kind == STEP)
+    in_view = list(takewhile(lambda part: not part.level, steps))
+    if not in_view or (len(in_view) == caught_up.body.step_count and not window.first_number):
+        return []
+    step = in_view[0]
+    if caught_up.body.speaker != "user" and not step.is_error and step.step_to % RECALL_STEPS and not request:
+        return []
+    return in_view
+
+
+def _tokens_max(window: Window, *, answers: bool) -> int:
+    if answers:
+        return min(ANSWERING_TOKENS, window.counted_limit // ANSWERING_SHARE)
+    return min(RECALLED_TOKENS, window.counted_limit // RECALLED_SHARE)

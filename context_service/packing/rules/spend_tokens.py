@@ -1,0 +1,44 @@
+"""Spending tokens: the packs of a window, or of its run, may have a number of tokens together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from context_service.contexts.room import Log
+from context_service.packing.model import Pack
+from context_service.windows.model import SpentTokens
+from context_service.windows.store.windows import WindowRows
+from contextkeep.errors import TokensSpent
+from service_runtime.auth import Principal
+from service_runtime.postgres import Transaction
+
+WRAP_UP_SHARE = 0.9  # of the tokens that packs may have together
+
+
+async def spend_tokens(rows: WindowRows, log: Log, pack: Pack, principal: Principal) -> Pack:
+    """Count the tokens of a pack, and return the pack: it says when few are left.
+
+    A pack with a step that waits counts nothing, since no model gets it.
+
+    Raises:
+        TokensSpent: the window, or its run, would have more tokens than it may.
+    """
+    window, tokens = pack.window, pack.zones.all
+    counted = 0 if pack.is_waiting else tokens
+
+    async def work(transaction: Transaction) -> SpentTokens | None:
+        return await rows.spend(transaction, window, counted, last_seq=pack.last_seq)
+
+    spent = await log.of(principal, window.context_id).transaction(work)
+    if spent is None:
+        return pack
+    if spent.is_over:
+        raise TokensSpent(
+            f"packs have {spent.tokens} tokens together, this one {tokens}; they may have {spent.tokens_max}",
+            spent_tokens=spent.tokens,
+            tokens=tokens,
+            max_total_tokens=spent.tokens_max,
+        )
+    next_tokens = min(2 * tokens, window.token_limit)  # the next pack may have a long result
+    wraps_up = spent.tokens >= WRAP_UP_SHARE * spent.tokens_max or spent.tokens + next_tokens > spent.tokens_max
+    return replace(pack, wraps_up=wraps_up)

@@ -1,0 +1,68 @@
+"""The bodies of windows: from the cache as far as they are kept there, and the rest from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from context_service.packing.model import NewBlock, ViewPart
+from context_service.packing.pure.front import front_of
+from context_service.packing.pure.window_body import WindowBody
+from context_service.packing.rules.body_cache import BodyCache
+from context_service.packing.rules.costs import JOINING
+from context_service.packing.store.views import ViewRows
+from context_service.windows.model import Window
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+from service_runtime.optimistic import RowsChanged
+
+
+class WindowBodies:
+    """Reads the bodies of windows; each call acts for its principal.
+
+    Args:
+        views: The stored parts of windows.
+        cache: The bodies that were packed lately.
+    """
+
+    def __init__(self, views: ViewRows, cache: BodyCache) -> None:
+        self._views = views
+        self._cache = cache
+
+    async def read(self, window: Window, principal: Principal) -> WindowBody:
+        """Return the body of a window.
+
+        Raises:
+            RowsChanged: the window changed meanwhile.
+        """
+        key = principal.tenant_id, window.window_id
+        kept = self._cache.get(key, window)
+        if kept and kept.block_count == window.block_count:
+            return kept
+        view = await self._views.shown(window, principal=principal, number_from=kept.block_count if kept else 0)
+        if view is None or (view.epoch, view.block_count) != (window.epoch, window.block_count):
+            raise RowsChanged
+        size = sum(len(part.pieces_json) for part in view.parts)
+        if kept:
+            body = await beside_the_loop(JOINING * size, kept.with_parts, view.parts, block_count=view.block_count)
+        else:
+            body = await beside_the_loop(JOINING * size, WindowBody.of, window, front_of(window), view.parts)
+        self._cache.put(key, body)
+        return body
+
+    def extend(self, body: WindowBody, window: Window, blocks: Sequence[NewBlock], principal: Principal) -> WindowBody:
+        """Return a body with blocks after it that were just written, and keep it."""
+        pairs = [(ViewPart.of(block), block.pieces) for block in blocks]
+        longer = body.with_blocks(pairs, block_count=window.block_count + len(blocks))
+        self._cache.put((principal.tenant_id, window.window_id), longer)
+        return longer
+
+    def extend_kept(self, window: Window, blocks: Sequence[NewBlock], principal: Principal) -> None:
+        """Add blocks that were just written to the kept body of a window, if it has all earlier blocks."""
+        kept = self._cache.get((principal.tenant_id, window.window_id), window)
+        if kept and kept.block_count == window.block_count:
+            self.extend(kept, window, blocks, principal)
+
+    def forget(self, window_id: UUID, principal: Principal) -> None:
+        """Forget the body of a window."""
+        self._cache.drop((principal.tenant_id, window_id))
