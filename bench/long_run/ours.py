@@ -73,6 +73,9 @@ class Folding(Strategy):
             self.folded.steps.append(step.number)
         return self._pack()
 
+    def is_state(self, shown: Shown) -> bool:
+        return shown.text == self._state
+
     def answering(self, question: str) -> str:
         found = self.prepared.index.recalled(question, tokens_max=ASKED_TOKENS, seq_to=self._seq)
         return "\n".join(item.text for item in found)

@@ -16,7 +16,8 @@ from context_service.contexts.model import Message, MessageInput
 from context_service.contexts.pure.passages import passages_of
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import Format, Result, Turn, pieces
-from context_service.packing.pure.blocks import Block, Rendered, block_of
+from context_service.kernel.rendering.bodies import Rendered
+from context_service.packing.pure.blocks import Block, block_of
 from context_service.packing.pure.catch_up import PreparedStep, caught_up
 from context_service.packing.pure.steps import cut
 from context_service.profiles.pure.lookups import Learned, applied

@@ -49,6 +49,10 @@ class Strategy(ABC):
     def after(self, step: Step) -> Sequence[Shown]:
         """Return the pack behind the next step."""
 
+    def is_state(self, shown: Shown) -> bool:
+        """Return whether a part of a pack is the state: statements that it presents as true now."""
+        return False
+
     def answering(self, question: str) -> str:
         """Return what is read beside the last pack, when a question is asked."""
         return ""
@@ -135,7 +139,7 @@ class Clearing(Strategy):
                 self._steps[number] = (self._steps[number][0], True)
         if self._tokens() > self.limit and len(self._steps) > self.keep_steps:
             self._summarize()
-        while self._tokens() > self.limit:
+        while self._tokens() > self.limit and not all(is_cleared for _, is_cleared in self._steps):
             largest = max(
                 range(len(self._steps)),
                 key=lambda one: self._steps[one][0].made.block.tokens * (not self._steps[one][1]),

@@ -1,0 +1,165 @@
+"""`make bench-handover`: can an agent that takes over answer twelve questions from the pack alone?
+
+`python -m bench.handover [--story coding] [--share 40] [--steps N] [--seed N] [--packs FOLDER] [--json] [--save]`.
+Three stories of 3,200 steps, packs of 1/40 and 1/130 of their tokens, asked at steps 200, 1,000 and 3,200. `--packs`
+writes the packs and the questions as text, for readers who know nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+from statistics import fmean
+
+import orjson
+
+from bench.document import save
+from bench.handover.analysis import Analysis
+from bench.handover.coding import Coding
+from bench.handover.rivals import RIVALS
+from bench.handover.scoring import Score, scored
+from bench.handover.story import QUESTIONS, STEPS, Story, Told
+from bench.handover.support import Support
+from bench.long_run.measured import READ, WRITTEN
+from bench.long_run.ours import Folding
+from bench.long_run.prepared import Prepared, prepared
+from bench.long_run.strategies import Shown, Strategy
+from context_service.kernel.tokens import TokenCounter
+
+STORIES: Sequence[type[Story]] = (Coding, Support, Analysis)
+SHARES = (40, 130)
+ASKED_AT = (200, 1_000, STEPS)
+_HEADER = f"{'':46}{'answered':>9}{'present':>9}{'stale':>7}{'lifted':>7}{'orders':>7}{'prefix':>8}{'cost':>9}"
+
+
+@dataclass(slots=True)
+class Row:
+    """The figures of one strategy over one story."""
+
+    name: str
+    scores: list[Score] = field(default_factory=list)
+    over: int = 0
+    tokens: int = 0
+    covered: int = 0
+    cost: float = 0.0
+    steps: int = 0
+
+    @property
+    def prefix(self) -> float:
+        """The share of tokens that a prompt cache holds."""
+        return self.covered / self.tokens
+
+    @property
+    def cost_a_step(self) -> float:
+        """Tokens at base price."""
+        return self.cost / self.steps
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(prog="bench.handover", description=__doc__)
+    parser.add_argument("--story", choices=[kind.name for kind in STORIES], help="only this one")
+    parser.add_argument("--share", type=int, choices=SHARES, help="only packs of this part of the log")
+    parser.add_argument("--steps", type=int, default=STEPS, help="of each story")
+    parser.add_argument("--seed", type=int, default=1, help="of the stories")
+    parser.add_argument("--packs", type=Path, help="a folder for packs and questions as text")
+    parser.add_argument("--json", action="store_true", help="print one JSON document, and no table")
+    parser.add_argument("--save", action="store_true", help="put the table into docs/benchmarks.md")
+    options = parser.parse_args()
+    documents, printed = list[dict[str, object]](), list[str]()
+
+    def say(line: str) -> None:
+        printed.append(line)
+        if not options.json:
+            print(line, flush=True)
+
+    for kind in STORIES:
+        if options.story not in (None, kind.name):
+            continue
+        told = kind(seed=options.seed, steps=options.steps).tell()
+        ready = prepared(told.workload, TokenCounter().count, lambda share: None)
+        for share in SHARES if options.share is None else (options.share,):
+            limit = ready.tokens // share
+            say(f"{kind.name}: {len(ready.steps):,} steps, {ready.tokens:,} tokens; 1/{share} is {limit:,}")
+            say(_HEADER)
+            strategies: Sequence[type[Strategy]] = (*RIVALS, Folding)
+            for strategy in strategies:
+                row = run(strategy(ready, limit, cache(TokenCounter().count)), ready, told, options.packs)
+                documents.append(_document(kind.name, share, row))
+                say(_line(row))
+    if options.json:
+        print(orjson.dumps(documents, option=orjson.OPT_INDENT_2).decode())
+    if options.save:
+        save("bench-handover", printed)
+
+
+def run(strategy: Strategy, ready: Prepared, told: Told, folder: Path | None) -> Row:
+    """Run a story through a strategy, and score the packs of the steps in `ASKED_AT`."""
+    row, before = Row(name=strategy.name), list[Hashable]()
+    asked_at = {min(step, len(ready.steps)) for step in ASKED_AT}
+    for step in ready.steps:
+        pack = strategy.after(step)
+        keys = [part.key for part in pack]
+        tokens = sum(part.tokens for part in pack)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(keys, before, strict=False)))
+        covered = sum(part.tokens for part in pack[:same])
+        row.steps += 1
+        row.over += tokens > strategy.limit
+        row.tokens += tokens
+        row.covered += covered
+        row.cost += READ * covered + WRITTEN * (tokens - covered)
+        before = keys
+        if step.number in asked_at:
+            row.scores.append(scored(strategy, pack, told, step.number, step.made.block.seq_to))
+            if folder:
+                _write(folder, strategy, pack, told, step.number)
+    return row
+
+
+def _write(folder: Path, strategy: Strategy, pack: Sequence[Shown], told: Told, step: int) -> None:
+    name = strategy.name.split(":")[0].split(",")[0].replace(" ", "-")
+    path = folder / f"{told.workload.name}-{strategy.limit}-{step}-{name}.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    questions = "\n".join(f"{number}. {text}" for number, text in enumerate(QUESTIONS.values(), 1))
+    path.write_text("\n\n".join(part.text for part in pack) + f"\n\n# Questions\n\n{questions}\n")
+
+
+def _line(row: Row) -> str:
+    last = row.scores[-1]
+    answered, present = fmean(score.mean for score in row.scores), fmean(score.mean_present for score in row.scores)
+    return (
+        f"{row.name:46}{answered:>9.2f}{present:>9.2f}{last.stale:>7}{last.lifted:>7}{last.orders:>7}"
+        f"{row.prefix:>8.3f}{row.cost_a_step:>9,.0f}" + (f"  {row.over} over budget" if row.over else "")
+    )
+
+
+def _document(story: str, share: int, row: Row) -> dict[str, object]:
+    return {
+        "story": story,
+        "share": share,
+        "strategy": row.name,
+        "over": row.over,
+        "prefix": row.prefix,
+        "cost_a_step": row.cost_a_step,
+        "scores": [
+            {
+                "step": score.step,
+                "answered": score.mean,
+                "present": score.mean_present,
+                "stale": score.stale,
+                "lifted": score.lifted,
+                "orders": score.orders,
+                "answered_by_question": score.answered,
+                "present_by_question": score.present,
+            }
+            for score in row.scores
+        ],
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""Whether a pack answers the twelve questions, by program.
+
+A fact is answered if its needles stand together with the right speaker: in one message, or in one line of a summary or
+of the state that names the speaker. A fact is not answered while a statement that contradicts it is shown as current. A
+statement is shown as current if it stands in the state, or in a line of a summary without a date or a ref; a line that
+says itself that it holds no longer is not current.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+import orjson
+
+from bench.handover.story import QUESTIONS, Fact, Speaker, Told
+from bench.long_run.prepared import text_of
+from bench.long_run.strategies import Shown, Strategy
+
+_SPEAKER = re.compile(r"\b(user|assistant|tool|system)(?: ([\w.]+))?:")
+_DATED = re.compile(r"[(\[ ]m\d+\b|\d{4}-\d\d-\d\d")
+_ENDED = re.compile(r"\b(lifted|no longer|superseded|earlier|was)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A message that a pack shows, or a line of a summary or of the state.
+
+    Attributes:
+        speaker: Who said it; None if the pack does not say.
+        is_current: It is presented as what holds now.
+    """
+
+    text: str
+    speaker: Speaker | None
+    is_verbatim: bool
+    is_current: bool
+
+
+@dataclass(slots=True)
+class Score:
+    """What one pack is worth.
+
+    Attributes:
+        answered: The share of facts that are answered, by question.
+        present: The share whose needles stand anywhere, with any speaker or none.
+        stale: Outdated statements that are shown as current.
+        lifted: Lifted rules that are shown as rules in force.
+        orders: Sentences of tools that stand in a summary or the state without their speaker.
+    """
+
+    step: int
+    answered: dict[str, float] = field(default_factory=dict)
+    present: dict[str, float] = field(default_factory=dict)
+    stale: int = 0
+    lifted: int = 0
+    orders: int = 0
+
+    @property
+    def mean(self) -> float:
+        """The mean over the questions."""
+        return fmean(self.answered.values())
+
+    @property
+    def mean_present(self) -> float:
+        """The mean over the questions, without regard to speakers and contradictions."""
+        return fmean(self.present.values())
+
+
+def scored(strategy: Strategy, pack: Sequence[Shown], told: Told, step: int, seq: int) -> Score:
+    """Score the pack that a strategy shows after a step.
+
+    Args:
+        strategy: It knows which parts are state.
+        pack: Its parts.
+        told: The story.
+        step: The number of the step.
+        seq: The last message of the step.
+    """
+    statements = [line for part in pack for line in statements_of(part, is_state=strategy.is_state(part))]
+    facts = [fact for fact in told.facts if fact.holds(seq)]
+    score = Score(step=step)
+    for question in QUESTIONS:
+        asked = [fact for fact in facts if fact.question == question]
+        if asked:
+            score.answered[question] = fmean(is_answered(fact, statements) for fact in asked)
+            score.present[question] = fmean(any(_has(line, fact.needles) for line in statements) for fact in asked)
+    for fact in facts:
+        if is_contradicted(fact, statements):
+            if fact.question == "lifted":
+                score.lifted += 1
+            else:
+                score.stale += 1
+    score.orders = sum(
+        order in line.text and not line.is_verbatim and (line.speaker is None or line.speaker.role != "tool")
+        for order in told.tool_orders
+        for line in statements
+    )
+    return score
+
+
+def is_answered(fact: Fact, statements: Sequence[Statement]) -> bool:
+    """Return whether the fact stands there with its right speaker, and nothing contradicts it."""
+    return any(
+        _has(line, fact.needles) and _is_spoken_by(line, fact.speaker) for line in statements
+    ) and not is_contradicted(fact, statements)
+
+
+def is_contradicted(fact: Fact, statements: Sequence[Statement]) -> bool:
+    """Return whether an outdated statement is shown as current."""
+    return any(
+        line.is_current and _has(line, old) and not _has(line, fact.needles)
+        for old in fact.stale
+        for line in statements
+    )
+
+
+def statements_of(part: Shown, *, is_state: bool) -> Iterator[Statement]:
+    """Yield the statements of a part of a pack: a message is one, and each line of a text is one."""
+    if isinstance(part.of, str):
+        heading: Speaker | None = None
+        for line in part.of.split("\n"):
+            match = _SPEAKER.search(line)
+            speaker = Speaker(role=match[1], name=match[2] or "") if match else heading
+            is_ended = bool(_ENDED.search(line))
+            yield Statement(
+                text=line,
+                speaker=speaker,
+                is_verbatim=False,
+                is_current=not is_ended and (is_state or not _DATED.search(line)),
+            )
+        return
+    for piece in part.of.pieces:
+        message = orjson.loads(piece.json)
+        speaker = Speaker(role=message["role"], name=message.get("name", ""))
+        text = text_of(part.of) if len(part.of.pieces) == 1 else "\n".join(_strings(message))
+        yield Statement(text=text, speaker=speaker, is_verbatim=True, is_current=False)
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _has(statement: Statement, needles: Sequence[str]) -> bool:
+    return all(needle in statement.text for needle in needles)
+
+
+def _is_spoken_by(statement: Statement, speaker: Speaker) -> bool:
+    """Return whether a statement names this speaker. A message of a tool names no tool: its call does."""
+    shown = statement.speaker
+    if shown is None or shown.role != speaker.role:
+        return False
+    return shown.name == speaker.name or (speaker.role != "user" and not shown.name) or not speaker.name
