@@ -20,7 +20,7 @@ class GraphEvents:
         self._graph = graph
 
     async def of_node(self, node_id: str) -> list[Event] | None:
-        """Return what is known of the node itself, oldest first; None if there is no such node."""
+        """Return the events of the node itself, oldest first, or None if there is no such node."""
         try:
             response: pb.GetNodeResponse = await self._graph.call("GetNode", pb.GetNodeRequest(node_id=node_id))
             io: pb.GetNodeIOResponse = await self._graph.call("GetNodeIO", pb.GetNodeIORequest(node_id=node_id))

@@ -1,7 +1,7 @@
 """All that happened to an entity: its node, its timeline, its edges, and the logs of its records, as one list.
 
 Nothing is copied for it: each source is read in its own order and they are merged by time. A page token holds, for each
-source, the page that was being read and the last row of it that was told; so a row is told once, whatever the others
+source, its current page and the last row returned from it; so each row is returned once, whatever the others
 bring meanwhile.
 """
 
@@ -46,7 +46,7 @@ class EntityHistory:
         self._log = log
 
     async def page(self, principal: Principal, question: EntityQuestion) -> EventPage:
-        """Return a page of what happened to an entity, by time.
+        """Return a page of the events of an entity, by time.
 
         Raises:
             NodeNotFound: there is no such node, and never was a record of it.
@@ -106,10 +106,10 @@ class EntityHistory:
 
 
 class _StreamPosition(NamedTuple):
-    """How far a source was told."""
+    """The position in a stream of events."""
 
-    token: str  # of its page that is being read
-    last: Key | None  # the last row that was told
+    token: str  # of the current page
+    last: Key | None  # the last row returned
     complete: bool = False
 
 
@@ -120,16 +120,16 @@ class _EventStream:
         self._read = read
         self._descending = descending
         self._token, self._last, self._complete = place
-        self._events: list[Event] | None = None  # of the page, that are still to be told
+        self._events: list[Event] | None = None  # of the page, not yet returned
         self._next_token = ""
 
     @property
     def place(self) -> tuple[str, Key | None, bool]:
-        """Return how far it was told."""
+        """Return the position after the last returned event."""
         return self._token, self._last, self._complete
 
     async def head(self) -> Event | None:
-        """Return the next event; None: there are no more."""
+        """Return the next event, or None at the end."""
         while not self._complete:
             if self._events is None:
                 page = await self._read(self._token, self._last)
@@ -142,7 +142,7 @@ class _EventStream:
         return None
 
     def take(self) -> None:
-        """Go on to the event behind the next."""
+        """Skip the next event."""
         assert self._events
         self._last = self._events.pop().key
 
@@ -170,7 +170,7 @@ def _action(action: EntityAction) -> Event:
 
 
 def _decoded(query: Sequence[object], token: str) -> list[_StreamPosition]:
-    """Return how far each source was told."""
+    """Return the position in each stream."""
     key: list[Any] | None = decode_token(query, token, parts=12)
     if key is None:
         return [_StreamPosition("", None)] * 4

@@ -139,7 +139,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
     async def FetchEntityHistory(
         self, request: pb.FetchEntityHistoryRequest, context: object
     ) -> pb.FetchEntityHistoryResponse:
-        """Answer a page of what happened to an entity."""
+        """Return a page of the events of an entity."""
         question = copied(
             EntityQuestion, request, node_id=str(await self._names.id_of("node_id", request.node_id, request))
         )

@@ -16,7 +16,7 @@ _MESSAGE_BYTES = 150  # role, id, time, and what marks the fields
 
 
 class PartFields(NamedTuple):
-    """What an object of a `parts` value has, by its type, beside `PART_FIELDS_COMMON`. Others in it are passed over."""
+    """Fields of an object in `parts`, by its type, in addition to `PART_FIELDS_COMMON`. Other fields are ignored."""
 
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ def metadata_json(value: object, writer: JsonWriter) -> str:
 def parts(value: list[object], budget: CallBudget) -> tuple[Part, ...]:
     """Return the parts of a `parts` value: texts, and objects with a `type` and its `PART_FIELDS`.
 
-    Other fields are passed over: nodes keep parts as some model's API gave them, with more in them than is asked for.
+    Other fields are ignored: nodes store parts as the API of a model returned them, with more fields than needed.
 
     Raises:
         EvaluationError: an element is neither, lacks a field, or they are too large.

@@ -72,7 +72,7 @@ class MappingStore:
         count_max: int,
         bytes_max: int,
     ) -> tuple[list[StoredMapping], bool]:
-        """Return some mappings by app and name, those behind `after`, and whether there are more.
+        """Return mappings by app and name, from the one after `after`, and whether there are more.
 
         Args:
             principal: Who asks.
@@ -94,7 +94,7 @@ class MappingStore:
     async def register(
         self, principal: Principal, app_id: str, name: str, rules: Rules, *, rules_version: int, replace: bool
     ) -> tuple[StoredMapping, bool]:
-        """Write rules under a name, unless what is there is the same or newer.
+        """Write rules under a name, unless the stored ones are the same or newer.
 
         Returns:
             What holds now, and whether this call changed it.

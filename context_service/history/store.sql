@@ -9,7 +9,7 @@ SELECT {{columns}} FROM context.mapping
 WHERE tenant_id = %(tenant_id)s AND name = %(name)s AND app_id = ANY(%(app_ids)s);
 
 -- list
--- One row more than wanted says whether there are more, and the window ends the page at a number of bytes, behind one
+-- One extra row tells whether there are more, and the window ends the page at a number of bytes, after one
 -- row at least.
 SELECT {{fields}}, imported_json, found
 FROM (

@@ -1,6 +1,6 @@
-"""What a tool answers: messages as plain JSON values, and never more than a model can read.
+"""Answers of tools: messages as plain JSON values, never more than a model can read.
 
-Pages are asked for again with fewer rows until they fit, so that the token behind them is right. A list without pages
+Pages are read again with fewer rows until they fit, so that their next_page_token is right. A list without pages
 is cut; of a single row that is too large the long texts are.
 """
 
@@ -31,7 +31,7 @@ _CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 async def plain(message: Message) -> Document:
-    """Return a message as JSON values: without what is empty, and with its JSON documents as what they say."""
+    """Return a message as JSON values, without empty fields, and with its JSON documents parsed."""
     return await beside_the_loop(message.ByteSize(), _document, message)
 
 
@@ -43,7 +43,7 @@ def _document(message: Message) -> Document:
             name = name.removesuffix(_JSON)
             document[name] = [orjson.loads(text) for text in value] if field.is_repeated else orjson.loads(value)
         else:
-            document[name] = [_plain(field, one) for one in value] if field.is_repeated else _plain(field, value)
+            document[name] = [_plain(field, item) for item in value] if field.is_repeated else _plain(field, value)
     return document
 
 
@@ -58,7 +58,7 @@ async def fitting_page(
     """Return a page of at most `bytes_max`.
 
     Args:
-        read: Asks for a page of so many rows; returns what to answer, and how many rows came.
+        read: Reads a page of a number of rows; returns the answer, and how many rows came.
         page_size: Rows to begin with.
         bytes_max: Of the answer.
 
@@ -85,12 +85,12 @@ async def page_of(
     page_token: str,
     bytes_max: int,
 ) -> Document:
-    """Return an answer with a page of rows, all of which are there, as its list `name`.
+    """Return an answer with a page of `rows` as its list `name`.
 
     Args:
         rows: All of them.
         name: Of the list.
-        answer: What is answered beside it.
+        answer: The other fields of the answer.
         query: What the rows are of: a token of another is refused.
         page_size: Rows at most.
         page_token: Of the page before.
@@ -106,10 +106,10 @@ async def page_of(
 
     async def read(page_size: int) -> tuple[Document, int]:
         page = rows[start : start + page_size]
-        found = {**answer, name: page}
-        if (behind := start + len(page)) < len(rows):
-            found["next_page_token"] = encode_token(query, [behind])
-        return found, len(page)
+        document = {**answer, name: page}
+        if (end := start + len(page)) < len(rows):
+            document["next_page_token"] = encode_token(query, [end])
+        return document, len(page)
 
     return await fitting_page(read, page_size=page_size, bytes_max=bytes_max)
 
@@ -155,9 +155,9 @@ def _cut(value: Any, chars_max: int) -> Any:
     if isinstance(value, str):
         return value if len(value) <= chars_max else value[: chars_max - 1] + "…"
     if isinstance(value, list):
-        return [_cut(one, chars_max) for one in value[: chars_max // 4]]
+        return [_cut(item, chars_max) for item in value[: chars_max // 4]]
     if isinstance(value, dict):
-        return {_cut(key, chars_max): _cut(one, chars_max) for key, one in list(value.items())[: chars_max // 2]}
+        return {_cut(key, chars_max): _cut(item, chars_max) for key, item in list(value.items())[: chars_max // 2]}
     return value
 
 

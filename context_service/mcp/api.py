@@ -93,7 +93,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
             raise PermissionDenied("the key is bound to a context")
         if tool.scope != "read" and (self._read_only or request.read_only):
             raise PermissionDenied("tools that write are switched off", scope=tool.scope)
-        principal_of(request.subject_user_id)  # whatever the tool does with it, the key may name him
+        principal_of(request.subject_user_id)  # refuses a user that the key may not act for, whatever the tool does
         arguments = await beside_the_loop(len(request.arguments_json), self._parsed, tool, request.arguments_json)
         if tool.method.is_expensive:
             await calls.take_turn()

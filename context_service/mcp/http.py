@@ -4,7 +4,7 @@ It is one endpoint, whatever the ports that it is on.
 
 A request is authenticated by the service's own authenticator before the SDK sees it; its calls go through the border of
 gRPC's. The current entity is the header `x-entity-node-id`, the user for whom a key without one calls
-`x-subject-user-id`, the agent for which is asked at /mcp/query `x-agent-id`.
+`x-subject-user-id`, the agent at /mcp/query `x-agent-id`.
 """
 
 from __future__ import annotations
@@ -121,16 +121,18 @@ class Mcp:
         self._border = border
 
     async def answer(self, request: door.Request, send: asgi.Send) -> None:
-        """Let the SDK answer a request of a caller who has a credential."""
+        """Let the SDK answer a request of an authenticated caller."""
         is_ours = request.path in self._servers
         if is_ours and request.method != "POST":
             raise Unimplemented("there are no sessions and no streams to listen to: only POST")
         principal = await self._authenticator.authenticate(request.metadata)
         request.belongs_to(principal)
-        with self._border.held.for_caller(principal) as held:
-            await self._answer(request, principal, held, send)
+        with self._border.held.for_caller(principal) as call_bytes:
+            await self._answer(request, principal, call_bytes, send)
 
-    async def _answer(self, request: door.Request, principal: Principal, held: CallBytes, send: asgi.Send) -> None:
+    async def _answer(
+        self, request: door.Request, principal: Principal, call_bytes: CallBytes, send: asgi.Send
+    ) -> None:
         metadata = request.metadata
         is_ours = request.path in self._servers
         caller = Caller(principal=principal, metadata=metadata, peer=request.peer)
@@ -145,14 +147,14 @@ class Mcp:
         )
         receive = request.receive
         if is_ours:
-            body = await request.body(bytes_max=BODY_BYTES_MAX, held=held)
+            body = await request.body(bytes_max=BODY_BYTES_MAX, held=call_bytes)
             # The SDK parses it on the loop.
             await beside_the_loop(len(body), check_containers, "body", body.decode(errors="replace"))
             receive = _again(body, receive)
             request.give_up_when_left()
 
         async def charged(message: asgi.Message) -> None:
-            held.set(len(message.get("body", b"")))  # what came is worked on
+            call_bytes.set(len(message.get("body", b"")))  # what came is worked on
             await send(message)
 
         try:
@@ -173,7 +175,7 @@ class Mcp:
 def opened(
     tools: ToolsServicer, query: ContextQueryServicer, authenticator: Authenticator, border: Border
 ) -> AbstractAsyncContextManager[Mcp]:
-    """Return what has the endpoint for a block, for doors that are open within it."""
+    """Open the endpoint for a block, for the ports that are open within it."""
     # The SDK's scopes of cancellation are of one task.
     return background.in_task_of_own(_opened(tools, query, authenticator, border))
 
@@ -211,13 +213,13 @@ def _session_of(context: Context) -> _HttpSession:
 
 def _again(body: bytes, receive: asgi.Receive) -> asgi.Receive:
     """Return a `receive` that gives a body at once, then what the connection has to say."""
-    given = False
+    is_replayed = False
 
     async def again() -> asgi.Message:
-        nonlocal given
-        if given:
+        nonlocal is_replayed
+        if is_replayed:
             return await receive()
-        given = True
+        is_replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again

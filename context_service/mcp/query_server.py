@@ -44,7 +44,7 @@ class QuerySession(Protocol):
     def rpcs(self) -> Rpcs: ...  # noqa: D102
 
     @property
-    def subject_user_id(self) -> str: ...  # noqa: D102 - empty: the key's user, or nobody
+    def subject_user_id(self) -> str: ...  # noqa: D102 - empty: the key's user, if it has one
     @property
     def agent_id(self) -> str: ...  # noqa: D102 - empty: the key's agent, or none
 

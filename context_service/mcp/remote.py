@@ -34,7 +34,7 @@ def remote_server(
     Args:
         client: Its key is the caller's.
         entity_node_id: The current entity.
-        subject_user_id: For which user a key without one calls; the model does not choose him.
+        subject_user_id: The user for whom a key without a user calls; the model cannot choose it.
         read_only: Offer no tool that writes.
 
     Raises:

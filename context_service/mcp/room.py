@@ -78,7 +78,7 @@ async def open_mcp(
     callers: Authenticator,
     border: Border,
 ) -> Mcp | None:
-    """Open MCP, for the ports of HTTP and of MCP; None: there is neither, or HTTP's alone and no package."""
+    """Open MCP for the ports of HTTP and of MCP. Return None without either, or for HTTP without the package."""
     if settings.http_port is None and settings.mcp_port is None:
         return None
     try:
@@ -86,7 +86,7 @@ async def open_mcp(
     except ImportError as error:
         if settings.mcp_port is not None:
             raise McpMissing(f"MCP_PORT needs the package mcp: {install('mcp')}") from error
-        _log.info("no MCP beside JSON: its package is not installed", extra={"install": install("mcp")})
+        _log.info("MCP is off: its package is not installed", extra={"install": install("mcp")})
         return None
     return await stack.enter_async_context(mcp.opened(tools, query, callers, border))
 

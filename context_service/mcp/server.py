@@ -56,7 +56,7 @@ class Session(Protocol):
     def entity_node_id(self) -> str: ...  # noqa: D102 - empty: there is no current entity
 
     @property
-    def subject_user_id(self) -> str: ...  # noqa: D102 - empty: the key's user, or nobody
+    def subject_user_id(self) -> str: ...  # noqa: D102 - empty: the key's user, if it has one
 
     @property
     def read_only(self) -> bool: ...  # noqa: D102
@@ -218,8 +218,8 @@ def error_fields(error: ContextKeepError) -> dict[str, Any]:
         fields["metadata"] = error.metadata
     if error.violations:  # with the argument as the model wrote it
         fields["violations"] = [
-            {"field": one.field.removeprefix(f"{ARGUMENTS}."), "description": one.description}
-            for one in error.violations
+            {"field": violation.field.removeprefix(f"{ARGUMENTS}."), "description": violation.description}
+            for violation in error.violations
         ]
     if error.retry_after_s is not None:
         fields["retry_after_s"] = error.retry_after_s

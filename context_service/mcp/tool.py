@@ -64,9 +64,9 @@ class Argument:
         path: The field of the request that it fills, such as "options.filter.roles". Empty: the field of its own name;
             if there is none, the tool's own function reads it.
         description: For the model; empty where the name says it.
-        type: Of its JSON value. None: that of the field.
+        type: Of its JSON value; None takes that of the field.
         is_required: A model must give it.
-        default: The value if a model leaves it out. None: the empty value of its type.
+        default: The value if a model leaves it out; None takes the empty value of its type.
         is_entity: It names a node; left out, it is the current entity.
         limits: As of pydantic: `ge`, `le`, `min_length`, `max_length`.
     """
@@ -80,7 +80,7 @@ class Argument:
     limits: Mapping[str, Any] = field(default_factory=dict)
 
 
-# Arguments that many tools have. What they mean is said once, in the instructions of the MCP server.
+# Arguments of many tools. The instructions of the MCP server explain them once.
 ENTITY = Argument(is_entity=True)
 PAGE_TOKEN = Argument(type=str)
 REQUEST_ID = Argument(type=str)
@@ -235,18 +235,22 @@ class Tool:
         checked: Arguments = parsed(self.model, self.name, arguments)
         return checked
 
-    async def call(self, use: Use, asked: Any) -> Document:
+    async def call(self, use: Use, arguments: Any) -> Document:
         """Do what the tool does, and return its answer.
 
         Raises:
             ContextKeepError: that of the RPC, about the argument that the model gave.
         """
         try:
-            return await (self.own(self, use, asked) if self.own else self.answer(use, self.request(use, asked), asked))
+            return await (
+                self.own(self, use, arguments)
+                if self.own
+                else self.answer(use, self.request(use, arguments), arguments)
+            )
         except ContextKeepError as error:
             raise self.about_arguments(error) from error
 
-    def request(self, surroundings: Surroundings, asked: Any) -> Any:
+    def request(self, surroundings: Surroundings, arguments: Any) -> Any:
         """Return the request of the RPC."""
         request: Any = GetMessageClass(self._descriptor.input_type)(**self.fixed)
         for of_connection in (_SUBJECT, _AGENT):
@@ -255,28 +259,28 @@ class Tool:
         for name, argument in self.arguments.items():
             if (described := self._field(name)) is None:
                 continue
-            value = getattr(asked, name)
+            value = getattr(arguments, name)
             value = surroundings.entity(value) if argument.is_entity else value
             # A zero that differs from the default is sent only where the field can tell it from an absent one.
             if value or (argument.default and described.has_presence):
                 _fill(request, self._path(name), described, value)
         return request
 
-    async def answer(self, use: Use, request: Any, asked: Any) -> Document:
+    async def answer(self, use: Use, request: Any, arguments: Any) -> Document:
         """Let the RPC answer a request, and return what a model can read of it."""
         bytes_max = use.services.answer_bytes_max
         if not self.rows:
             return await self.shape(await self._answered(use, request))
         if "page_size" not in self.arguments:
-            found = {self.rows: [], **await self.shape(await self._answered(use, request))}
-            return await first_rows(found, self.rows, bytes_max=bytes_max)
+            document = {self.rows: [], **await self.shape(await self._answered(use, request))}
+            return await first_rows(document, self.rows, bytes_max=bytes_max)
 
         async def read(page_size: int) -> tuple[Document, int]:
             request.page_size = page_size
             page = {self.rows: [], **await self.shape(await self._answered(use, request))}
             return page, len(page[self.rows])
 
-        return await fitting_page(read, page_size=asked.page_size, bytes_max=bytes_max)
+        return await fitting_page(read, page_size=arguments.page_size, bytes_max=bytes_max)
 
     async def _answered(self, use: Use, request: Any) -> Any:
         service = self.rpc[1:].rpartition("/")[0]
@@ -304,21 +308,23 @@ class Tool:
         message = self._descriptor.input_type
         for parent in parents:
             message = message.fields_by_name[parent].message_type
-        found: FieldDescriptor | None = message.fields_by_name.get(last)
-        return found
+        document: FieldDescriptor | None = message.fields_by_name.get(last)
+        return document
 
     def about_arguments(self, error: ContextKeepError) -> ContextKeepError:
         """Return an error that names the arguments instead of the fields that they fill."""
         arguments = {self._path(name): name for name in self.arguments}
-        violations = tuple(replace(one, field=_argument(one.field, arguments)) for one in error.violations)
-        told = copy.copy(error)
-        told.violations = violations
+        violations = tuple(
+            replace(violation, field=_argument(violation.field, arguments)) for violation in error.violations
+        )
+        renamed = copy.copy(error)
+        renamed.violations = violations
         for path, name in arguments.items():
             if path != name:
-                told.message = told.message.replace(path, name)
-                told.metadata = {key: name if value == path else value for key, value in told.metadata.items()}
-        told.args = (told.message,)
-        return told
+                renamed.message = renamed.message.replace(path, name)
+                renamed.metadata = {key: name if value == path else value for key, value in renamed.metadata.items()}
+        renamed.args = (renamed.message,)
+        return renamed
 
 
 def _argument(path: str, arguments: Mapping[str, str]) -> str:
@@ -342,8 +348,8 @@ def _fill(request: Message, path: str, described: FieldDescriptor, value: Any) -
     elif not described.is_repeated:
         _set(target, path, described, value)
     elif described.message_type is not None:
-        for one in value:
-            getattr(target, last).add(**one.model_dump())
+        for item in value:
+            getattr(target, last).add(**item.model_dump())
     else:
         getattr(target, last).extend([value] if isinstance(value, str) else value)
 
@@ -403,34 +409,36 @@ def parsed(model: type[Arguments], name: str, arguments: dict[str, Any]) -> Any:
         return model.model_validate(arguments)
     except ValidationError as error:
         violations = [
-            FieldViolation(".".join((ARGUMENTS, *map(str, one["loc"])))[:200], one["msg"])
-            for one in error.errors(include_url=False, include_context=False, include_input=False)[:_VIOLATIONS_MAX]
+            FieldViolation(".".join((ARGUMENTS, *map(str, detail["loc"])))[:200], detail["msg"])
+            for detail in error.errors(include_url=False, include_context=False, include_input=False)[:_VIOLATIONS_MAX]
         ]
-        said = "; ".join(f"{one.field.removeprefix(ARGUMENTS + '.')}: {one.description}" for one in violations)
-        raise InvalidArgument(f"these are not arguments of {name}: {said}", violations=violations) from None
+        summary = "; ".join(
+            f"{violation.field.removeprefix(ARGUMENTS + '.')}: {violation.description}" for violation in violations
+        )
+        raise InvalidArgument(f"these are not arguments of {name}: {summary}", violations=violations) from None
 
 
 def compact(schema: Any) -> Any:
     """Return a JSON schema without what a model does not need, since each word of it costs tokens in every call.
 
     That is titles, defaults and least values, and that further properties are refused. The arguments are checked by the
-    whole schema, and errors say what is wrong.
+    whole schema, and errors name the fault.
     """
     definitions = schema.pop("$defs", {})
 
     def walk(value: Any) -> Any:
         if isinstance(value, list):
-            return [walk(one) for one in value]
+            return [walk(item) for item in value]
         if not isinstance(value, dict):
             return value
         if "$ref" in value:
             value = {**definitions[value["$ref"].rpartition("/")[2]], **value}
             del value["$ref"]
         if "properties" in value:
-            value = {**value, "properties": {name: walk(one) for name, one in value["properties"].items()}}
+            value = {**value, "properties": {name: walk(item) for name, item in value["properties"].items()}}
         else:
-            value = {name: walk(one) for name, one in value.items()}
-        return {name: one for name, one in value.items() if name not in _NEEDLESS}
+            value = {name: walk(item) for name, item in value.items()}
+        return {name: item for name, item in value.items() if name not in _NEEDLESS}
 
     compacted: dict[str, Any] = walk(schema)
     compacted.pop("description", None)

@@ -21,24 +21,24 @@ DEADLINE_S_MAX = 60.0  # of a provider's own
 
 
 class Scope(Enum):
-    """Whose something is."""
+    """The owner of a hit."""
 
     PERSONAL = "personal"  # a user's own
-    TEAM = "team"  # nobody's in particular
+    TEAM = "team"  # it belongs to no user
 
 
 BOTH = frozenset(Scope)
 
 
 class MemoryMode(Enum):
-    """What is made of a user's memories."""
+    """How memories are answered."""
 
     RECALL = "recall"  # a hit for each that matters
     REFLECT = "reflect"  # one statement, with what it rests on
 
 
 class State(Enum):
-    """How a provider fared."""
+    """The result of asking a provider."""
 
     OK = "ok"
     SKIPPED = "skipped"
@@ -49,7 +49,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRoots:
-    """Below which nodes the workspace is searched."""
+    """The nodes below which the workspace is searched."""
 
     whose: str  # "agent reviewer", "template reviewers", "tenant"
     node_ids: tuple[UUID, ...]  # empty: neither of them has one
@@ -57,10 +57,10 @@ class SearchRoots:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderQuery:
-    """What a provider is asked.
+    """The query that a provider gets.
 
-    Hits outside of `scopes` or of the times are left out of the answer whoever gives them; a provider that knows
-    filters by itself, so that others have their place.
+    Hits outside of `scopes` or of the times are dropped from every answer. A provider that can should filter by itself,
+    so that other hits take their places.
     """
 
     query: str
@@ -71,17 +71,17 @@ class ProviderQuery:
     time_to: datetime | None = None
     context_ids: tuple[UUID, ...] = ()  # of the question's `context_ids`
     node_ids: tuple[UUID, ...] = ()  # of the option `workspace.node_ids`
-    memory_mode: MemoryMode | None = None  # of the option `memory.query_mode`; None: the default
+    memory_mode: MemoryMode | None = None  # option `memory.query_mode`; None means the default
     is_second_pass: bool = False  # of a deep question, with words of the best hits
-    agent_id: str = ""  # for which agent it is asked; empty: for none
-    refused_ids: frozenset[str] = frozenset()  # providers of which policy lets nothing be shown, whoever brings it
-    target: SearchRoots | None = None  # of the workspace; None: nobody says one
-    knowledge_bases: tuple[str, ...] = ()  # that the agent has, beside those of the tenant
+    agent_id: str = ""  # the agent that asks; empty if there is none
+    refused_ids: frozenset[str] = frozenset()  # providers whose hits policy hides, also in answers of others
+    target: SearchRoots | None = None  # of the workspace; None if neither agent nor tenant has one
+    knowledge_bases: tuple[str, ...] = ()  # of the agent, in addition to those of the tenant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """Something that was found. Texts that are too long are cut."""
+    """A search result. Texts that are too long are cut."""
 
     source_id: str  # stable, and no other's of this provider
     title: str
@@ -92,26 +92,26 @@ class Hit:
     uri: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict)
     as_of: datetime | None = None  # aware
-    cosine: float | None = None  # of the question and what is found, by the service's own vectors: of native providers
-    trust: int | None = None  # 1 to 5, of native providers; None: the provider's
+    cosine: float | None = None  # of query and hit, by the service's own vectors; only native providers set it
+    trust: int | None = None  # 1 to 5; None means that of the provider; only native providers set it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What a provider answers. What it cannot answer it raises: that is an `ERROR`, and hides no one else's hits."""
+    """The answer of a provider. If it fails it raises, and its state is `ERROR`; hits of others are not affected."""
 
     hits: Sequence[Hit] = ()
     state: State = State.OK  # OK; SKIPPED: there was nothing to search; STALE: in part, or out of date
     reason: str = ""  # of SKIPPED and STALE
     as_of: datetime | None = None  # when what it searched was brought up to date
-    ttl_s: float | None = None  # for how long that is good: behind it the answer is STALE
+    ttl_s: float | None = None  # for how long it is fresh; then the answer is STALE
     target: str = ""
     mode: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expanded:
-    """The whole of what a hit is from, as it is now."""
+    """The whole text that a hit was taken from, as it is now."""
 
     source_id: str  # of the hit
     text: str

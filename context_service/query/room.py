@@ -47,7 +47,7 @@ from contextkeep.context.v1.source_tests_pb2_grpc import add_SourceTestsServicer
 from service_runtime.destinations import Destinations
 from service_runtime.server import Service
 
-_REAPED_S = 1.0  # that searches which go on behind their answers have when the service stops
+_REAPED_S = 1.0  # for searches that are still running when the service stops
 
 
 async def open_query(
@@ -64,7 +64,9 @@ async def open_query(
     reaper = Reaper()
     stack.push_async_callback(reaper.end, wait_s=_REAPED_S)
     deps.metrics.watch(
-        "contextkeep_query_lingering", "Searches of providers that go on behind their answers", lambda: reaper.lingering
+        "contextkeep_query_lingering",
+        "Searches of providers that still run after their answer",
+        lambda: reaper.lingering,
     )
     pages = AskedPages(deps.database, deps.passages, meaning=meaning_of(deps))
     bases = AskedBases(deps.database, deps.passages, meaning=meaning_of(deps))
@@ -84,7 +86,7 @@ async def open_query(
     fared = deps.metrics.seconds(
         "contextkeep_query_provider_seconds",
         "How long providers took to answer a question, and how they fared",
-        family=providers.families | {one.family for one in own},
+        family=providers.families | {provider.family for provider in own},
         state=[state.value for state in State if state is not State.SKIPPED],
     )
     queries = ContextQueries(

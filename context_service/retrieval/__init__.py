@@ -1,1 +1,1 @@
-"""What texts are found by, whoever keeps them: vectors, and one order made of several."""
+"""Retrieval for all rooms: the index of words, vectors of texts, and ranking by both."""

@@ -1,4 +1,4 @@
-"""Values of retrieval: passages, the scopes in which they are found, and who may see them."""
+"""Values of retrieval: passages, the scopes that contain them, and their audience."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid5
 
-# The kinds of scopes, by what they contain.
+# The kinds of scopes, with their contents.
 CONTEXT = "context"  # the messages and artifacts of one context
 MEMORY = "memory"  # the memories of one user
 WIKI = "wiki"  # the wiki pages of one user
@@ -31,13 +31,13 @@ class Scope:
 
     @classmethod
     def of_user(cls, kind: str, tenant_id: UUID, user_id: str) -> Scope:
-        """Return the scope of a user, for a kind of which each user has one."""
+        """Return the scope of a user, for a kind with one scope a user."""
         return cls(kind=kind, id=uuid5(tenant_id, f"{kind} of {user_id}"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audience:
-    """Who may see passages: the columns that the row-level policies read."""
+    """The readers of passages: the columns that the row-level policies check."""
 
     owner_user_id: str = ""
     ancestors: tuple[UUID, ...] = ()  # ids of the context and of those above it

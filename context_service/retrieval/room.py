@@ -20,7 +20,7 @@ def document_reader_of(settings: Settings, *, bytes_max: int | None = None) -> D
 
     Args:
         settings: Of one child process.
-        bytes_max: Memory of all children together; None: of a command, which holds nothing for callers.
+        bytes_max: Memory of all children together; None for a command, which holds no memory for callers.
     """
     return DocumentReader(
         memory_bytes_max=settings.document_parser_memory_bytes_max,

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from context_service.query.providers import Provider, ProviderInfo, ProviderQuery, Scope, State
-from context_service.query.pure.hit_checks import Checked, checked
+from context_service.query.pure.hit_checks import Checked, checked_answer
 from context_service.query.rules.fan_out import is_blocking
 from service_runtime.auth import Principal
 
@@ -91,7 +91,7 @@ async def found(provider: Provider, asked: ProviderQuery, principal: Principal) 
         answered = await asyncio.to_thread(provider.search, asked, principal)
     else:
         answered = await provider.search(asked, principal)  # type: ignore[misc]
-    return checked(answered, asked, now=datetime.now(UTC))
+    return checked_answer(answered, asked, now=datetime.now(UTC))
 
 
 def ids(answered: Checked) -> list[str]:

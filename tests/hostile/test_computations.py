@@ -150,7 +150,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.query.providers.specialists:_Folder.best",
     ),
     "words of a question without a match: 4, with 20,000 words; steps": (
-        "context_service.retrieval.rules.candidates:asked",
+        "context_service.retrieval.rules.candidates:query_and_rows",
     ),
     "as `Recall`; steps": ("context_service.retrieval.rules.search:best",),
     "passages: 600 that are read, 1 MiB that are written together; 20,000 words": (

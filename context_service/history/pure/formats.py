@@ -1,6 +1,6 @@
 """Histories as the requests of model vendors want them.
 
-All vendors refuse a request in which a call of a tool is not followed by its result at once, or a result stands
+All vendors refuse a request where the result of a tool does not directly follow its call, or a result stands
 without its call. Graphs know no such order: a user may speak while a tool runs, a result may be older than its call,
 and of the newest N the call may be the one that is cut off. So the results are paired with their calls here
 (`_Conversation`); what the turns become is in `rendering`.
@@ -70,28 +70,28 @@ class _Conversation:
 
     def add(self, message: ChatMessage) -> None:
         """Add a message of the history."""
-        said = [
+        texts = [
             part
             for _, part in in_order(message.content, message.parts)
             if not (part.tool_call or part.tool_result or part.text == "")
         ]
         calls = [part.tool_call for part in message.parts if part.tool_call]
         results = [part.tool_result for part in message.parts if part.tool_result]
-        if message.role != "tool" and said:
+        if message.role != "tool" and texts:
             if message.role == "assistant" and self._joins and self._thinks():
                 before = self.turns.pop()  # reasoning goes with what follows it; other reasoning does not
-                said = said if said[0].reasoning else [*before.parts, *said]
-            self.turns.append(Turn(message.role, message.name, said))
+                texts = texts if texts[0].reasoning else [*before.parts, *texts]
+            self.turns.append(Turn(message.role, message.name, texts))
             self._joins = message.role == "assistant"
         for call in calls:
             self._add_call(call, message.name)
-        beside = said if message.role == "tool" else []  # is of the result, or is the result
+        result_texts = texts if message.role == "tool" else []  # is of the result, or is the result
         for result in results:
-            text = "\n\n".join(filter(None, [text_of(beside), result_text(result.content_json)]))
+            text = "\n\n".join(filter(None, [text_of(result_texts), result_text(result.content_json)]))
             self._add_result(result.tool_call_id, Result(text, result.is_error))
-            beside = []
-        if beside:
-            self._unnamed.append((self._calling, Result(text_of(beside), is_error=False)))
+            result_texts = []
+        if result_texts:
+            self._unnamed.append((self._calling, Result(text_of(result_texts), is_error=False)))
             self._joins = False
 
     def pair(self) -> int:
@@ -142,9 +142,9 @@ class _Conversation:
 
     def _own_id(self, call_id: str) -> str:
         """Return an id that vendors take and no other call of the history has; the call's own if it is one."""
-        found, attempt = call_id, 0
-        while found in self._ids or not _ID.fullmatch(found):
-            found = f"call_{sha256(f'{len(self._ids)} {attempt} {call_id}'.encode()).hexdigest()[:_ID_DIGITS]}"
+        candidate, attempt = call_id, 0
+        while candidate in self._ids or not _ID.fullmatch(candidate):
+            candidate = f"call_{sha256(f'{len(self._ids)} {attempt} {call_id}'.encode()).hexdigest()[:_ID_DIGITS]}"
             attempt += 1
-        self._ids.add(found)
-        return found
+        self._ids.add(candidate)
+        return candidate

@@ -1,7 +1,7 @@
-"""What can be seen to be wrong with a mapping before it meets a node: roles that are none, parts of no such form.
+"""Faults of a mapping that are visible without a node: unknown roles, parts of a wrong form.
 
 All of it compiles, and says what to do with a node: a role that is none gives no message, a field that no part has is
-passed over. But nobody writes it on purpose. So whoever writes a mapping is told, while one that is registered goes on.
+passed over. But such a rule is never intended. So registering it is refused, while a registered one keeps working.
 """
 
 from __future__ import annotations
@@ -81,16 +81,16 @@ def _role_fault(node: Node) -> CelError | None:
 
 
 def _part_fault(part: Node) -> CelError | None:
-    """Return what is wrong with an object that is written out; what is computed in it may be anything."""
+    """Return the fault of an object literal; computed values in it may be anything."""
     if not isinstance(part, MapLiteral):
         return None
-    given = {key.value: value for key, value in part.entries if isinstance(key, Literal)}
-    types = list(outcomes(given["type"])) if "type" in given else []
+    values = {key.value: value for key, value in part.entries if isinstance(key, Literal)}
+    types = list(outcomes(values["type"])) if "type" in values else []
     for node in types:
         if isinstance(node, Literal) and node.value not in PART_FIELDS:
             hint = _hint(node.value, PART_FIELDS, _TYPES_MEANT)
             return CelError(f"{_shown(node.value)} is no type of a part, only {', '.join(PART_FIELDS)}{hint}", *node.at)
-    complete = len(given) == len(part.entries)
+    complete = len(values) == len(part.entries)
     kind = ""  # empty: it may be of several
     if len(types) == 1 and isinstance(types[0], Literal):
         kind = str(types[0].value)
@@ -103,7 +103,7 @@ def _part_fault(part: Node) -> CelError | None:
         if isinstance(key, Literal) and key.value not in known:
             hint = _hint(key.value, known, _FIELDS_MEANT)
             return CelError(f"{whose} has no field {_shown(key.value)}, only {', '.join(known)}{hint}", *key.at)
-    missing = [name for name in PART_FIELDS[kind].required if name not in given] if kind and complete else []
+    missing = [name for name in PART_FIELDS[kind].required if name not in values] if kind and complete else []
     return CelError(f"{whose} needs {' and '.join(missing)}", *part.at) if missing else None
 
 

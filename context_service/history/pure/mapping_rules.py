@@ -43,7 +43,7 @@ class MessageRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """A mapping's source: how to walk, which nodes count, what messages they give, in which order."""
+    """The rules of a mapping: how to walk, which nodes to use, and how they become messages, in order."""
 
     edge_types: tuple[str, ...] = ()  # empty: all
     direction: Direction = "out"
@@ -127,7 +127,7 @@ def path_expression(field_name: str, path: str) -> str:
 def _message_rule(rules: Rules) -> MessageRule:
     """Return the message rule that the shorthands stand for."""
     if not rules.content_field:
-        raise InvalidArgument("content_field is needed beside role_field and role_mapping", field="rules.content_field")
+        raise InvalidArgument("content_field is required with role_field and role_mapping", field="rules.content_field")
     content = path_expression("content_field", rules.content_field)
     roles = "{" + ", ".join(f"{_quoted(key)}: {_quoted(role)}" for key, role in rules.role_mapping.items()) + "}"
     if rules.role_field:
@@ -136,7 +136,7 @@ def _message_rule(rules: Rules) -> MessageRule:
             return MessageRule(role=value, content=content)
         return MessageRule(when=f"{value} in {roles}", role=f"{roles}[{value}]", content=content)
     if not rules.role_mapping:
-        raise InvalidArgument("role_field or role_mapping is needed beside content_field", field="rules.role_field")
+        raise InvalidArgument("role_field or role_mapping is required with content_field", field="rules.role_field")
     return MessageRule(
         when=f"entity.type in {roles} || entity.general_type in {roles}",
         role=f"entity.type in {roles} ? {roles}[entity.type] : {roles}[entity.general_type]",
@@ -159,7 +159,7 @@ def _check_size(rules: Rules, limits: HistoryLimits) -> None:
 def _texts(rules: Rules) -> Iterator[str]:
     values: list[Rules | MessageRule] = [rules, *rules.messages]
     for value in values:
-        yield from (text for one in fields(value) if isinstance(text := getattr(value, one.name), str))
+        yield from (text for attribute in fields(value) if isinstance(text := getattr(value, attribute.name), str))
     for key, role in rules.role_mapping.items():
         yield key
         yield role

@@ -99,7 +99,7 @@ def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS, budget: Comp
     Args:
         rules: What to compile.
         limits: How large they may be.
-        budget: What their expressions may cost; None: what the limits say.
+        budget: The cost that their expressions may have. None takes it from the limits.
 
     Raises:
         CompileStopped: the budget was stopped.
@@ -156,7 +156,7 @@ def _compile(
 def compile_rule(
     place: str, source: str, result: ResultType, budget: CompileBudget, *, variables: frozenset[str], fields: Fields
 ) -> Rule | None:
-    """Return an expression compiled; None: it is empty.
+    """Compile an expression; return None if it is empty.
 
     Args:
         place: Where it stands, such as "rules.filter".
@@ -179,7 +179,7 @@ def compile_rule(
 
 
 def expression_fault(field: str, error: CelError) -> ContextKeepError:
-    """Return what is raised for a fault in the expression of `field`, such as "rules.messages[0].role"."""
+    """Return the error for a fault in the expression of `field`, such as "rules.messages[0].role"."""
     message = f"{field}, line {error.line}, column {error.column}: {error.message}"
     values: dict[str, Any] = {"rule": field, "line": error.line, "column": error.column}
     if isinstance(error, ExpressionTooLarge):
@@ -231,7 +231,7 @@ _BUILT_IN = {DEFAULT_NAME: _SIMPLE_CHAT, "chat_turns": _CHAT_TURNS, "io_chat": _
 
 
 def built_in_names() -> list[str]:
-    """Return the names that every tenant sees and nobody can register."""
+    """Return the names that every tenant sees and that cannot be registered."""
     return sorted(_BUILT_IN)
 
 

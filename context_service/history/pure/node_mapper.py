@@ -69,7 +69,7 @@ class RuleMessage(NamedTuple):
 
 
 class MappedNode(NamedTuple):
-    """All that came of a node."""
+    """The messages of a node, and the rules that gave none."""
 
     given: list[RuleMessage]
     skips: list[Skip]
@@ -77,7 +77,7 @@ class MappedNode(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Skipped:
-    """What gave no message though it might have been meant to; counted while a history is read."""
+    """Counts of nodes and rules that gave no message though they might have been meant to."""
 
     nodes_failed: int = 0
     roles_unknown: int = 0
@@ -159,19 +159,19 @@ class NodeMapper:
         Raises:
             CallBudgetExceeded: the call has spent what it may.
         """
-        given: list[RuleMessage] = []
+        messages: list[RuleMessage] = []
         skips: dict[tuple[SkipReason, str], Skip] = {}
         try:
             for rule, result in self._results(node):
                 if isinstance(result, ChatMessage):
-                    given.append(RuleMessage(rule, result))
+                    messages.append(RuleMessage(rule, result))
                 else:
                     first = skips.get((result.reason, result.rule))
                     skips[result.reason, result.rule] = first._replace(elements=first.elements + 1) if first else result
                 await self._look()
         except EvaluationError as error:
             return MappedNode([], [*skips.values(), Skip(SkipReason.FAILED, self._progress.place, str(error))])
-        return MappedNode(given, list(skips.values()))
+        return MappedNode(messages, list(skips.values()))
 
     async def ordered(self, nodes: Sequence[GraphNode]) -> list[GraphNode]:
         """Return nodes in the order of the mapping's `order_by`; those that come in the order of the walk.
@@ -325,7 +325,7 @@ def _place(rule: Rule | None) -> str:
 
 
 async def sorted_by_key(rows: Sequence[tuple[OrderKey | None, _T]], *, descending: bool) -> list[_T]:
-    """Return what comes with keys in their order; behind it what has none, as it came.
+    """Return values with keys, sorted by them, then values without keys in their given order.
 
     Some rows are sorted at a time and then merged, since the event loop waits for each sort.
     """
@@ -334,19 +334,19 @@ async def sorted_by_key(rows: Sequence[tuple[OrderKey | None, _T]], *, descendin
     for start in range(0, len(with_key), _SORTED_AT_ONCE):
         runs.append(sorted(with_key[start : start + _SORTED_AT_ONCE], key=_key_of_pair, reverse=descending))
         await give_way()
-    found: list[_T] = []
+    ordered: list[_T] = []
     for _, row in heapq.merge(*runs, key=_key_of_pair, reverse=descending):
-        found.append(row)
-        if len(found) % _SORTED_AT_ONCE == 0:
+        ordered.append(row)
+        if len(ordered) % _SORTED_AT_ONCE == 0:
             await give_way()
-    return found + [row for key, row in rows if key is None]
+    return ordered + [row for key, row in rows if key is None]
 
 
 _key_of_pair: Callable[[tuple[Any, Any]], Any] = itemgetter(0)
 
 
 def _ranked(value: object) -> OrderKey | None:
-    """Return a key in which numbers come before texts before times; None for a value without an order."""
+    """Return a sort key: numbers before texts before times. None for a value without an order."""
     match value:
         case bool():
             return None

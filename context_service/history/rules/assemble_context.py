@@ -1,7 +1,7 @@
-"""`AssembleContext`: which node gave which message by which rule, and why others gave none.
+"""`AssembleContext`: the nodes of a history with their messages, the rules that gave them, and why others gave none.
 
-The same reading as a chat history's, a page of nodes at a time. In the order of `created_at` a page begins behind the
-last one's node, so it costs the same wherever it is; another order is made anew for each page.
+It reads nodes as the chat history does, one page at a time. In the order of `created_at` a page begins after the last
+node of the one before, so all pages cost the same; any other order is computed again for each page.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NODE_BYTES = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssemblyQuestion:
-    """Which page of which history."""
+    """A page of a history."""
 
     node_id: str
     app_id: str
@@ -49,7 +49,7 @@ class AssembledNode(NamedTuple):
 
     node: GraphNode
     outcome: MappedNode
-    values_json: str  # what is at the paths that were asked for; empty: none were
+    values_json: str  # the values at the requested paths; empty if there are none
 
 
 class AssembledPage(NamedTuple):
@@ -62,7 +62,7 @@ class AssembledPage(NamedTuple):
 class _Start(NamedTuple):
     """Where a page begins."""
 
-    created_at_us: int  # of the node behind which it begins
+    created_at_us: int  # of the node after which it begins
     seq: int
     position: int  # of that node, in an order by value
     left: int  # messages still to come; -1: all
@@ -120,7 +120,7 @@ class ContextAssembly:
         elif max_messages:
             first, page.drop = await self._first_of_newest(page, max_messages)
             page.left = max_messages
-            if first is not None:  # `seq` is whole: a place behind which the node itself is the first
+            if first is not None:  # `seq` is whole, so this node is the first after that place
                 after = first.created_at_us, first.seq + (1 if descending else -1)
         pages = self._graph.walk(reading.walk, descending=descending, limit=page.size, after=after)
         more = False
@@ -133,7 +133,7 @@ class ContextAssembly:
         return page.end(0) if more and page.rows else None
 
     async def _first_of_newest(self, page: _Page, max_messages: int) -> tuple[GraphNode | None, int]:
-        """Return the first node of the newest messages, and how many of its messages are older; None: it is all."""
+        """Return the first node of the newest messages, and how many of its messages are older; None for all."""
         first: GraphNode | None = None
         count = 0
 
@@ -156,7 +156,7 @@ class ContextAssembly:
         nodes = await reading.mapper.ordered(nodes)
         index = 0
         if start is not None:
-            # Behind the node that was the last; if it was deleted, what came behind it stands in its place.
+            # After the last node; if that one was deleted, the node after it has its place.
             places = [(node.created_at_us, node.seq) for node in nodes]
             place = (start.created_at_us, start.seq)
             index = places.index(place) + 1 if place in places else start.position
@@ -183,7 +183,7 @@ class _Page:
         self.rows: list[AssembledNode] = []
         self.left = -1  # messages still to come; -1: all
         self.drop = 0  # messages of the first node that are too old
-        self.complete = False  # nothing that comes behind belongs to the answer
+        self.complete = False  # nothing after it belongs to the answer
         self._paths = paths
         self._bytes = 0
 
@@ -192,14 +192,14 @@ class _Page:
         if len(self.rows) >= self.size:
             return False
         outcome = await self.reading.mapper.outcome(node)
-        given = outcome.given[self.drop :]
+        messages = outcome.given[self.drop :]
         if self.left >= 0:
-            if given and not self.left:  # written since the first page: newer than the newest
+            if messages and not self.left:  # written since the first page: newer than the newest
                 self.complete = True
                 return False
-            given = given[: self.left]
-        row = AssembledNode(node, MappedNode(given, outcome.skips), await self._values(node))
-        row_bytes = _NODE_BYTES + utf8_bytes(row.values_json) + sum(size_bytes(one.message) for one in given)
+            messages = messages[: self.left]
+        row = AssembledNode(node, MappedNode(messages, outcome.skips), await self._values(node))
+        row_bytes = _NODE_BYTES + utf8_bytes(row.values_json) + sum(size_bytes(message.message) for message in messages)
         row_bytes += sum(utf8_bytes(skip.error) + len(skip.rule) for skip in outcome.skips)
         if self.rows and self._bytes + row_bytes > PAGE_BYTES_MAX:
             return False
@@ -207,11 +207,11 @@ class _Page:
         self._bytes += row_bytes
         self.drop = 0
         if self.left >= 0:
-            self.left -= len(given)
+            self.left -= len(messages)
         return True
 
     def end(self, index: int) -> _Start | None:
-        """Return where the next page begins: behind the last row, which stands at `index` of an order by value."""
+        """Return where the next page begins: after the last row, whose position in an order by value is `index`."""
         if self.complete or not self.rows:
             return None
         last = self.rows[-1].node
@@ -220,10 +220,10 @@ class _Page:
     async def _values(self, node: GraphNode) -> str:
         if not self._paths:
             return ""
-        found = {path: _at(node.entity, steps) for path, steps in self._paths.items()}
+        values = {path: _at(node.entity, steps) for path, steps in self._paths.items()}
         try:
             return await self.reading.mapper.object_text(
-                {path: value for path, value in found.items() if value is not _NOTHING}
+                {path: value for path, value in values.items() if value is not _NOTHING}
             )
         except EvaluationError as error:
             raise AnswerTooLarge(
@@ -232,7 +232,7 @@ class _Page:
 
 
 def _at(entity: dict[str, Any], steps: Sequence[str]) -> Any:
-    """Return what is at the end of a path, or `_NOTHING`."""
+    """Return the value at the end of a path, or `_NOTHING`."""
     value: Any = entity
     for step in steps:
         if not isinstance(value, dict) or step not in value:

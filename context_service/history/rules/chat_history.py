@@ -23,7 +23,7 @@ from context_service.kernel.tokens import TokenCounter
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 
-_MESSAGE_TOKENS = 100  # of an ordinary one: so many nodes are asked for
+_MESSAGE_TOKENS = 100  # of an ordinary message; it gives the number of nodes to read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class HistoryQuestion:
 
 @dataclass(slots=True, kw_only=True)
 class Left:
-    """What is left out of a history, and what is not."""
+    """Counts of messages that a history leaves out and contains."""
 
     skipped: Skipped = field(default_factory=Skipped)
     tokens: int = 0  # of the messages, within `tokens_max`
@@ -84,7 +84,7 @@ class ChatHistories:
     async def stream(
         self, principal: Principal, question: HistoryQuestion, left: Left
     ) -> AsyncGenerator[list[ChatMessage], None]:
-        """Yield the messages in the mapping's order, page by page, and say in `left` what is not among them.
+        """Yield the messages in the mapping's order, page by page, and count in `left` the messages that are left out.
 
         Raises:
             The errors of `whole`.

@@ -1,4 +1,4 @@
-"""Where mappings are compiled: beside the event loop, few at once, each key in its turn, and no longer than one waits.
+"""Compiling of mappings off the event loop: few at once, each key in its turn, and only while a caller waits.
 
 Python runs one thread at a time, so more threads compile nothing sooner and take the event loop's time. A call that is
 cancelled takes its compilation with it.
@@ -34,13 +34,13 @@ class CompilePool:
 
     @asynccontextmanager
     async def turn(self, principal: Principal) -> AsyncIterator[None]:
-        """Wait for a thread, and have it for the block; who is cancelled waits no more."""
+        """Reserve a thread for the block; a cancelled caller stops waiting."""
         async with Turn(self._turns, principal) as turn:
             await turn.take()
             yield
 
     async def run(self, work: Callable[[CompileBudget], _T]) -> _T:
-        """Return what `work` makes, beside the event loop; to be called with a turn.
+        """Run `work` off the event loop and return its result; call it with a turn.
 
         Whoever is cancelled has `work` stopped, and is done when it is: some milliseconds later.
         """
@@ -50,6 +50,6 @@ class CompilePool:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
             budget.stop()
-            working.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else asks for it
+            working.add_done_callback(lambda done: done.cancelled() or done.exception())  # or asyncio would log it
             await asyncio.wait([working])
             raise

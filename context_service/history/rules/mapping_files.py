@@ -1,4 +1,4 @@
-"""Mappings from files: an operator's own, beside the built-in ones.
+"""Mappings from files of the operator, in addition to the built-in ones.
 
 They are read and compiled once, when the service starts, which it does not with a file that is wrong. Nothing is
 stored, so each replica has what its files say, and a mapping is gone with its file.
@@ -21,7 +21,9 @@ from contextkeep import mapping_files
 from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded
 from service_runtime.checks import check_text
 
-FILES_BYTES_MAX = 1024 * 1024  # of all rules as JSON: one page of a list has room for them beside what is registered
+FILES_BYTES_MAX = (
+    1024 * 1024
+)  # of all rules as JSON, so that a page of a list has room for them and for registered ones
 
 FileMappings = Mapping[tuple[str, str], CompiledMapping]  # by app and name
 
@@ -35,26 +37,26 @@ def load(folder: Path, limits: HistoryLimits) -> FileMappings:
         InvalidArgument: the folder or a file cannot be read, or it is wrong: the message names file and place.
         LimitExceeded: a mapping passes a limit, an app has too many, or all together are too large.
     """
-    found: dict[tuple[str, str], CompiledMapping] = {}
+    mappings: dict[tuple[str, str], CompiledMapping] = {}
     size_bytes = 0
     for path in _files(folder):
         for app_id, name, rules in _read(path, limits):
             place = f"{path}: mappings.{name}"
             if built_in(name) is not None:
                 raise InvalidArgument(f"{place} is built in; its rules cannot be changed")
-            if (app_id, name) in found:
+            if (app_id, name) in mappings:
                 raise InvalidArgument(f"{place} is in another file, too")
             try:
                 budget = limits.compile_budget()
-                found[app_id, name] = compile_mapping(rules, limits, budget)
-                check_evident(found[app_id, name], budget)
+                mappings[app_id, name] = compile_mapping(rules, limits, budget)
+                check_evident(mappings[app_id, name], budget)
             except ContextKeepError as error:
                 raise type(error)(f"{place}: {error.message}") from error
             size_bytes += rules_bytes(rules)
-    for app_id, count in Counter(app_id for app_id, _ in found).items():
+    for app_id, count in Counter(app_id for app_id, _ in mappings).items():
         _check(f"mappings of {app_id or 'the shared scope'}", count, limits.mappings_max)
     _check("bytes", size_bytes, FILES_BYTES_MAX)
-    return found
+    return mappings
 
 
 def _files(folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The newest messages, read from the end of the mapping's order: what is older is never walked."""
+"""The newest messages, read from the end of the mapping's order, so that older nodes are never read."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _whole(taken: Sequence[tuple[ChatMessage, int]]) -> Iterator[tuple[ChatMessa
         results = [part.tool_result for part in message.parts if part.tool_result]
         has_called = has_called or any(part.tool_call for part in message.parts)
         # A tool's message that names no call answers one before it.
-        answers = any(one.tool_call_id in called for one in results) if results else has_called
+        answers = any(result.tool_call_id in called for result in results) if results else has_called
         if message.role != "tool" or answers:
             yield message, tokens
 

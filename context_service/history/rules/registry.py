@@ -1,8 +1,8 @@
-"""Whose mapping is meant by a name, compiled and at hand.
+"""The registry of mappings: finds the mapping of a name, compiled and cached.
 
-A name is looked up in the app, then in the tenant's shared scope, then among the built-ins; in a scope, what is
-registered comes before what a file says. What was found is kept until the revision of all mappings changes, which every
-replica asks for twice a second: a registration reaches them within one. (LISTEN would not pass PgBouncer.)
+A name is looked up in the app, then in the tenant's shared scope, then among the built-ins; in a scope,
+a registered mapping comes before one from a file. Results are cached until the revision of all mappings changes, which
+each replica reads twice a second: a registration reaches them within one. (LISTEN would not pass PgBouncer.)
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class MappingRegistry:
         self._revision = -1
         # Names as they were looked up: until any mapping changes, so that a change is seen.
         self._found: OrderedDict[tuple[UUID, tuple[str, ...], str], _FoundMapping | None] = OrderedDict()
-        # What was compiled, by tenant, app and name: used again for the same rules, as long as there is room.
+        # Compiled mappings by tenant, app and name, for the same rules, as long as there is room.
         self._compiled: OrderedDict[tuple[UUID, str, str], _FoundMapping] = OrderedDict()
         self._compiled_bytes = 0
         self._pool = CompilePool(limits)
@@ -97,12 +97,12 @@ class MappingRegistry:
             MappingNotFound: there is none; the error names the apps that have the name.
             MappingBroken: it no longer compiles.
         """
-        found = await self._look_up(principal, app_id, name)
-        if found.mapping is None:
+        entry = await self._look_up(principal, app_id, name)
+        if entry.mapping is None:
             raise MappingBroken(
-                f"the mapping {name!r} no longer compiles; register it again: {found.listed.error}", mapping_name=name
+                f"the mapping {name!r} no longer compiles; register it again: {entry.listed.error}", mapping_name=name
             )
-        return found.mapping
+        return entry.mapping
 
     async def get(self, principal: Principal, app_id: str, name: str) -> Listed:
         """Return the mapping that `find` would, as it is shown.
@@ -125,7 +125,7 @@ class MappingRegistry:
         check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
         apps = sorted(principal.app_ids | {""}) if principal.app_ids else None
         if app_id:
-            apps = [one for one in _scopes(principal, app_id) if one == app_id]
+            apps = [scope for scope in _scopes(principal, app_id) if scope == app_id]
         query = ("ListMappings", principal.tenant_id, apps)
         size = page_size(requested_size)
         stored_after, fixed = ("", ""), self._fixed(apps, with_built_in=not app_id)
@@ -141,7 +141,7 @@ class MappingRegistry:
             )
             listed = [(await self._compile(principal, row)).listed for row in rows]
         else:
-            fixed = [one for one in fixed if (one.app_id, one.name) > (key[1], key[2])]
+            fixed = [stored for stored in fixed if (stored.app_id, stored.name) > (key[1], key[2])]
         if not more:
             room = size - len(listed)
             listed += fixed[:room]
@@ -211,7 +211,7 @@ class MappingRegistry:
         return (await self._compile(principal, stored)).listed
 
     async def keep_current(self) -> None:
-        """Forget what was found whenever any mapping changed; runs until it is cancelled."""
+        """Empty the cache whenever a mapping changes; run until cancelled."""
         for name in built_in_names():  # the first compilation of a process takes a tenth of a second: not a caller's
             await asyncio.to_thread(built_in, name)
         while True:
@@ -220,7 +220,7 @@ class MappingRegistry:
                 if revision != self._revision:
                     self._forget()
                     self._revision = revision
-            except ContextKeepError as error:  # Postgres is away: what is known stays good
+            except ContextKeepError as error:  # Postgres does not answer: keep the cache
                 _log.debug("revision not read", extra={"error": str(error)})
             await asyncio.sleep(POLL_S)
 
@@ -231,20 +231,20 @@ class MappingRegistry:
         key = (principal.tenant_id, tuple(scopes), name)
         if key not in self._found:
             known = self._found
-            found = await self._read(principal, scopes, name)
-            if known is self._found:  # else something changed while we read: what was read may be old
-                known[key] = found
+            entry = await self._read(principal, scopes, name)
+            if known is self._found:  # else a mapping changed during the read, and the result may be old
+                known[key] = entry
                 if len(known) > _KEPT_MAX:
                     known.popitem(last=False)
         else:
             self._found.move_to_end(key)
-            found = self._found[key]
-        if found is None:
+            entry = self._found[key]
+        if entry is None:
             raise await self._not_found(principal, name)
-        return found
+        return entry
 
     async def _read(self, principal: Principal, scopes: Sequence[str], name: str) -> _FoundMapping | None:
-        if built_in(name) is not None:  # nobody can register the name, so there is nothing to look for
+        if built_in(name) is not None:  # this name cannot be registered
             return _built_in(name)
         rows = await self._store.find(principal, name, scopes)
         for scope in scopes:
@@ -255,15 +255,15 @@ class MappingRegistry:
         return None
 
     def _fixed(self, apps: Sequence[str] | None, *, with_built_in: bool) -> Sequence[Listed]:
-        """Return what is not registered, by app and name: of files for `apps` (None: all), and what is built in."""
-        found = [
+        """Return mappings from files for `apps` (None for all) and built-in ones, by app and name."""
+        entry = [
             _fixed(app_id, name, mapping).listed
             for (app_id, name), mapping in self._files.items()
             if apps is None or app_id in apps
         ]
         if with_built_in:
-            found += [_built_in(name).listed for name in built_in_names()]
-        return sorted(found, key=lambda one: (one.app_id, one.name))
+            entry += [_built_in(name).listed for name in built_in_names()]
+        return sorted(entry, key=lambda listed: (listed.app_id, listed.name))
 
     async def _compile(self, principal: Principal, stored: StoredMapping) -> _FoundMapping:
         known = self._known(principal, stored)
@@ -289,21 +289,21 @@ class MappingRegistry:
     def _keep(
         self, principal: Principal, stored: StoredMapping, mapping: Mapping | None, problem: str = ""
     ) -> _FoundMapping:
-        """Keep what was compiled, behind all others; the first of them make room for it."""
+        """Cache a compiled mapping as the newest; the oldest ones make room for it."""
         listed = copied(Listed, stored, error=problem)
-        found = _FoundMapping(listed=listed, mapping=mapping)
+        entry = _FoundMapping(listed=listed, mapping=mapping)
         key = (principal.tenant_id, stored.app_id, stored.name)
         if before := self._compiled.pop(key, None):
             self._compiled_bytes -= rules_bytes(before.listed.rules)
-        self._compiled[key] = found
-        self._compiled_bytes += rules_bytes(found.listed.rules)
+        self._compiled[key] = entry
+        self._compiled_bytes += rules_bytes(entry.listed.rules)
         while self._compiled_bytes > _KEPT_BYTES_MAX:
             _, dropped = self._compiled.popitem(last=False)
             self._compiled_bytes -= rules_bytes(dropped.listed.rules)
-        return found
+        return entry
 
     async def _compile_new(self, principal: Principal, rules: Rules) -> tuple[Mapping, InvalidArgument | None]:
-        """Return rules compiled, and what is evidently wrong with them."""
+        """Compile rules, and return them with their visible faults."""
 
         def work(budget: CompileBudget) -> tuple[Mapping, InvalidArgument | None]:
             mapping = compile_mapping(rules, self._limits, budget)
@@ -319,7 +319,7 @@ class MappingRegistry:
     async def _check_new(
         self, principal: Principal, scope: str, name: str, rules: Rules, rules_version: int
     ) -> Mapping:
-        """Compile rules that are to be registered, and refuse what is evidently wrong, unless they change nothing.
+        """Compile rules for registration, and refuse visible faults, unless the rules are registered already.
 
         An app registers its rules at every start. Those that were taken once must not keep it from starting because
         this version of the service sees more in them.

@@ -1,4 +1,4 @@
-"""Rules tried out before they are registered: on what is below a node, or on nodes that need not exist.
+"""Trial of rules before they are registered: on the nodes below a node, or on sample nodes.
 
 Every expression that runs is watched: what it gave, or why it failed, and how long it took.
 """
@@ -71,14 +71,14 @@ class Trial:
     rules: Rules
     node_id: str  # empty: `samples`
     samples: Sequence[Sample]
-    root: Sample | None  # what rules see as `root`, beside `samples`
+    root: Sample | None  # the value of `root` for the rules; not one of `samples`
     page_size: int  # nodes
     page_token: str
 
     @property
     def documents_chars(self) -> int:
         """Return how much there is to parse in all."""
-        return sum(one.documents_chars for one in (self.root, *self.samples) if one is not None)
+        return sum(node.documents_chars for node in (self.root, *self.samples) if node is not None)
 
 
 class Evaluation(NamedTuple):
@@ -103,7 +103,7 @@ class TriedNode(NamedTuple):
 
     @property
     def decided_by(self) -> str:
-        """Return the rule that gave the first message, or else the expression because of which there is none."""
+        """Return the rule of the first message, or the expression that prevented it."""
         if self.outcome.given:
             return self.outcome.given[0].rule
         return self.outcome.skips[-1].rule
@@ -125,7 +125,7 @@ class MappingTrials:
         self._limits = limits
 
     async def page(self, principal: Principal, trial: Trial) -> TrialPage:
-        """Return a page of what rules do.
+        """Return a page of the results of rules.
 
         Raises:
             InvalidArgument: the rules do not compile, a sample is malformed, or there is neither a node nor a sample.
@@ -168,7 +168,7 @@ class MappingTrials:
         return page
 
     async def _of_samples(self, trial: Trial, mapping: Mapping, size: int, key: Sequence[int] | None) -> _Page:
-        # All are checked before any is tried: a page says nothing of what a later one would be refused for.
+        # All samples are checked first, since a page would not show the fault of a sample on a later page.
         root = await beside_the_loop(trial.documents_chars, self._checked, trial)
         mapper = _WatchedMapper(mapping, root, Skipped(), self._limits.call_budget(), strict=False)
         page = _Page(mapper)
@@ -294,14 +294,14 @@ class _Page:
     def __init__(self, mapper: NodeMapper) -> None:
         assert isinstance(mapper, _WatchedMapper)
         self.rows: list[TriedNode] = []
-        self.last: tuple[int, int] | None = None  # the place behind which the next page begins; None: this is the last
+        self.last: tuple[int, int] | None = None  # the place after which the next page begins; None on the last page
         self._mapper = mapper
         self._bytes = 0
 
     async def add(self, node: GraphNode, place: tuple[int, int]) -> bool:
         """Add a node that stands at `place`, and say whether there was room for it."""
         row = await self._mapper.tried(node)
-        row_bytes = _NODE_BYTES + sum(size_bytes(one.message) for one in row.outcome.given)
+        row_bytes = _NODE_BYTES + sum(size_bytes(item.message) for item in row.outcome.given)
         row_bytes += self._mapper.evaluations_bytes
         if self.rows and self._bytes + row_bytes > PAGE_BYTES_MAX:
             return False
@@ -312,8 +312,8 @@ class _Page:
 
 
 def _query(principal: Principal, trial: Trial) -> tuple[object, ...]:
-    asked = replace(trial, page_size=0, page_token="")
-    digest = sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    bare_trial = replace(trial, page_size=0, page_token="")
+    digest = sha256(orjson.dumps(bare_trial, option=orjson.OPT_SORT_KEYS)).hexdigest()
     return ("TestMapping", principal.tenant_id, digest)
 
 

@@ -18,7 +18,7 @@ from service_runtime.copying import copied
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRead:
-    """A mapping, about to read the nodes below one."""
+    """A read of the nodes below a node, with a mapping."""
 
     mapping: Mapping
     walk: Walk
@@ -37,7 +37,7 @@ async def begin(
     with_io: bool = False,
     mapper_class: type[NodeMapper] = NodeMapper,
 ) -> HistoryRead:
-    """Return the reading of what is below a node.
+    """Return a read of the nodes below a node.
 
     Args:
         graph: Where the node is.

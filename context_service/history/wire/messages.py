@@ -33,7 +33,7 @@ def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
 
 
 def message_format(value: int) -> Format | None:
-    """Return whose messages are wanted; None: ours.
+    """Return the format of messages to answer in, or None for ours.
 
     Raises:
         InvalidArgument: a newer client names a format that this server does not know.

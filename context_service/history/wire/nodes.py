@@ -22,7 +22,7 @@ _REASONS = {
 def fill(target: pb.AssembledNode, row: AssembledNode) -> None:
     """Fill a node in its place."""
     node, reached = row.node, row.node.reached
-    assert reached is not None, "the walk was asked how it reached its nodes"
+    assert reached is not None, "the walk returns how it reached its nodes"
     target.node_id = node.node_id
     target.external_id = node.entity["external_id"]
     target.name = node.entity["name"]
@@ -35,9 +35,9 @@ def fill(target: pb.AssembledNode, row: AssembledNode) -> None:
     _fill_time(target.created_at, node.created_at_us)
     _fill_time(target.modified_at, reached.modified_at_us)
     target.values_json = row.values_json
-    for given in row.outcome.given:
-        added = target.messages.add(rule=given.rule)
-        messages.fill(added.message, given.message)
+    for rule_message in row.outcome.given:
+        added = target.messages.add(rule=rule_message.rule)
+        messages.fill(added.message, rule_message.message)
     target.skipped.extend(map(skipped, row.outcome.skips))
 
 

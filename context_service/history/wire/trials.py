@@ -38,8 +38,8 @@ def node_trial(tried: TriedNode) -> pb.NodeTrial:
         evaluations_left_out=tried.left_out,
         duration_us=tried.duration_us,
     )
-    for given in tried.outcome.given:
-        messages.fill(message.messages.add(rule=given.rule).message, given.message)
+    for rule_message in tried.outcome.given:
+        messages.fill(message.messages.add(rule=rule_message.rule).message, rule_message.message)
     return message
 
 

@@ -1,4 +1,4 @@
-"""Tools of the context type Context: what was said in a conversation, and what of it matters."""
+"""Tools of the context type Context: messages of conversations, and recall in them."""
 
 from __future__ import annotations
 
@@ -22,51 +22,55 @@ async def _recalled(response: pb.RecallResponse) -> Document:
     return await plain(recalled)
 
 
-async def _read_messages(tool: Tool, use: Use, asked: Any) -> Document:
+async def _read_messages(tool: Tool, use: Use, arguments: Any) -> Document:
     """Answer a page of the messages of a context; or of the parts of the message or artifact that a ref is of."""
-    if asked.ref:
-        return await _read_quoted(use, asked)
-    return await tool.answer(use, tool.request(use, asked), asked)
+    if arguments.ref:
+        return await _read_quoted(use, arguments)
+    return await tool.answer(use, tool.request(use, arguments), arguments)
 
 
-async def _read_quoted(use: Use, asked: Any) -> Document:
+async def _read_quoted(use: Use, arguments: Any) -> Document:
     """Answer a message or an artifact, and a page of its parts; of a long text each piece is a row.
 
     Raises:
-        InvalidArgument: the ref is none, or a place is named beside it.
+        InvalidArgument: the ref is malformed, or given together with a place.
         MessageNotFound, ArtifactNotFound: there is nothing of it, or it is retracted.
     """
     field = f"{ARGUMENTS}.ref"
-    place = place_of(asked.ref, field=field)
-    if asked.seq_from or asked.seq_to:
+    place = place_of(arguments.ref, field=field)
+    if arguments.seq_from or arguments.seq_to:
         raise InvalidArgument("ref names the place: seq_from and seq_to do not", field=field)
-    what, found = await _quoted(use, asked, place)
-    described = await plain(found)
+    what, original = await _quoted(use, arguments, place)
+    described = await plain(original)
     rows = _pieces(described, chars_max=use.services.answer_bytes_max // _PIECES)
     return await page_of(
         rows,
         "parts",
         {what: described},
-        query=("context_read", asked.context_id, asked.ref, len(rows)),
-        page_size=asked.page_size,
-        page_token=asked.page_token,
+        query=("context_read", arguments.context_id, arguments.ref, len(rows)),
+        page_size=arguments.page_size,
+        page_token=arguments.page_token,
         bytes_max=use.services.answer_bytes_max,
     )
 
 
-async def _quoted(use: Use, asked: Any, place: int) -> tuple[str, artifacts_pb.Artifact | ChatMessage]:
+async def _quoted(use: Use, arguments: Any, place: int) -> tuple[str, artifacts_pb.Artifact | ChatMessage]:
     contexts, subject = use.services.contexts, use.subject_user_id
     if place < 0:
-        of_ref = artifacts_pb.GetArtifactRequest(context_id=asked.context_id, ref=asked.ref, subject_user_id=subject)
+        of_ref = artifacts_pb.GetArtifactRequest(
+            context_id=arguments.context_id, ref=arguments.ref, subject_user_id=subject
+        )
         return "artifact", (await use.services.artifacts.GetArtifact(of_ref, None)).artifact
-    request = pb.ListMessagesRequest(context_id=asked.context_id, seq_from=place, seq_to=place, subject_user_id=subject)
+    request = pb.ListMessagesRequest(
+        context_id=arguments.context_id, seq_from=place, seq_to=place, subject_user_id=subject
+    )
     for message in (await contexts.ListMessages(request, None)).messages:
         return "message", message
-    raise MessageNotFound("the context has no such message", ref=asked.ref)
+    raise MessageNotFound("the context has no such message", ref=arguments.ref)
 
 
 def _pieces(described: Document, *, chars_max: int) -> list[Document]:
-    """Take the content and the parts out of what is described, and return them with their numbers; the content is 0."""
+    """Remove the content and the parts from a document, and return them as rows with numbers; the content has 0."""
     parts = [{"text": described.pop("content", "")}, *described.pop("parts", [])]
     rows: list[Document] = []
     for number, part in enumerate(parts):
@@ -79,12 +83,12 @@ def _pieces(described: Document, *, chars_max: int) -> list[Document]:
     return rows
 
 
-async def _send(tool: Tool, use: Use, asked: Any) -> Document:
+async def _send(tool: Tool, use: Use, arguments: Any) -> Document:
     """Write a message about the current entity, and recall nothing: `context_recall` does."""
-    request = tool.request(use, asked)
+    request = tool.request(use, arguments)
     request.context.entity_node_id = use.current_entity
     request.recall.off = True
-    return await tool.answer(use, request, asked)
+    return await tool.answer(use, request, arguments)
 
 
 def filters(path: str, *, with_nodes: bool = True) -> dict[str, Argument]:

@@ -8,7 +8,9 @@ from contextkeep.context.v1 import chat_history_pb2 as pb
 
 
 async def _messages(page: pb.AssembleContextResponse) -> Document:
-    answer: Document = {"messages": [await plain(given.message) for node in page.nodes for given in node.messages]}
+    answer: Document = {
+        "messages": [await plain(rule_message.message) for node in page.nodes for rule_message in node.messages]
+    }
     if page.next_page_token:
         answer["next_page_token"] = page.next_page_token
     return answer

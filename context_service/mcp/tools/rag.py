@@ -14,15 +14,15 @@ from context_service.mcp.tools.working_memory import QUERY
 _LIKE_SPECIAL = re.compile(r"([\\%_])")
 
 
-async def _search_nodes(tool: Tool, use: Use, asked: Any) -> Document:
+async def _search_nodes(tool: Tool, use: Use, arguments: Any) -> Document:
     """Answer a page of the nodes whose name has the words, and which meet a condition."""
-    request = tool.request(use, asked)
-    if asked.query:
-        pattern = _LIKE_SPECIAL.sub(r"\\\1", asked.query)
+    request = tool.request(use, arguments)
+    if arguments.query:
+        pattern = _LIKE_SPECIAL.sub(r"\\\1", arguments.query)
         named = {"name": {"$ilike": f"%{pattern}%"}}
-        condition = {"$and": [asked.where, named]} if asked.where else named
+        condition = {"$and": [arguments.where, named]} if arguments.where else named
         request.filter.condition_json = orjson.dumps(condition).decode()
-    return await tool.answer(use, request, asked)
+    return await tool.answer(use, request, arguments)
 
 
 RAG_TOOLS = (

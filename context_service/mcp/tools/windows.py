@@ -25,10 +25,10 @@ _PIECES = 8  # that an answer has room for, of letters of four bytes and more
 _ROWS_MAX = 200  # messages or pieces of an answer
 
 
-async def _pack(tool: Tool, use: Use, asked: Any) -> Document:
+async def _pack(tool: Tool, use: Use, arguments: Any) -> Document:
     """Answer a page of the messages of a pack. A token holds while others are appended, until the window folds."""
-    packed = await use.services.packing.Pack(tool.request(use, asked), None)
-    packed.ClearField("prefix_bytes")  # of bytes that nobody sees here
+    packed = await use.services.packing.Pack(tool.request(use, arguments), None)
+    packed.ClearField("prefix_bytes")  # of bytes that are not in the answer
     packed.ClearField("prefix_sha")
     described = await plain(packed)
     rows = _rows(described.pop("messages"))
@@ -36,23 +36,23 @@ async def _pack(tool: Tool, use: Use, asked: Any) -> Document:
         rows,
         "messages",
         described,
-        query=("window_pack", asked.window_id, packed.epoch),
-        page_size=asked.page_size,
-        page_token=asked.page_token,
+        query=("window_pack", arguments.window_id, packed.epoch),
+        page_size=arguments.page_size,
+        page_token=arguments.page_token,
         bytes_max=use.services.answer_bytes_max,
     )
 
 
 def _rows(body: Document) -> list[Document]:
-    """Return the messages of a request to a model, whoever's; what stands in front of them is the first."""
+    """Return the messages of a request in the format of any vendor; a system prompt is the first."""
     front = [body[name] for name in _IN_FRONT if name in body]
-    rows = [{"role": "system", **(one if isinstance(one, dict) else {"content": one})} for one in front]
-    return [*rows, *(one for name in _MESSAGES for one in body.get(name, ()))]
+    rows = [{"role": "system", **(message if isinstance(message, dict) else {"content": message})} for message in front]
+    return [*rows, *(message for name in _MESSAGES for message in body.get(name, ()))]
 
 
-async def _expand(tool: Tool, use: Use, asked: Any) -> Document:
+async def _expand(tool: Tool, use: Use, arguments: Any) -> Document:
     """Answer the next of an original: of a text a piece, else messages."""
-    original = await use.services.windows.Expand(tool.request(use, asked), None)
+    original = await use.services.windows.Expand(tool.request(use, arguments), None)
     rows: Sequence[Any]
     if original.sha256:
         text = await beside_the_loop(len(original.content), _text, original)
@@ -66,23 +66,23 @@ async def _expand(tool: Tool, use: Use, asked: Any) -> Document:
         rows,
         name,
         described,
-        query=("window_expand", asked.window_id, asked.ref),
+        query=("window_expand", arguments.window_id, arguments.ref),
         page_size=_ROWS_MAX,
-        page_token=asked.page_token,
+        page_token=arguments.page_token,
         bytes_max=use.services.answer_bytes_max,
     )
     return {**answer, "content": "".join(answer["content"])} if name == "content" else answer
 
 
 def _text(original: pb.ExpandResponse) -> str:
-    """Return what a model reads of an original: of what a tool answered as a text, that text."""
+    """Return an original as text for a model; of the result of a tool its text, if it is one."""
     text = original.content.decode(errors="replace")
     value = orjson.loads(text) if original.is_json else text
     return value if isinstance(value, str) else text
 
 
-async def _hits(found: pb.SearchWindowResponse) -> Document:
-    document = await plain(found)
+async def _hits(response: pb.SearchWindowResponse) -> Document:
+    document = await plain(response)
     return {**document, "hits": [{**hit.pop("item"), **hit} for hit in document.get("hits", ())]}
 
 

@@ -30,17 +30,17 @@ class OrderArguments(Arguments):
     descending: bool = False
 
 
-async def _read_record(tool: Tool, use: Use, asked: Any) -> Document:
+async def _read_record(tool: Tool, use: Use, arguments: Any) -> Document:
     """Answer a record with the next bytes of its content."""
-    record = (await use.services.memory.FetchWMRecord(tool.request(use, asked), None)).record
+    record = (await use.services.memory.FetchWMRecord(tool.request(use, arguments), None)).record
     inline = (record.content_json or record.content_text).encode()
     record.ClearField("content_json")
     record.ClearField("content_text")
     query = ("wm_read", record.working_memory_id, record.sha256)  # of other content the token means nothing
-    (start,) = decode_token(query, asked.page_token, parts=1) or (0,)
+    (start,) = decode_token(query, arguments.page_token, parts=1) or (0,)
     if type(start) is not int or not 0 <= start <= record.size_bytes:
         raise InvalidPageToken("page_token is malformed", field=f"{ARGUMENTS}.page_token")
-    length = min(asked.bytes_max, use.services.answer_bytes_max, record.size_bytes - start)
+    length = min(arguments.bytes_max, use.services.answer_bytes_max, record.size_bytes - start)
     if record.blob_key and length:
         content = await _blob(use, record, start=start, length=length)
     else:
@@ -87,33 +87,37 @@ def _readable(content: bytes, *, is_last: bool) -> tuple[str, int, str]:
     return base64.b64encode(content).decode(), len(content), "base64"
 
 
-async def _upload(tool: Tool, use: Use, asked: Any) -> Document:
+async def _upload(tool: Tool, use: Use, arguments: Any) -> Document:
     """Store a file."""
-    if asked.content and asked.content_base64:
+    if arguments.content and arguments.content_base64:
         raise InvalidArgument("content and content_base64 are both there", field=f"{ARGUMENTS}.content_base64")
-    if not asked.content and not asked.content_base64:
+    if not arguments.content and not arguments.content_base64:
         raise InvalidArgument(
             "there is nothing to store: give the text as content, or bytes as content_base64",
             field=f"{ARGUMENTS}.content",
         )
     try:
         content = (
-            base64.b64decode(asked.content_base64, validate=True) if asked.content_base64 else asked.content.encode()
+            base64.b64decode(arguments.content_base64, validate=True)
+            if arguments.content_base64
+            else arguments.content.encode()
         )
     except (binascii.Error, ValueError):
         raise InvalidArgument("content_base64 is not base64", field=f"{ARGUMENTS}.content_base64") from None
     header = pb.UploadHeader(
         record=pb.WMRecordInput(
-            entity_node_id=asked.entity_node_id or use.current_entity,
-            memory_type=asked.memory_type,
-            name=asked.name,
-            description=asked.description,
-            content_type=asked.content_type or content_type_of_name(asked.name) or (_TEXT if asked.content else ""),
-            tags=asked.tags,
-            metadata_json=orjson.dumps(asked.metadata).decode() if asked.metadata else "",
+            entity_node_id=arguments.entity_node_id or use.current_entity,
+            memory_type=arguments.memory_type,
+            name=arguments.name,
+            description=arguments.description,
+            content_type=arguments.content_type
+            or content_type_of_name(arguments.name)
+            or (_TEXT if arguments.content else ""),
+            tags=arguments.tags,
+            metadata_json=orjson.dumps(arguments.metadata).decode() if arguments.metadata else "",
         ),
         size_bytes=len(content),
-        request_id=asked.request_id,
+        request_id=arguments.request_id,
     )
 
     async def messages() -> AsyncIterator[pb.UploadBlobRequest]:

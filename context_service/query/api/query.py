@@ -52,7 +52,7 @@ _MEMORY_MODES: Mapping[pb.MemoryQueryMode, MemoryMode | None] = {
     pb.MEMORY_QUERY_MODE_RECALL: MemoryMode.RECALL,
     pb.MEMORY_QUERY_MODE_REFLECT: MemoryMode.REFLECT,
 }
-# What they are told.
+# What the answer says of them.
 _MEMORY_MODE = {mode: number for number, mode in _MEMORY_MODES.items()}
 _MODE = {Mode.RESULTS: pb.QUERY_MODE_RESULTS, Mode.ANSWER: pb.QUERY_MODE_ANSWER}
 _SCOPE = {
@@ -91,11 +91,11 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
         """Ask all providers a question, and tell of each as it ends."""
         principal = principal_of(request.subject_user_id)
         async with aclosing(self._queries.stream(question_of(request), principal=principal)) as coming:
-            async for one in coming:
-                if isinstance(one, ProviderProgress):
-                    yield pb.StreamQueryContextResponse(provider=_told(one))
+            async for event in coming:
+                if isinstance(event, ProviderProgress):
+                    yield pb.StreamQueryContextResponse(provider=_told(event))
                 else:
-                    yield pb.StreamQueryContextResponse(answer=response_of(one))
+                    yield pb.StreamQueryContextResponse(answer=response_of(event))
 
     async def ListContextProviders(
         self, request: pb.ListContextProvidersRequest, context: object
@@ -103,18 +103,20 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
         """List the providers."""
         policy = await self._policies.of(request.agent_id, principal=calls.principal())
         last = await self._tests.last(principal=calls.principal())
-        providers = self._queries.providers.beside(policy.own)
+        providers = self._queries.providers.with_own(policy.own)
         return pb.ListContextProvidersResponse(
-            providers=[_provider(policy.of(one), last.get(one.info.id)) for one in providers.all]
+            providers=[_provider(policy.of(provider), last.get(provider.info.id)) for provider in providers.all]
         )
 
     async def GetQueryPolicy(self, request: pb.GetQueryPolicyRequest, context: object) -> pb.GetQueryPolicyResponse:
         """Say what holds for a question."""
         policy = await self._policies.of(request.agent_id, principal=principal_of(request.subject_user_id))
-        ruled = [policy.of(one) for one in self._queries.providers.beside(policy.own).all]
+        ruled = [policy.of(entry) for entry in self._queries.providers.with_own(policy.own).all]
         target = policy.target
         return pb.GetQueryPolicyResponse(
-            providers=[_provider_policy(one, policy.settings.get(one.entry.info.id, Setting())) for one in ruled],
+            providers=[
+                _provider_policy(ruling, policy.settings.get(ruling.entry.info.id, Setting())) for ruling in ruled
+            ],
             target=pb.WorkspaceTarget(whose=target.whose, node_ids=map(str, target.node_ids)) if target else None,
             agent_id=policy.agent_id,
             template_id=policy.template_id,
@@ -177,7 +179,7 @@ def _known(field: str, number: int, values: Mapping[Any, _E]) -> _E:
         InvalidArgument: it has none.
     """
     if number not in values:
-        names = ", ".join(dict.fromkeys(one.name for one in values.values() if isinstance(one, Enum)))
+        names = ", ".join(dict.fromkeys(value.name for value in values.values() if isinstance(value, Enum)))
         raise InvalidArgument(f"{field} is none of {names}", field=field)
     return values[number]
 
@@ -185,7 +187,7 @@ def _known(field: str, number: int, values: Mapping[Any, _E]) -> _E:
 def response_of(queried: Queried) -> pb.QueryContextResponse:
     """Return an answer."""
     question, call = queried.question, calls.current_call.get()
-    families = {one.entry.info.id: one.entry.info.family for one in queried.statuses}
+    families = {statuse.entry.info.id: statuse.entry.info.family for statuse in queried.statuses}
     assert call is not None, "a call is under way"
     return pb.QueryContextResponse(
         asked=copied(
@@ -194,10 +196,10 @@ def response_of(queried: Queried) -> pb.QueryContextResponse:
             mode=_MODE[question.mode],
             scope=_SCOPE[question.scope],
             depth=_DEPTH[question.depth],
-            provider_ids=[one.entry.info.id for one in queried.statuses],
+            provider_ids=[statuse.entry.info.id for statuse in queried.statuses],
             memory_query_mode=_MEMORY_MODE[question.memory_mode],
         ),
-        hits=[_hit(one, rank, families) for rank, one in enumerate(queried.hits, 1)],
+        hits=[_hit(hit, rank, families) for rank, hit in enumerate(queried.hits, 1)],
         providers=map(_status, queried.statuses),
         answer=copied(pb.QueryAnswer, queried.answer) if queried.answer else None,
         prompt_text=queried.prompt_text,
@@ -209,14 +211,14 @@ def response_of(queried: Queried) -> pb.QueryContextResponse:
                 provider_id=provider_id,
                 hits=[
                     pb.ExplainedHit(
-                        ref=one.candidate.ref,
-                        place=one.candidate.place,
-                        own_score=one.candidate.hit.score,
-                        score=one.score,
-                        title=one.candidate.hit.title,
-                        shown_in=one.shown_in,
+                        ref=row.candidate.ref,
+                        place=row.candidate.place,
+                        own_score=row.candidate.hit.score,
+                        score=row.score,
+                        title=row.candidate.hit.title,
+                        shown_in=row.shown_in,
                     )
-                    for one in explained
+                    for row in explained
                 ],
             )
             for provider_id, explained in queried.explained.items()
@@ -231,12 +233,15 @@ def _expanded(one: ExpandedRef) -> pb.ExpandedRef:
     )
 
 
-def _told(told: ProviderProgress) -> pb.AnsweredProvider:
-    families = {told.status.entry.info.id: told.status.entry.info.family}
+def _told(progress: ProviderProgress) -> pb.AnsweredProvider:
+    families = {progress.status.entry.info.id: progress.status.entry.info.family}
     return pb.AnsweredProvider(
-        status=_status(told.status),
-        hits=[_hit(Fused(best=one, score=0.0, sources=(one,)), one.place, families) for one in told.candidates],
-        is_second_pass=told.is_second_pass,
+        status=_status(progress.status),
+        hits=[
+            _hit(Fused(best=candidate, score=0.0, sources=(candidate,)), candidate.place, families)
+            for candidate in progress.candidates
+        ],
+        is_second_pass=progress.is_second_pass,
     )
 
 
@@ -282,7 +287,7 @@ def _provider(ruled: Ruled, last: Last | None) -> pb.ContextProvider:
         pb.ContextProvider,
         info,
         provider_id=info.id,
-        scopes=[_OWN[one] for one in Scope if one in info.scopes],
+        scopes=[_OWN[scope] for scope in Scope if scope in info.scopes],
         is_installed=ruled.entry.is_installed,
         deadline_ms=_ms(info.deadline_s or DEADLINE_QUICK_S),
         is_enabled=ruled.is_enabled,
@@ -310,14 +315,14 @@ def _provider_policy(ruled: Ruled, setting: Setting) -> pb.ProviderPolicy:
     )
 
 
-def _tenants_memory_mode(said: pb.MemoryOptions) -> MemoryMode:
+def _tenants_memory_mode(setting: pb.MemoryOptions) -> MemoryMode:
     """Return the mode of a setting, which has one.
 
     Raises:
         InvalidArgument: it has none.
     """
     field = "setting.memory.query_mode"
-    mode = _known(field, said.query_mode, _MEMORY_MODES)
+    mode = _known(field, setting.query_mode, _MEMORY_MODES)
     if mode is None:
         raise InvalidArgument(f"{field} is missing; `reset` takes it back", field=field)
     return mode

@@ -27,22 +27,22 @@ class SourceTestsServicer(source_tests_pb2_grpc.SourceTestsServicer):
         self._tests = tests
 
     async def RunSourceTest(self, request: pb.RunSourceTestRequest, context: object) -> pb.RunSourceTestResponse:
-        """Ask a question, and keep what comes back."""
+        """Run a query and store its answer as a test."""
         principal = calls.principal()
         if request.HasField("question") == bool(request.replay_of):
             raise InvalidArgument("give question or replay_of, one of them", field="question")
         replay_of = parse_optional_id("replay_of", request.replay_of)
-        asked, label = request.question, request.label
+        question, label = request.question, request.label
         if replay_of:
             before = await self._tests.read(replay_of, principal=principal)
-            asked, label = query_pb.QueryContextRequest.FromString(before.question), label or before.label
+            question, label = query_pb.QueryContextRequest.FromString(before.question), label or before.label
         test = await self._tests.run(
-            question_of(asked),
-            said=asked.SerializeToString(),
+            question_of(question),
+            request_bytes=question.SerializeToString(),
             label=label,
             replay_of=replay_of,
             rendered=lambda queried: response_of(queried).SerializeToString(),
-            asking=principal_of(asked.subject_user_id),
+            asking=principal_of(question.subject_user_id),
             principal=principal,
         )
         return pb.RunSourceTestResponse(test=_test(test))
@@ -63,10 +63,10 @@ class SourceTestsServicer(source_tests_pb2_grpc.SourceTestsServicer):
     ) -> pb.CompareSourceTestsResponse:
         """Say what two tests differ in."""
         ids = parse_id("test_id", request.test_id), parse_id("other_test_id", request.other_test_id)
-        first, other = [await self._tests.read(one, principal=calls.principal()) for one in ids]
+        first, other = [await self._tests.read(hit_id, principal=calls.principal()) for hit_id in ids]
         differ = compared(first, other)
         return pb.CompareSourceTestsResponse(
-            hits=[copied(pb.ComparedHit, one) for one in differ.hits],
+            hits=[copied(pb.ComparedHit, hit) for hit in differ.hits],
             providers=[_compared(name, *both) for name, both in differ.providers.items()],
         )
 

@@ -47,7 +47,12 @@ def installed() -> list[ProviderEntry]:
     Raises:
         ProviderInvalid: one cannot be made, or does not say what it is.
     """
-    return [_installed(one) for one in sorted(entry_points(group=GROUP), key=lambda one: (one.name, one.value))]
+    return [
+        _installed(entry_point)
+        for entry_point in sorted(
+            entry_points(group=GROUP), key=lambda entry_point: (entry_point.name, entry_point.value)
+        )
+    ]
 
 
 def _installed(entry_point: EntryPoint) -> ProviderEntry:
@@ -55,7 +60,7 @@ def _installed(entry_point: EntryPoint) -> ProviderEntry:
     try:
         factory: Callable[[], object] = entry_point.load()
         provider = factory()
-        # Asked once: what it is shall not change while questions are under way.
+        # Read once, so that it cannot change while queries run.
         info: object = getattr(provider, "info", None)
     except Exception as error:
         raise ProviderInvalid(f"{name} cannot be made: {type(error).__name__}: {error}") from error

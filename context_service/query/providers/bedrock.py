@@ -17,8 +17,8 @@ from contextkeep.errors import ContextKeepError
 from service_runtime.auth import Principal
 
 BEDROCK = "knowledge-base-bedrock"
-BASES_MAX = 5  # that are asked for a question, at once
-# One that hangs shall not take the hits of the others along: a little less than what a provider has.
+BASES_MAX = 5  # searched at once for a query
+# Shorter than the provider's deadline: a base that hangs must not cost the hits of the others.
 ONE_QUICK_S, ONE_DEEP_S = 2.2, 7.5
 
 
@@ -43,48 +43,52 @@ class BedrockKnowledgeBases:
         self._client = client
         self._allowed = allowed
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
-        """Return passages that the bases find; STALE, if some cannot be asked.
+    async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
+        """Return passages of the bases; the state is STALE if some of them failed.
 
         Raises:
-            AddressRefused, KnowledgeBaseFailed: none can be asked.
+            AddressRefused, KnowledgeBaseFailed: all of them failed.
             TimeoutError: none answers in time.
         """
-        known = await self._bases.asked_bedrock(asked.knowledge_bases, principal=principal)
+        known = await self._bases.asked_bedrock(request.knowledge_bases, principal=principal)
         allowed = self._allowed.get(principal.tenant_id, ())
-        bases = [one for one in known if one.bedrock.bedrock_id in allowed]
+        bases = [known_base for known_base in known if known_base.bedrock.bedrock_id in allowed]
         if not known:
             return Answered(state=State.SKIPPED, reason="no knowledge base of Amazon Bedrock is attached")
         if not bases:
             reason = "the operator of the service lets the tenant ask none of its knowledge bases of Amazon Bedrock"
             return Answered(state=State.SKIPPED, reason=reason)
         asking = bases[:BASES_MAX]
-        seconds = ONE_DEEP_S if asked.is_deep else ONE_QUICK_S
-        found = await asyncio.gather(*(self._one(one, asked, seconds) for one in asking))
-        failed = [(base, one) for base, one in zip(asking, found, strict=True) if isinstance(one, Exception)]
+        seconds = ONE_DEEP_S if request.is_deep else ONE_QUICK_S
+        results = await asyncio.gather(*(self._one(searched_base, request, seconds) for searched_base in asking))
+        failed = [(base, answer) for base, answer in zip(asking, results, strict=True) if isinstance(answer, Exception)]
         if len(failed) == len(asking):
             raise failed[0][1]
         reasons = [f"{base.name}: {_failure(error, seconds)}" for base, error in failed]
-        reasons += [f"{one.name}: the operator does not list it" for one in known if one not in bases]
+        reasons += [
+            f"{known_base.name}: the operator does not list it" for known_base in known if known_base not in bases
+        ]
         if len(bases) > BASES_MAX:
             reasons.append(f"{len(bases) - BASES_MAX} of the knowledge bases are not asked")
         hits = [
-            [_hit(base, passage) for passage in one]
-            for base, one in zip(asking, found, strict=True)
-            if not isinstance(one, Exception)
+            [_hit(base, passage) for passage in answer]
+            for base, answer in zip(asking, results, strict=True)
+            if not isinstance(answer, Exception)
         ]
         return Answered(
             # Scores of two bases do not compare.
-            hits=[one for together in zip_longest(*hits) for one in together if one is not None][: asked.limit],
+            hits=[hit for together in zip_longest(*hits) for hit in together if hit is not None][: request.limit],
             state=State.STALE if reasons else State.OK,
             reason="; ".join(reasons),
             target=_target(asking),
         )
 
-    async def _one(self, base: AskedBedrock, asked: ProviderQuery, seconds: float) -> list[BedrockPassage] | Exception:
+    async def _one(
+        self, base: AskedBedrock, request: ProviderQuery, seconds: float
+    ) -> list[BedrockPassage] | Exception:
         try:
             async with asyncio.timeout(seconds):
-                return await self._client.retrieve(base.bedrock, asked.query, limit=asked.limit)
+                return await self._client.retrieve(base.bedrock, request.query, limit=request.limit)
         except (ContextKeepError, TimeoutError) as error:
             return error
 
@@ -94,7 +98,7 @@ def _failure(error: Exception, seconds: float) -> str:
 
 
 def _target(bases: Sequence[AskedBedrock]) -> str:
-    names = ", ".join(one.name for one in bases)
+    names = ", ".join(base.name for base in bases)
     return f"{len(bases)} knowledge base{'' if len(bases) == 1 else 's'} of Amazon Bedrock ({names})"
 
 

@@ -14,7 +14,7 @@ from service_runtime.copying import copied
 
 TRUST = 3  # of a facet whose kind says nothing else; each says its own
 _BETWEEN = " > "
-_PUT = "put"  # stands in ids between the page and the slug of one that somebody put
+_PUT = "put"  # in ids, between the page and the slug of a facet that a caller put
 
 __all__ = ["BRAIN", "TRUST", "CompiledFacets"]
 
@@ -31,26 +31,30 @@ class CompiledFacets:
     def __init__(self, facets: AskedFacets) -> None:
         self._facets = facets
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
+    async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of facets; STALE, if some of them are out of date."""
         principal = principal.without_admin()
         count = await self._facets.pages(principal=principal)
         if not count:
             return Answered(state=State.SKIPPED, reason="no page is compiled", target="0 pages")
-        found = await self._facets.found(
-            asked.query, limit=asked.limit, time_from=asked.time_from, time_to=asked.time_to, principal=principal
+        results = await self._facets.found(
+            request.query,
+            limit=request.limit,
+            time_from=request.time_from,
+            time_to=request.time_to,
+            principal=principal,
         )
-        stale = {(one.page_id, one.slug) for one in found.facets if one.stale}
+        stale = {(facet.page_id, facet.slug) for facet in results.facets if facet.stale}
         what = "1 facet is" if len(stale) == 1 else f"{len(stale):,} facets are"
         return Answered(
-            hits=[_hit(one) for one in found.facets],
+            hits=[_hit(facet) for facet in results.facets],
             state=State.STALE if stale else State.OK,
             reason=f"{what} out of date" if stale else "",
             target="1 page" if count == 1 else f"{count:,} pages",
-            mode="words and meaning" if found.by_meaning else "words",
+            mode="words and meaning" if results.by_meaning else "words",
         )
 
-    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the facets that hits are of, whole."""
         expanded = []
         for source_id in source_ids:
@@ -72,7 +76,7 @@ class CompiledFacets:
 
 
 def _named(source_id: str) -> tuple[UUID, str, bool] | None:
-    """Return the page, the slug, and whether it was put, of the facet that a hit is of; None: it is no hit of ours."""
+    """Return the page, the slug, and whether it was put, of the facet of a hit, or None for an id of another form."""
     page, _, rest = source_id.partition("/")
     kind, _, rest = rest.partition("/")
     slug, _, ordinal = rest.partition("/")

@@ -1,4 +1,4 @@
-"""The provider `context`: what was said in contexts that the question names, and in no others."""
+"""The provider `context`: messages of the contexts that the query names, and of no others."""
 
 from __future__ import annotations
 
@@ -36,49 +36,49 @@ class NamedContexts:
         self._artifacts = artifacts
         self._recalling = recalling
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
+    async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of the contexts."""
         principal = principal.without_admin()
-        if not asked.context_ids:
+        if not request.context_ids:
             return Answered(state=State.SKIPPED, reason="context_ids names no context")
         hits: list[Hit] = []
         left_out: list[str] = []
         searched = 0
         by_meaning = False
-        for context_id in asked.context_ids:
+        for context_id in request.context_ids:
             context = await self._log.read(context_id, principal=principal)
             if context is None:
                 left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")
                 continue
             scope = Scope.PERSONAL if context.owner_user_id else Scope.TEAM
-            if scope not in asked.scopes:
+            if scope not in request.scopes:
                 left_out.append(f"{context_id} is {scope.name}")
                 continue
-            which = Filter(said_from=asked.time_from, said_to=asked.time_to)
+            which = Filter(said_from=request.time_from, said_to=request.time_to)
             try:
-                question = RecallAsked(text=asked.query, items_max=asked.limit, which=which)
-                found = await self._recalling.search(context_id, question, principal=principal, context=context)
+                question = RecallAsked(text=request.query, items_max=request.limit, which=which)
+                results = await self._recalling.search(context_id, question, principal=principal, context=context)
             except ContextNotFound:  # deleted since
                 left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")
                 continue
             searched += 1
-            by_meaning = by_meaning or found.meaning.is_compared
-            hits.extend(_hit(one, context, scope) for one in found.items)
+            by_meaning = by_meaning or results.meaning.is_compared
+            hits.extend(_hit(item, context, scope) for item in results.items)
         reason = "; ".join(left_out)
         if not searched:
             return Answered(state=State.SKIPPED, reason=reason)
         return Answered(
-            hits=sorted(hits, key=lambda one: (-(one.score or 0.0), one.source_id))[: asked.limit],
+            hits=sorted(hits, key=lambda hit: (-(hit.score or 0.0), hit.source_id))[: request.limit],
             reason=reason,
-            target=f"{searched} of {len(asked.context_ids)} contexts",
+            target=f"{searched} of {len(request.context_ids)} contexts",
             mode="words and meaning" if by_meaning else "words",
         )
 
-    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the messages and artifacts that hits are of."""
         principal = principal.without_admin()
-        expanded = [await self._expanded(one, principal) for one in source_ids]
-        return [one for one in expanded if one]
+        expanded = [await self._expanded(source_id, principal) for source_id in source_ids]
+        return [whole for whole in expanded if whole]
 
     async def _expanded(self, source_id: str, principal: Principal) -> Expanded | None:
         try:
@@ -91,10 +91,14 @@ class NamedContexts:
         title = context.title or "conversation"
         scope = Scope.PERSONAL if context.owner_user_id else Scope.TEAM
         if place < 0:
-            for made in await self._artifacts.read_at(context_id, place, principal=principal) or ():
-                text = "\n".join(filter(None, (made.name, made.description, *_texts(made.parts))))
+            for artifact in await self._artifacts.read_at(context_id, place, principal=principal) or ():
+                text = "\n".join(filter(None, (artifact.name, artifact.description, *_texts(artifact.parts))))
                 return Expanded(
-                    source_id=source_id, text=text, title=f"{title}: {made.name}", scope=scope, as_of=made.updated_at
+                    source_id=source_id,
+                    text=text,
+                    title=f"{title}: {artifact.name}",
+                    scope=scope,
+                    as_of=artifact.updated_at,
                 )
             return None
         for message in (
@@ -115,7 +119,7 @@ class NamedContexts:
 
 
 def _texts(parts: Sequence[Part]) -> list[str]:
-    return [said.text for one in parts if (said := part_text(one))]
+    return [reply.text for part in parts if (reply := part_text(part))]
 
 
 def _hit(one: RecalledItem, context: Context, scope: Scope) -> Hit:

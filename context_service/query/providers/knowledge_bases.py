@@ -33,41 +33,41 @@ class KnowledgeBaseDocuments:
     def __init__(self, bases: AskedBases) -> None:
         self._bases = bases
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
+    async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of documents; STALE, if some are not read yet."""
-        bases = await self._bases.asked(asked.knowledge_bases, principal=principal)
+        bases = await self._bases.asked(request.knowledge_bases, principal=principal)
         if not bases:
-            whose = f"to agent {asked.agent_id}, to its template or " if asked.agent_id else ""
+            whose = f"to agent {request.agent_id}, to its template or " if request.agent_id else ""
             reason = f"no knowledge base is attached {whose}to the tenant"
             return Answered(state=State.SKIPPED, reason=reason, target="0 knowledge bases")
-        found = await self._bases.found(
-            asked.query,
+        results = await self._bases.found(
+            request.query,
             bases,
-            limit=asked.limit,
-            time_from=asked.time_from,
-            time_to=asked.time_to,
+            limit=request.limit,
+            time_from=request.time_from,
+            time_to=request.time_to,
             principal=principal,
         )
-        waiting = sum(one.waiting for one in bases)
+        waiting = sum(base.waiting for base in bases)
         reasons = [f"{_documents(waiting)} not read yet"] if waiting else []
-        if found.left_out:
-            reasons.append(f"{found.left_out} of the knowledge bases are not searched")
+        if results.left_out:
+            reasons.append(f"{results.left_out} of the knowledge bases are not searched")
         return Answered(
-            hits=[_hit(one) for one in found.documents],
+            hits=[_hit(document) for document in results.documents],
             state=State.STALE if reasons else State.OK,
             reason="; ".join(reasons),
             target=_target(bases),
-            mode="words and meaning" if found.by_meaning else "words",
+            mode="words and meaning" if results.by_meaning else "words",
         )
 
-    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
-        """Return the documents that hits are of, of the bases that are asked."""
+    async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
+        """Return the documents of hits, if they are in the bases that are searched."""
         left_chars = WHOLE_CHARS_MAX
         expanded = []
         for source_id in source_ids:
             document_id = _document_id(source_id)
             document = document_id and await self._bases.whole(
-                document_id, asked.knowledge_bases, chars_max=left_chars, principal=principal
+                document_id, request.knowledge_bases, chars_max=left_chars, principal=principal
             )
             if not document:
                 continue
@@ -86,7 +86,7 @@ class KnowledgeBaseDocuments:
 
 
 def _document_id(source_id: str) -> UUID | None:
-    """Return the id of the document that a hit is of; None: it is no hit of ours."""
+    """Return the id of the document of a hit, or None for an id of another form."""
     name, _, ordinal = source_id.partition(".")
     try:
         document_id = UUID(name)
@@ -100,11 +100,11 @@ def _documents(count: int) -> str:
 
 
 def _target(bases: Sequence[AskedBase]) -> str:
-    """Say what is searched: "2 knowledge bases (handbook, prices): 12 documents, 1 of which could not be read"."""
-    names = ", ".join(one.name for one in bases[:_SHOWN_MAX]) + (", ..." if len(bases) > _SHOWN_MAX else "")
-    documents, failed = sum(one.documents for one in bases), sum(one.failed for one in bases)
+    """Describe the search: "2 knowledge bases (handbook, prices): 12 documents, 1 could not be read"."""
+    names = ", ".join(base.name for base in bases[:_SHOWN_MAX]) + (", ..." if len(bases) > _SHOWN_MAX else "")
+    documents, failed = sum(base.documents for base in bases), sum(base.failed for base in bases)
     what = "1 knowledge base" if len(bases) == 1 else f"{len(bases)} knowledge bases"
-    read = f", {failed:,} of which could not be read" if failed else ""
+    read = f", {failed:,} could not be read" if failed else ""
     return f"{what} ({names}): {documents:,} document{'' if documents == 1 else 's'}{read}"
 
 

@@ -20,7 +20,7 @@ from service_runtime.documents import beside_the_loop
 
 MCP = "mcp"
 TRUST = 1
-_RESULTS_MAX = 200  # of an answer: behind them nothing is looked at
+_RESULTS_MAX = 200  # of an answer; the rest is ignored
 _HITS_BYTES = 2  # as which a character counts of an answer that is parsed and hashed, for `beside_the_loop`
 _DISPLAY_CHARS_MAX = 100
 _ID_CHARS_MAX = 200
@@ -45,7 +45,7 @@ class McpTools:
     async def of(self, principal: Principal) -> Sequence[ProviderEntry]:
         """Return those of a principal's tenant, also those that do not run now: their status says why."""
         tools = await self._servers.approved(principal=principal)
-        return [native(McpToolProvider(self._servers, one), trust=TRUST, waits=True) for one in tools]
+        return [native(McpToolProvider(self._servers, tool), trust=TRUST, waits=True) for tool in tools]
 
 
 class McpToolProvider:
@@ -56,45 +56,45 @@ class McpToolProvider:
         name = line_of(f"{tool.server_name}: {tool.title}", chars_max=_DISPLAY_CHARS_MAX)
         self.info = ProviderInfo(id=tool.provider_id, family=MCP, display_name=name, is_default=tool.is_default)
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
+    async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Return what the tool finds.
 
         Raises:
-            AddressRefused, McpServerFailed, SecretUnreadable: its server cannot be asked, or the tool failed.
+            AddressRefused, McpServerFailed, SecretUnreadable: the server cannot be reached, or the tool failed.
         """
-        if Scope.TEAM not in asked.scopes:
+        if Scope.TEAM not in request.scopes:
             return Answered(state=State.SKIPPED, reason="what the tool finds is the tenant's, and no user's own")
         try:
-            tool, said = await self._servers.ask(
-                self.info.id, question=asked.query, limit=asked.limit, principal=principal
+            tool, reply = await self._servers.ask(
+                self.info.id, question=request.query, limit=request.limit, principal=principal
             )
         except ToolRefused as error:
             return Answered(state=State.SKIPPED, reason=str(error))
         target = f"tool {tool.name} of {tool.server_id}"
-        if said.is_error:
-            what = line_of(" ".join(said.texts), chars_max=REASON_CHARS_MAX // 2)
+        if reply.is_error:
+            what = line_of(" ".join(reply.texts), chars_max=REASON_CHARS_MAX // 2)
             raise McpServerFailed(f"the tool failed: {what}" if what else "the tool failed")
-        size_bytes = _HITS_BYTES * sum(map(len, said.texts))
-        return Answered(hits=await beside_the_loop(size_bytes, hits, said), target=target)
+        size_bytes = _HITS_BYTES * sum(map(len, reply.texts))
+        return Answered(hits=await beside_the_loop(size_bytes, hits, reply), target=target)
 
 
-def hits(said: ServerReply) -> list[Hit]:
+def hits(reply: ServerReply) -> list[Hit]:
     """Return what a tool answered, as hits: results where it lists them, else each of its texts."""
-    found = _results(said.structured)
-    if found is None and len(said.texts) == 1:
+    results = _results(reply.structured)
+    if results is None and len(reply.texts) == 1:
         try:
-            found = _results(orjson.loads(said.texts[0]))
+            results = _results(orjson.loads(reply.texts[0]))
         except ValueError:
-            found = None
-    if found is None:
-        found = list(said.texts)
-    made = [_hit(one) for one in found[:_RESULTS_MAX]]
-    return [one for one in made if one is not None]
+            results = None
+    if results is None:
+        results = list(reply.texts)
+    hits_or_none = [_hit(row) for row in results[:_RESULTS_MAX]]
+    return [hit for hit in hits_or_none if hit is not None]
 
 
 def _results(answer: Any) -> list[Any] | None:
     if isinstance(answer, Mapping):
-        if set(answer) == {"result"}:  # as libraries wrap what is no object
+        if set(answer) == {"result"}:  # libraries wrap values that are not objects
             answer = answer["result"]
         else:
             answer = next((answer[name] for name in _LISTS if isinstance(answer.get(name), list)), answer)
@@ -126,9 +126,9 @@ def _hit(one: Any) -> Hit | None:
     )
 
 
-def _first(said: Mapping[str, Any], names: Sequence[str]) -> str:
+def _first(reply: Mapping[str, Any], names: Sequence[str]) -> str:
     for name in names:
-        value = said.get(name)
+        value = reply.get(name)
         if isinstance(value, str) and value.strip():
             return value
     return ""

@@ -1,4 +1,4 @@
-"""The provider `memory`: what is kept about the user, recalled one by one, or as one statement that rests on them."""
+"""The provider `memory`: memories of the user, one by one, or as one statement that cites them."""
 
 from __future__ import annotations
 
@@ -32,29 +32,31 @@ class UserMemories:
     def __init__(self, remembering: MemoryRecalling) -> None:
         self._remembering = remembering
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
+    async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Return memories, or one statement."""
-        mode = asked.memory_mode or MemoryMode.REFLECT
+        mode = request.memory_mode or MemoryMode.REFLECT
         if not principal.user_id:
             return without_user(_TARGET, mode=mode.name)
-        which = MemoryFilter(happened_from=asked.time_from, happened_to=asked.time_to)
+        which = MemoryFilter(happened_from=request.time_from, happened_to=request.time_to)
         if mode is MemoryMode.RECALL:
-            of = MemoriesAsked(query=asked.query, limit=min(asked.limit, LIMIT_MAX), which=which)
-            found = await self._remembering.recall(of, principal=principal)
-            hits = [_recalled(memory, score, found.cosines[memory.memory_id]) for memory, score in found.memories]
-            return Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({found.mode})")
-        if asked.is_second_pass:  # the statement is made already
+            of = MemoriesAsked(query=request.query, limit=min(request.limit, LIMIT_MAX), which=which)
+            results = await self._remembering.recall(of, principal=principal)
+            hits = [_recalled(memory, score, results.cosines[memory.memory_id]) for memory, score in results.memories]
+            return Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({results.mode})")
+        if request.is_second_pass:  # the statement is made already
             return Answered(target=_TARGET, mode=mode.name)
-        of = MemoriesAsked(query=asked.query, limit=_SENTENCES, which=which)
+        of = MemoriesAsked(query=request.query, limit=_SENTENCES, which=which)
         reflected = await self._remembering.reflect(of, principal=principal, chars_max=SNIPPET_CHARS_MAX)
         hits = [_reflected(reflected)] if reflected.memories else []
         return Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({reflected.recalled.mode})")
 
-    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the memories that hits are; of a statement its metadata name those that it rests on."""
         if not principal.user_id:
             return []
-        found = await self._remembering.read([one for one in map(_memory_id, source_ids) if one], principal=principal)
+        results = await self._remembering.read(
+            [memory_id for memory_id in map(_memory_id, source_ids) if memory_id], principal=principal
+        )
         return [
             Expanded(
                 source_id=str(memory.memory_id),
@@ -63,7 +65,7 @@ class UserMemories:
                 scope=Scope.PERSONAL,
                 as_of=memory.happened_at,
             )
-            for memory in found.values()
+            for memory in results.values()
         ]
 
 
@@ -102,14 +104,14 @@ def _recalled(memory: Memory, score: float, cosine: float | None) -> Hit:
 
 def _reflected(reflected: ReflectedMemories) -> Hit:
     memories, cosines = reflected.memories, reflected.recalled.cosines
-    ids = [str(one.memory_id) for one in memories]
+    ids = [str(memory.memory_id) for memory in memories]
     return Hit(
         source_id=f"reflection-{hashlib.sha256(','.join(ids).encode()).hexdigest()[:32]}",
         title=f"what {len(ids)} memories say" if len(ids) > 1 else "what a memory says",
         snippet=reflected.statement,
         scope=Scope.PERSONAL,
         metadata={"memory_ids": ",".join(ids[:_IDS_MAX]), "memory_count": len(ids)},
-        as_of=max(one.happened_at for one in memories),
+        as_of=max(memory.happened_at for memory in memories),
         # As near as the nearest that it rests on.
-        cosine=max((known for one in memories if (known := cosines[one.memory_id]) is not None), default=None),
+        cosine=max((known for memory in memories if (known := cosines[memory.memory_id]) is not None), default=None),
     )

@@ -1,8 +1,8 @@
 """What cites a memory: a hit of `memory` brings the wiki pages that rest on it.
 
 A page says more than one of its memories, and often with other words than the question has. If the pages cannot be read
-in time, the memories stay, and the status says STALE. Where policy does not let `wiki` be asked, memories bring no
-page: who may not see pages does not see them by another way.
+in time, the memories stay, and the status says STALE. Where policy forbids `wiki`, memories bring no
+page: a caller that may not see pages must not see them in this way either.
 """
 
 from __future__ import annotations
@@ -43,32 +43,32 @@ class MemoriesWithPages:
         self._memories = memories
         self._pages = pages
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
-        """Return memories, each with the pages that cite it behind it."""
-        answered = await self._memories.search(asked, principal)
-        memory_ids = list(dict.fromkeys(one for hit in answered.hits for one in _ids(hit)))
-        if not memory_ids or WIKI in asked.refused_ids:
+    async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
+        """Return memories, each followed by the pages that cite it."""
+        answered = await self._memories.search(request, principal)
+        memory_ids = list(dict.fromkeys(memory_id for hit in answered.hits for memory_id in _ids(hit)))
+        if not memory_ids or WIKI in request.refused_ids:
             return answered
         try:
             with _within(min(_WAITED_S_MAX, _SHARE * remaining_s())):
-                pages = await self._pages.citing(memory_ids, asked.query, principal=principal)
+                pages = await self._pages.citing(memory_ids, request.query, principal=principal)
         except ContextKeepError as error:
             _log.warning("pages that cite memories cannot be read", extra={"why": error.reason})
             reason = "; ".join(filter(None, (answered.reason, f"without the pages that cite them: {error.reason}")))
             return replace(answered, state=State.STALE, reason=reason)
-        return replace(answered, hits=list(_beside(answered, pages))[: asked.limit])
+        return replace(answered, hits=list(_beside(answered, pages))[: request.limit])
 
-    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the memories and pages that hits are of."""
-        memories = await self._memories.expand(source_ids, asked, principal)
-        if WIKI in asked.refused_ids:
+        memories = await self._memories.expand(source_ids, request, principal)
+        if WIKI in request.refused_ids:
             return memories
         return [*memories, *await expanded_pages(self._pages, source_ids, principal)]
 
 
 @contextmanager
 def _within(seconds: float) -> Iterator[None]:
-    """Let what is asked in the block end sooner than the call does: Postgres ends it, and keeps the connection."""
+    """Give statements of the block an earlier deadline: Postgres cancels them, and the connection stays usable."""
     call = current_call.get()
     sooner = call and replace(call, deadline=min(call.deadline, time.monotonic() + seconds))
     token = current_call.set(sooner)
@@ -79,19 +79,19 @@ def _within(seconds: float) -> Iterator[None]:
 
 
 def _beside(answered: Answered, pages: list[SaidByPage]) -> Iterator[Hit]:
-    """Yield hits, each page behind the first memory that it cites."""
+    """Yield hits, each page after the first memory that it cites."""
     left = list(pages)
     for hit in answered.hits:
         yield hit
         ids = set(_ids(hit))
-        for page in [one for one in left if ids & set(one.cites)]:
+        for page in [other_page for other_page in left if ids & set(other_page.cites)]:
             left.remove(page)
-            cited = ",".join(str(one) for one in page.cites)
-            found = hit_of(page)
-            yield replace(found, metadata={**found.metadata, "source_family": WIKI, "cites": cited})
+            cited = ",".join(str(cite) for cite in page.cites)
+            results = hit_of(page)
+            yield replace(results, metadata={**results.metadata, "source_family": WIKI, "cites": cited})
 
 
 def _ids(hit: Hit) -> list[UUID]:
     """Return which memories a hit of theirs is made of."""
-    said = str(hit.metadata.get("memory_id") or hit.metadata.get("memory_ids") or "")
-    return [UUID(one) for one in said.split(",") if one]
+    reply = str(hit.metadata.get("memory_id") or hit.metadata.get("memory_ids") or "")
+    return [UUID(cited_id) for cited_id in reply.split(",") if cited_id]

@@ -28,7 +28,7 @@ from service_runtime.documents import beside_the_loop
 
 SUB_AGENT = "sub-agent"
 DEADLINE_MODEL_S = 15.0  # of one that has a model, unless its setting says another
-_MODEL_SHARE = 0.8  # of its time, that a model may take: behind that the queries answer
+_MODEL_SHARE = 0.8  # of its time for the model; then the queries answer
 _EXPANDED_BY = 3  # hits whose words the last query asks for, too
 _SCORED_BYTES = 16  # of a character, for `beside_the_loop`, which counts as parsers do
 _DISPLAY_CHARS_MAX = 100
@@ -41,7 +41,7 @@ class AskedSpecialists:
     Args:
         specialists: Which there are.
         workspace: Searches their folders.
-        chat: Decides what is searched and read; None: queries are made of the question.
+        chat: The model that decides what to search and read. Without one, queries are made from the question.
     """
 
     family = SUB_AGENT
@@ -59,8 +59,12 @@ class AskedSpecialists:
     async def of(self, principal: Principal) -> Sequence[ProviderEntry]:
         """Return those of a principal's tenant, also those that have no folder: their status says so."""
         return [
-            native(SpecialistProvider(one, self._workspace, chat=self._chat), trust=TRUST, waits=self._chat is not None)
-            for one in await self._specialists.all(principal=principal)
+            native(
+                SpecialistProvider(specialist, self._workspace, chat=self._chat),
+                trust=TRUST,
+                waits=self._chat is not None,
+            )
+            for specialist in await self._specialists.all(principal=principal)
         ]
 
 
@@ -80,20 +84,20 @@ class SpecialistProvider:
             deadline_s=DEADLINE_MODEL_S if chat else None,
         )
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
+    async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of the folder; STALE, if it is not searched as a whole, or not by the model that there is."""
         if not self._specialist.node_ids:
             return Answered(state=State.SKIPPED, reason="not wired: it has no folder")
-        if WORKSPACE in asked.refused_ids:
+        if WORKSPACE in request.refused_ids:
             reason = f"its folder is of the provider {WORKSPACE}, which is disabled, or not allowed here"
             return Answered(state=State.SKIPPED, reason=reason)
-        if Scope.TEAM not in asked.scopes:
+        if Scope.TEAM not in request.scopes:
             return Answered(state=State.SKIPPED, reason="what it finds is the tenant's, and no user's own")
-        if asked.is_second_pass:
+        if request.is_second_pass:
             return Answered()  # it has asked several times already
         node_ids, is_whole = await self._workspace.below(self._target)
-        folder = _Folder(self._workspace, node_ids, asked, principal)
-        await folder.found(asked.query)
+        folder = _Folder(self._workspace, node_ids, request, principal)
+        await folder.found(request.query)
         reasons = [] if is_whole else [f"only the first {len(node_ids)} nodes of its folder are searched"]
         hits, mode = None, "queries"
         if self._chat is not None:
@@ -104,51 +108,51 @@ class SpecialistProvider:
         if hits is None:
             hits = await self._by_queries(folder)
         return Answered(
-            hits=hits[: asked.limit],
+            hits=hits[: request.limit],
             state=State.STALE if reasons else State.OK,
             reason="; ".join(reasons),
             target=f"specialist {self._specialist.specialist_id}, {folder.target}",
             mode=mode,
         )
 
-    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the records that hits are of, as far as they are in the folder."""
-        if not self._specialist.node_ids or WORKSPACE in asked.refused_ids:
+        if not self._specialist.node_ids or WORKSPACE in request.refused_ids:
             return []
-        within = replace(asked, agent_id=self.info.id, target=self._target)
+        within = replace(request, agent_id=self.info.id, target=self._target)
         expanded = await self._workspace.expand(source_ids, within, principal)
-        return [one for one in expanded if one.scope is Scope.TEAM]
+        return [whole for whole in expanded if whole.scope is Scope.TEAM]
 
     @property
     def _target(self) -> SearchRoots:
         return SearchRoots(whose=f"specialist {self._specialist.specialist_id}", node_ids=self._specialist.node_ids)
 
     async def _by_model(self, chat: Chat, folder: _Folder) -> list[Hit]:
-        """Return what a model cites of what it was shown.
+        """Return the hits that a model cites.
 
         Raises:
             ChatFailed, NoStep: it is of no use.
         """
-        shown = specialist_prompts.ShownFolder(question=folder.asked.query)
-        shown.add_search(folder.asked.query, list(folder.hits.values()))
+        folder_view = specialist_prompts.ShownFolder(question=folder.asked.query)
+        folder_view.add_search(folder.asked.query, list(folder.hits.values()))
         system = specialist_prompts.instructions(self._specialist.instructions)
         seconds = min(answer_s(remaining_s()), DEADLINE_S_MAX) * _MODEL_SHARE
         try:
             async with asyncio.timeout(seconds):
                 while True:
-                    left = self._specialist.steps_max - folder.steps if shown.left_chars > 0 else 0
+                    left = self._specialist.steps_max - folder.steps if folder_view.left_chars > 0 else 0
                     text = await chat.text(
-                        system=system, user=shown.asked(left), tokens_max=specialist_prompts.TOKENS_MAX
+                        system=system, user=folder_view.prompt(left), tokens_max=specialist_prompts.TOKENS_MAX
                     )
-                    match shown.step(text):
+                    match folder_view.step(text):
                         case specialist_prompts.Cite(numbers=numbers):
-                            return [shown.hits[number - 1] for number in numbers]
+                            return [folder_view.hits[number - 1] for number in numbers]
                         case _ if not left:
                             raise specialist_prompts.NoStep("the model has taken its steps, and cites nothing")
                         case specialist_prompts.Search(query=query):
-                            shown.add_search(query, await folder.found(query))
+                            folder_view.add_search(query, await folder.found(query))
                         case specialist_prompts.Read(number=number):
-                            shown.add_reading(number, await self._text_of(shown.hits[number - 1], folder))
+                            folder_view.add_reading(number, await self._text_of(folder_view.hits[number - 1], folder))
         except TimeoutError:
             raise ChatFailed(f"the model took more than {seconds:.1f} s") from None
 
@@ -169,7 +173,7 @@ class SpecialistProvider:
         if words and folder.steps < steps_max and folder.has_time:
             await folder.found(" ".join([question, *words]))
             best = await folder.best()
-        return [one.best.hit for one in best]
+        return [fused_hit.best.hit for fused_hit in best]
 
 
 class _Folder:
@@ -178,18 +182,18 @@ class _Folder:
     Args:
         workspace: Searches it.
         node_ids: What it is made of.
-        asked: The question.
+        request: The question.
         principal: Whose it is.
     """
 
     def __init__(
-        self, workspace: Workspace, node_ids: Sequence[UUID], asked: ProviderQuery, principal: Principal
+        self, workspace: Workspace, node_ids: Sequence[UUID], request: ProviderQuery, principal: Principal
     ) -> None:
         self._workspace = workspace
         # Whose folder it is, the agent of the question does not decide: whom it may ask, its policy has said.
-        self._within = replace(asked, node_ids=tuple(node_ids), agent_id="", target=None, scopes=_TEAM)
+        self._within = replace(request, node_ids=tuple(node_ids), agent_id="", target=None, scopes=_TEAM)
         self._slowest_s = 0.0
-        self.asked = asked
+        self.asked = request
         self.principal = principal
         self.hits: dict[str, Hit] = {}  # by their ids, as they were found
         self.steps = 0
@@ -201,7 +205,7 @@ class _Folder:
         return answer_s(remaining_s()) > 2 * self._slowest_s
 
     async def found(self, query: str) -> list[Hit]:
-        """Search the folder, and return what was found, each with the query that found it first."""
+        """Search the folder, and return the hits, each with the query that found it first."""
         began = time.monotonic()
         answered = await self._workspace.search(replace(self._within, query=query), self.principal)
         self._slowest_s = max(self._slowest_s, time.monotonic() - began)

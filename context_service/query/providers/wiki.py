@@ -32,26 +32,30 @@ class WikiPages:
     def __init__(self, pages: AskedPages) -> None:
         self._pages = pages
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
+    async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of pages; STALE, if one of those is out of date."""
         if not principal.user_id:
             return without_user(_TARGET)
-        found = await self._pages.asked(
-            asked.query, limit=asked.limit, time_from=asked.time_from, time_to=asked.time_to, principal=principal
+        results = await self._pages.asked(
+            request.query,
+            limit=request.limit,
+            time_from=request.time_from,
+            time_to=request.time_to,
+            principal=principal,
         )
-        stale = {one.slug: one.stale[0] for one in found.pages if one.stale}
+        stale = {page.slug: page.stale[0] for page in results.pages if page.stale}
         named = [f"{slug} is out of date: {why}" for slug, why in list(stale.items())[:_SHOWN_MAX]]
         if len(stale) > _SHOWN_MAX:
             named.append(f"so are {len(stale) - _SHOWN_MAX} more")
         return Answered(
-            hits=[hit_of(one) for one in found.pages],
+            hits=[hit_of(page) for page in results.pages],
             state=State.STALE if stale else State.OK,
             reason="; ".join(named),
             target=_TARGET,
-            mode="words and meaning" if found.by_meaning else "words",
+            mode="words and meaning" if results.by_meaning else "words",
         )
 
-    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the pages that hits are of."""
         return await expanded_pages(self._pages, source_ids, principal)
 
@@ -76,7 +80,7 @@ async def expanded_pages(pages: AskedPages, source_ids: Sequence[str], principal
 
 
 def _page_id(source_id: str) -> UUID | None:
-    """Return the id of the page that a hit is of; None: it is no hit of ours."""
+    """Return the id of the page of a hit, or None for an id of another form."""
     name, _, ordinal = source_id.partition(".")
     try:
         return UUID(name) if ordinal.isdecimal() else None
@@ -85,7 +89,7 @@ def _page_id(source_id: str) -> UUID | None:
 
 
 def hit_of(one: SaidByPage) -> Hit:
-    """Return the hit of what a page says."""
+    """Return a passage of a page as a hit."""
     return Hit(
         source_id=f"{one.page_id}.{one.ordinal}",
         title=_BETWEEN.join(filter(None, (one.title, one.heading))),

@@ -37,7 +37,7 @@ class Workspace:
 
     Args:
         records: Finds them.
-        graph: What is below a node.
+        graph: Finds the nodes below a node.
         depth_max: How far below it.
     """
 
@@ -48,30 +48,32 @@ class Workspace:
         self._graph = graph
         self._depth_max = depth_max
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
+    async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of records."""
         principal = principal.without_admin()
-        if asked.scopes == {Scope.PERSONAL} and not principal.user_id:
+        if request.scopes == {Scope.PERSONAL} and not principal.user_id:
             return Answered(state=State.SKIPPED, reason="the key has no user, who could own something")
-        where = await self._where(asked)
+        where = await self._where(request)
         if isinstance(where, Answered):
             return where
         deep: list[RecordQuote] = []
         if where.node_ids:
-            deep = await self._records.in_passages(asked.query, where.node_ids, limit=asked.limit, principal=principal)
-        found = await self._records.in_columns(
-            asked.query,
+            deep = await self._records.in_passages(
+                request.query, where.node_ids, limit=request.limit, principal=principal
+            )
+        results = await self._records.in_columns(
+            request.query,
             where.node_ids,
-            where_json=_where_json(asked, principal),
-            limit=asked.limit,
+            where_json=_where_json(request, principal),
+            limit=request.limit,
             principal=principal,
-            without={one.record_id for one in deep},
+            without={quote.record_id for quote in deep},
         )
         if where.node_ids:
             # Their ranks do not compare: each second one is of the other kind, until there are enough.
-            found = [one for pair in zip_longest(deep, found) for one in pair if one is not None]
-        hits = [_hit(one, principal) for one in found]
-        hits = [one for one in hits if one.scope in asked.scopes][: asked.limit]
+            results = [quote for pair in zip_longest(deep, results) for quote in pair if quote is not None]
+        hits = [_hit(quote, principal) for quote in results]
+        hits = [hit for hit in hits if hit.scope in request.scopes][: request.limit]
         files = await self._records.count(where.node_ids, principal=principal)
         return Answered(
             hits=hits,
@@ -81,12 +83,12 @@ class Workspace:
             mode="words",
         )
 
-    async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> list[Expanded]:
+    async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return what the records say that hits are of; of an agent, those of its target."""
         principal = principal.without_admin()
         there = None
-        if asked.agent_id:
-            there = set((await self.below(asked.target))[0]) if asked.target else set()
+        if request.agent_id:
+            there = set((await self.below(request.target))[0]) if request.target else set()
         left_chars = WHOLE_CHARS_MAX
         expanded = []
         for source_id in source_ids:
@@ -107,24 +109,24 @@ class Workspace:
             )
         return expanded
 
-    async def _where(self, asked: ProviderQuery) -> _Where | Answered:
+    async def _where(self, request: ProviderQuery) -> _Where | Answered:
         """Return where is searched, or why nothing is.
 
         An agent is held to its target: of nodes that are named for it, only those that are there are searched.
         """
-        if asked.node_ids and not asked.agent_id:
-            return _Where(node_ids=asked.node_ids, what=f"records of {_nodes(len(asked.node_ids))}")
-        if asked.target is None:
+        if request.node_ids and not request.agent_id:
+            return _Where(node_ids=request.node_ids, what=f"records of {_nodes(len(request.node_ids))}")
+        if request.target is None:
             return _Where(what="all records")
-        if not asked.target.node_ids:
-            reason = f"no node is attached to agent {asked.agent_id}, to its template or to the tenant"
+        if not request.target.node_ids:
+            reason = f"no node is attached to agent {request.agent_id}, to its template or to the tenant"
             return Answered(state=State.SKIPPED, reason=reason)
-        below, is_whole = await self.below(asked.target)
-        whose = asked.target.whose
-        if asked.node_ids:
+        below, is_whole = await self.below(request.target)
+        whose = request.target.whose
+        if request.node_ids:
             there = set(below)
-            named = [one for one in asked.node_ids if one in there]
-            others = [str(one) for one in asked.node_ids if one not in there]
+            named = [node_id for node_id in request.node_ids if node_id in there]
+            others = [str(node_id) for node_id in request.node_ids if node_id not in there]
             left_out = f"not below the nodes of {whose}: {', '.join(others)}" if others else ""
             if not named:
                 return Answered(state=State.SKIPPED, reason=left_out)
@@ -152,7 +154,7 @@ class Workspace:
             )
             try:
                 async for page in self._graph.walk(walk, limit=ENTITIES_MAX):
-                    below |= dict.fromkeys(UUID(one.node_id) for one in page.nodes)
+                    below |= dict.fromkeys(UUID(node.node_id) for node in page.nodes)
                     if page.next_page_token or len(below) > ENTITIES_MAX:
                         return list(below)[:ENTITIES_MAX], False
             except NodeNotFound:  # there is none, or it is not the caller's: its records have walls of their own
@@ -170,15 +172,15 @@ def _files(count: int) -> str:
     return "1 file" if count == 1 else f"{count:,} files"
 
 
-def _where_json(asked: ProviderQuery, principal: Principal) -> str:
+def _where_json(request: ProviderQuery, principal: Principal) -> str:
     conditions: list[dict[str, object]] = []
-    if asked.time_from:
-        conditions.append({"updated_at": {"$gte": asked.time_from.isoformat()}})
-    if asked.time_to:
-        conditions.append({"updated_at": {"$lt": asked.time_to.isoformat()}})
-    if asked.scopes == {Scope.PERSONAL}:
+    if request.time_from:
+        conditions.append({"updated_at": {"$gte": request.time_from.isoformat()}})
+    if request.time_to:
+        conditions.append({"updated_at": {"$lt": request.time_to.isoformat()}})
+    if request.scopes == {Scope.PERSONAL}:
         conditions.append({"owner_user_id": principal.user_id})
-    elif asked.scopes == {Scope.TEAM} and principal.user_id:
+    elif request.scopes == {Scope.TEAM} and principal.user_id:
         conditions.append({"owner_user_id": {"$ne": principal.user_id}})
     return orjson.dumps({"$and": conditions}).decode() if conditions else ""
 
@@ -207,7 +209,7 @@ def _scope(owner_user_id: str, principal: Principal) -> Scope:
 
 
 def _record_id(source_id: str) -> UUID | None:
-    """Return the id of the record that a hit is of; None: it is no hit of ours."""
+    """Return the id of the record of a hit, or None for an id of another form."""
     name, _, ordinal = source_id.partition(".")
     if ordinal and not ordinal.isdecimal():
         return None

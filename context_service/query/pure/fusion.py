@@ -20,7 +20,7 @@ from context_service.retrieval.pure.facts import fact_of, look_of
 from context_service.retrieval.pure.terms import asked_terms, terms_of
 
 TRUST_MAX = 5
-FRESH_DAYS = 180.0  # in which a hit loses half of what its time gives it
+FRESH_DAYS = 180.0  # after which the bonus for recency is halved
 TERMS_MAX = 64  # of a question that count
 DISTINCTIVE_MAX = 8  # words that the second pass of a deep question adds
 
@@ -40,7 +40,7 @@ class Candidate:
     place: int  # among the provider's own, from 1
     trust: int  # 1 to `TRUST_MAX`
     hit: Hit
-    cosine: float | None = None  # of vectors that its provider compared; None: nobody has, or nobody can tell
+    cosine: float | None = None  # of query and hit; None if its provider compared no vectors
 
     @property
     def ref(self) -> str:
@@ -50,7 +50,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fused:
-    """What is shown as one hit: the best of those that say the same, and all of them as its sources."""
+    """A hit of the answer: the best of several candidates with the same text, and all of them as its sources."""
 
     best: Candidate
     sources: tuple[Candidate, ...]  # the best first, then by ref
@@ -65,14 +65,14 @@ def fused(
     The order is total, and does not depend on the order of the candidates.
 
     Args:
-        query: What was asked.
+        query: The text of the query.
         candidates: Of all providers; no ref twice.
-        cosines: Of the query and each candidate, by ref, -1 to 1. None: words are all.
+        cosines: Of the query and each candidate, by ref, -1 to 1. None to compare words alone.
     """
-    by_ref = {one.ref: one for one in candidates}
+    by_ref = {candidate.ref: candidate for candidate in candidates}
     refs = sorted(by_ref)
     ordered = [by_ref[ref] for ref in refs]
-    terms = [terms_of(one.hit.snippet) for one in ordered]
+    terms = [terms_of(candidate.hit.snippet) for candidate in ordered]
     scores = dict(zip(refs, _scores(query, ordered, refs, terms, cosines), strict=True))
     together: dict[object, list[str]] = {}
     for ref, fact in zip(refs, _facts(ordered, terms), strict=True):
@@ -90,9 +90,12 @@ def fused(
 
 def _facts(candidates: Sequence[Candidate], terms: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     """Return what each candidate says; empty where it is no fact, or where by its look no other one says the same."""
-    looks = [look_of(one.hit.snippet, its) for one, its in zip(candidates, terms, strict=True)]
+    looks = [look_of(candidate.hit.snippet, its) for candidate, its in zip(candidates, terms, strict=True)]
     shared = Counter(looks)
-    return [fact_of(one.hit.snippet) if shared[look] > 1 else () for one, look in zip(candidates, looks, strict=True)]
+    return [
+        fact_of(candidate.hit.snippet) if shared[look] > 1 else ()
+        for candidate, look in zip(candidates, looks, strict=True)
+    ]
 
 
 def _scores(
@@ -104,15 +107,15 @@ def _scores(
 ) -> Iterator[float]:
     words = asked_terms(query)
     terms = list(dict.fromkeys(words))[:TERMS_MAX]
-    asked = frozenset(terms)
-    phrases = {pair for pair in pairwise(words) if pair[0] in asked and pair[1] in asked}
+    query_terms = frozenset(terms)
+    phrases = {pair for pair in pairwise(words) if pair[0] in query_terms and pair[1] in query_terms}
     counts: list[dict[str, int]] = []
     pairs: list[int] = []
     titles: dict[str, tuple[set[tuple[str, str]], dict[str, int]]] = {}  # passages of one source have one title
-    for one, text in zip(candidates, terms_of_texts, strict=True):
-        if (title := titles.get(one.hit.title)) is None:
-            title = titles[one.hit.title] = _matched(terms_of(one.hit.title), asked, phrases)
-        phrased, counted = _matched(text, asked, phrases)
+    for candidate, text in zip(candidates, terms_of_texts, strict=True):
+        if (title := titles.get(candidate.hit.title)) is None:
+            title = titles[candidate.hit.title] = _matched(terms_of(candidate.hit.title), query_terms, phrases)
+        phrased, counted = _matched(text, query_terms, phrases)
         for term, count in title[1].items():
             counted[term] = counted.get(term, 0) + count * _TITLE_TIMES
         counts.append(counted)
@@ -122,23 +125,25 @@ def _scores(
     # A term that no hit has tells none from another, and is left out.
     idf = {term: math.log(1 + (total - in_hits[term] + 0.5) / (in_hits[term] + 0.5)) for term in terms if in_hits[term]}
     weight = math.fsum(idf.values()) or 1.0
-    newest = max((one.hit.as_of for one in candidates if one.hit.as_of), default=None)
+    newest = max((candidate.hit.as_of for candidate in candidates if candidate.hit.as_of), default=None)
     scale = 1.0 if cosines is not None else 1.0 / (1.0 - _MEANING)
-    for one, ref, counted, phrased_count in zip(candidates, refs, counts, pairs, strict=True):
+    for candidate, ref, counted, phrased_count in zip(candidates, refs, counts, pairs, strict=True):
         covered = math.fsum([idf[term] for term in counted]) / weight
         often = math.fsum([idf[term] * count / (count + _K) for term, count in counted.items()]) / weight
         phrase = min(phrased_count, 2) / min(len(phrases), 2) if phrases else covered
         meaning = _MEANING * max(cosines.get(ref, 0.0), 0.0) if cosines is not None else 0.0
         texts = _COVERAGE * covered + _OFTEN * often + _BIGRAMS * phrase + meaning
-        priors = _TRUST * min(max(one.trust, 0), TRUST_MAX) / TRUST_MAX + _FRESHNESS * _freshness(one.hit.as_of, newest)
+        priors = _TRUST * min(max(candidate.trust, 0), TRUST_MAX) / TRUST_MAX + _FRESHNESS * _freshness(
+            candidate.hit.as_of, newest
+        )
         yield round((texts + priors) * scale, _DECIMALS)
 
 
 def _matched(
-    text: Sequence[str], asked: frozenset[str], phrases: set[tuple[str, str]]
+    text: Sequence[str], query_terms: frozenset[str], phrases: set[tuple[str, str]]
 ) -> tuple[set[tuple[str, str]], dict[str, int]]:
-    """Return which phrases a text has of those that are asked for, and how often each term."""
-    there = asked.intersection(text)
+    """Return the phrases of the query that a text has, and how often it has each term."""
+    there = query_terms.intersection(text)
     return phrases.intersection(pairwise(text)) if there else set(), {term: text.count(term) for term in there}
 
 
@@ -151,8 +156,8 @@ def _freshness(as_of: datetime | None, newest: datetime | None) -> float:
 
 def distinctive(query: str, hits: Sequence[Fused]) -> list[str]:
     """Return words of hits that the question does not have: those that most of the hits share, and then the first."""
-    asked = set(asked_terms(query))
+    query_terms = set(asked_terms(query))
     shared: Counter[str] = Counter()
-    for one in hits:
-        shared.update(list(dict.fromkeys(term for term in terms_of(one.best.hit.snippet) if term not in asked)))
+    for hit in hits:
+        shared.update(list(dict.fromkeys(term for term in terms_of(hit.best.hit.snippet) if term not in query_terms)))
     return [term for term, _ in shared.most_common(DISTINCTIVE_MAX)]

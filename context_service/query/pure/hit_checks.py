@@ -1,6 +1,6 @@
-"""What an installed provider answered, made safe: types are checked, texts cut, and what is no hit is left out.
+"""Checks of answers of providers: types are checked, texts are cut, and malformed hits are left out.
 
-Of a native provider the same is asked, so that one suite holds for all.
+Native providers pass the same checks, so that one test suite covers all.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SOURCE_ID_CHARS_MAX = 256
 URI_CHARS_MAX = 1_000
 REASON_CHARS_MAX = 300
 METADATA_BYTES_MAX = 2 * 1024
-LOOKED_AT_MAX = 200  # of the hits that a provider gives: behind them nothing is looked at
+LOOKED_AT_MAX = 200  # hits of an answer; the rest is ignored
 
 _METADATA_NAMES_MAX = 32
-# What a line, and the direction in which it is read, must not be changed by.
+# Characters that could change lines or the direction of text.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _KEPT = frozenset("\n\t\u200c\u200d")  # the two that join letters belong to words
 
@@ -46,16 +46,16 @@ class Checked:
     mode: str
 
 
-def checked(answered: object, asked: ProviderQuery, *, now: datetime) -> Checked:
-    """Return an answer with what may be shown of it.
+def checked_answer(answered: object, request: ProviderQuery, *, now: datetime) -> Checked:
+    """Return the parts of an answer that may be shown.
 
     Args:
         answered: What the provider returned, whatever it is.
-        asked: What it was asked.
+        request: The query that it answers.
         now: To tell whether the answer is out of date.
 
     Raises:
-        Malformed: it is no answer, or has hits of which none can be used.
+        Malformed: it is not an `Answered`, or no hit of it can be used.
     """
     if type(answered) is not Answered:
         raise Malformed(f"it answered {_type_of(answered)}, which is no Answered")
@@ -65,13 +65,13 @@ def checked(answered: object, asked: ProviderQuery, *, now: datetime) -> Checked
         raise Malformed(f"its hits are {_type_of(answered.hits)}, and neither a list nor a tuple")
     hits: dict[str, Hit] = {}
     wrong = outside = 0
-    for one in islice(answered.hits, LOOKED_AT_MAX):
-        hit = _hit(one)
+    for raw_hit in islice(answered.hits, LOOKED_AT_MAX):
+        hit = _hit(raw_hit)
         if hit is None or hit.source_id in hits:
             wrong += 1
-        elif not _is_wanted(hit, asked):
+        elif not _is_wanted(hit, request):
             outside += 1
-        elif len(hits) < asked.limit:
+        elif len(hits) < request.limit:
             hits[hit.source_id] = hit
     if wrong and not hits and not outside:
         raise Malformed(f"none of its {len(answered.hits)} hits is one")
@@ -85,7 +85,7 @@ def checked(answered: object, asked: ProviderQuery, *, now: datetime) -> Checked
     if wrong:
         reasons.append(f"{wrong} that were no hits, or twice there, are left out")
     cut = len(answered.hits) - len(hits) - wrong - outside
-    if cut and len(answered.hits) > asked.limit:
+    if cut and len(answered.hits) > request.limit:
         reasons.append(f"cut to {len(hits)} of {len(answered.hits)} hits")
     if state in (State.SKIPPED, State.STALE) and not any(reasons):
         reasons.append("it does not say why")
@@ -111,7 +111,9 @@ def text_of(text: object, *, chars_max: int) -> str:
         if text.replace("\n", "").isprintable():  # so are nearly all that have lines
             return text.strip()
     # A text has few different letters.
-    hidden = {ord(one): " " for one in set(text) if one not in _KEPT and unicodedata.category(one) in _HIDDEN}
+    hidden = {
+        ord(letter): " " for letter in set(text) if letter not in _KEPT and unicodedata.category(letter) in _HIDDEN
+    }
     return (text.translate(hidden) if hidden else text).strip()
 
 
@@ -123,7 +125,7 @@ def line_of(text: object, *, chars_max: int) -> str:
 
 
 def _hit(one: object) -> Hit | None:
-    """Return a hit as it can be shown; None: it is none."""
+    """Return a hit as it can be shown, or None if it is malformed."""
     if type(one) is not Hit or type(one.scope) is not Scope:
         return None
     source_id = line_of(one.source_id, chars_max=SOURCE_ID_CHARS_MAX)
@@ -147,7 +149,7 @@ def _hit(one: object) -> Hit | None:
 
 
 def _number(value: object) -> float | None:
-    """Return a number that can be sent; None: it is none."""
+    """Return a number that JSON can carry, or None if it is not one."""
     if type(value) is not int and type(value) is not float:
         return None
     try:
@@ -157,14 +159,14 @@ def _number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _metadata(given: object) -> Mapping[str, object]:
+def _metadata(metadata: object) -> Mapping[str, object]:
     """Return metadata that are small, flat and JSON; others are left out, name by name."""
-    if type(given) is not dict:
+    if type(metadata) is not dict:
         return {}
     kept: dict[str, object] = {}
     size_bytes = 0
-    for name, value in islice(given.items(), _METADATA_NAMES_MAX):
-        if type(name) is not str or not (shown := line_of(name, chars_max=TITLE_CHARS_MAX)):
+    for name, value in islice(metadata.items(), _METADATA_NAMES_MAX):
+        if type(name) is not str or not (key := line_of(name, chars_max=TITLE_CHARS_MAX)):
             continue
         if type(value) is str:
             plain: object = text_of(value, chars_max=URI_CHARS_MAX)
@@ -174,15 +176,15 @@ def _metadata(given: object) -> Mapping[str, object]:
             plain = value if type(value) is int and -(2**53) < value < 2**53 else number
         else:
             continue
-        size_bytes += len(orjson.dumps({shown: plain}))
+        size_bytes += len(orjson.dumps({key: plain}))
         if size_bytes > METADATA_BYTES_MAX:
             break
-        kept[shown] = plain
+        kept[key] = plain
     return kept
 
 
 def time_of(at: object) -> datetime | None:
-    """Return an aware time in UTC; None: it is none."""
+    """Return an aware time in UTC, or None if it is not a time."""
     if type(at) is not datetime or at.tzinfo is None:
         return None
     try:
@@ -196,15 +198,15 @@ def _is_outdated(as_of: datetime | None, ttl_s: object, now: datetime) -> bool:
     return as_of is not None and seconds is not None and (now - as_of).total_seconds() > seconds
 
 
-def _is_wanted(hit: Hit, asked: ProviderQuery) -> bool:
-    if hit.scope not in asked.scopes:
+def _is_wanted(hit: Hit, request: ProviderQuery) -> bool:
+    if hit.scope not in request.scopes:
         return False
-    if asked.time_from is None and asked.time_to is None:
+    if request.time_from is None and request.time_to is None:
         return True
     if hit.as_of is None:
         return False
-    return (asked.time_from is None or hit.as_of >= asked.time_from) and (
-        asked.time_to is None or hit.as_of < asked.time_to
+    return (request.time_from is None or hit.as_of >= request.time_from) and (
+        request.time_to is None or hit.as_of < request.time_to
     )
 
 

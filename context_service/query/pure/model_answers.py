@@ -36,22 +36,22 @@ class NotGrounded(Exception):
     """What a model wrote cannot be used, and why."""
 
 
-def asked(query: str, hits: Sequence[Fused]) -> str:
-    """Return what the model is asked."""
+def prompt_of(query: str, hits: Sequence[Fused]) -> str:
+    """Return the prompt for the model."""
     sources = "\n\n".join(
-        f"[{number}] {one.best.hit.title}{_dated(one)}\n{quoted_lines(one.best.hit.snippet[:SHOWN_CHARS])}"
-        for number, one in enumerate(hits[:SHOWN_MAX], 1)
+        f"[{number}] {hit.best.hit.title}{_dated(hit)}\n{quoted_lines(hit.best.hit.snippet[:SHOWN_CHARS])}"
+        for number, hit in enumerate(hits[:SHOWN_MAX], 1)
     )
     return f"Question:\n{quoted_lines(query)}\n\nSources:\n\n{sources}"
 
 
-def checked(text: str, query: str, hits: Sequence[Fused]) -> QuotedAnswer:
+def grounded_answer(text: str, query: str, hits: Sequence[Fused]) -> QuotedAnswer:
     """Return the answer that a model wrote.
 
     Raises:
-        NotGrounded: it cites nothing, or what is not there; it has a number from nowhere, or a link; it is too long.
+        NotGrounded: it cites nothing, or an unknown hit; it has a number that no hit has, or a link; it is too long.
     """
-    shown = hits[:SHOWN_MAX]
+    shown_hits = hits[:SHOWN_MAX]
     if len(text) > CHARS_MAX:
         raise NotGrounded("the model wrote too much")
     if _LINK.search(text):
@@ -59,15 +59,15 @@ def checked(text: str, query: str, hits: Sequence[Fused]) -> QuotedAnswer:
     cited = list(dict.fromkeys(int(number) for number in _CITED.findall(text)))
     if not cited:
         raise NotGrounded("the model cited no source")
-    if not all(1 <= number <= len(shown) for number in cited):
+    if not all(1 <= number <= len(shown_hits) for number in cited):
         raise NotGrounded("the model cited a source that there is not")
-    there = {number for place in cited for number in _NUMBER.findall(_whole(shown[place - 1]))}
+    there = {number for place in cited for number in _NUMBER.findall(_whole(shown_hits[place - 1]))}
     there.update(_NUMBER.findall(query))
     if not there.issuperset(_NUMBER.findall(_CITED.sub(" ", text))):
         raise NotGrounded("the model wrote a number that no source of its has")
     # Its numbers are places among what it saw; those of an answer are places among what it cites.
-    text = _CITED.sub(lambda found: f"[{cited.index(int(found[1])) + 1}]", text)
-    return QuotedAnswer(text=text, hit_refs=tuple(shown[number - 1].best.ref for number in cited), method=METHOD)
+    text = _CITED.sub(lambda match: f"[{cited.index(int(match[1])) + 1}]", text)
+    return QuotedAnswer(text=text, hit_refs=tuple(shown_hits[number - 1].best.ref for number in cited), method=METHOD)
 
 
 def _whole(one: Fused) -> str:

@@ -1,7 +1,7 @@
-"""What may be asked, and what is asked by default: as the tenant, a template and an agent have it. Pure.
+"""Which providers a query may ask, and which it asks by default, by tenant, template and agent. Pure.
 
-Each of them can only take away: a provider is asked if the tenant has it enabled, and the template and the agent, if a
-question has one, both allow it. What is asked by default says the agent, else its template, else the tenant, else the
+Each of them can only remove providers: one may be asked if the tenant enables it and, for an agent, if its template and
+the agent allow it, too. The defaults are those of the agent, else of its template, else of the tenant, else of the
 provider itself.
 """
 
@@ -22,17 +22,17 @@ FIELDS = ("enabled", "is_default", "deadline_ms", "workspace", "memory")  # of a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What a tenant says of a provider; None is what it does not say."""
+    """The settings of a tenant for a provider. None leaves a setting to the default."""
 
     enabled: bool | None = None
     is_default: bool | None = None
     deadline_ms: int | None = None
-    node_ids: tuple[UUID, ...] | None = None  # of the workspace: where those are at home who have no folder of theirs
-    memory_mode: MemoryMode | None = None  # of memories: what is made of them where a question does not say it
+    node_ids: tuple[UUID, ...] | None = None  # of the workspace, for agents without nodes of their own
+    memory_mode: MemoryMode | None = None  # of memories, for queries that do not choose a mode
     imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
     def check(self, provider_id: str) -> None:
-        """Refuse what cannot be said of a provider.
+        """Check the setting of a provider.
 
         Raises:
             InvalidArgument, LimitExceeded: the field is named.
@@ -60,7 +60,7 @@ class ProviderSelector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What an agent, or a template, says of whom it may ask; None is what it does not say."""
+    """The rules of an agent or a template for its providers. None leaves a rule to the next level."""
 
     agent_id: str  # or the template's
     whose: str  # "agent reviewer"
@@ -81,7 +81,7 @@ class Ruled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What holds for a question."""
+    """The rules that apply to a query."""
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
     own: Sequence[ProviderEntry] = ()  # the tenant's own providers
@@ -89,7 +89,7 @@ class Policy:
 
     def of(self, entry: ProviderEntry) -> Ruled:
         """Return a provider as the policy has it."""
-        if not self.settings and not self.rules:  # nobody says anything of any
+        if not self.settings and not self.rules:  # there is neither a setting nor a rule
             return Ruled(entry=entry, is_enabled=True, refused_by="")
         info = entry.info
         setting = self.settings.get(info.id, Setting())
@@ -100,16 +100,16 @@ class Policy:
                 break
         is_enabled = setting.enabled is not False
         refused_by = next(
-            (one.whose for one in self.rules if one.allowed is not None and not one.allowed.has(info)), ""
+            (rule.whose for rule in self.rules if rule.allowed is not None and not rule.allowed.has(info)), ""
         )
         deadline_s = info.deadline_s if setting.deadline_ms is None else setting.deadline_ms / 1000
         info = replace(info, is_default=is_default and is_enabled and not refused_by, deadline_s=deadline_s)
         return Ruled(entry=replace(entry, info=info), is_enabled=is_enabled, refused_by=refused_by)
 
     def refused_ids(self, entries: Iterable[ProviderEntry]) -> frozenset[str]:
-        """Return the ids of those that may not be asked, by whomever."""
+        """Return the ids of the providers that this policy forbids."""
         ruled = map(self.of, entries)
-        return frozenset(one.entry.info.id for one in ruled if one.refused_by or not one.is_enabled)
+        return frozenset(ruling.entry.info.id for ruling in ruled if ruling.refused_by or not ruling.is_enabled)
 
     @property
     def agent_id(self) -> str:
@@ -137,10 +137,10 @@ class Policy:
 
     @property
     def memory_mode(self) -> MemoryMode | None:
-        """What the tenant wants made of memories where a question does not say it; None: it says nothing."""
+        """The tenant's mode of memories, or None if it has set none."""
         return self.settings.get(MEMORY, Setting()).memory_mode
 
     @property
     def knowledge_bases(self) -> tuple[str, ...]:
-        """The names of those that the agent has, else its template; those of the tenant are asked beside them."""
+        """The knowledge bases of the agent, else of its template. Those of the tenant are searched as well."""
         return next((rules.knowledge_bases for rules in self.rules if rules.knowledge_bases), ())

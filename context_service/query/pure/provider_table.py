@@ -19,14 +19,14 @@ class ProviderInvalid(FailedPrecondition):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderInfo:
-    """What a provider is."""
+    """The description of a provider."""
 
     id: str  # small letters, digits and hyphens
-    family: str  # likewise; a kind of provider, of which there may be several
+    family: str  # a kind of provider, in the same letters; several providers may share it
     display_name: str
-    scopes: frozenset[Scope] = BOTH  # of what it may answer
+    scopes: frozenset[Scope] = BOTH  # of the hits that it may return
     is_default: bool = True  # asked where a question selects none
-    deadline_s: float | None = None  # its own, at either depth; None: 2.5 s, or 8 s of a deep question
+    deadline_s: float | None = None  # at either depth; None means 2.5 s, or 8 s for a deep query
 
 
 @runtime_checkable
@@ -34,13 +34,13 @@ class Provider(Protocol):
     """One searchable thing.
 
     `search` may be a coroutine function, which must never block, or a plain function, which is run in a thread. Both
-    may be asked several questions at once. A late coroutine is cancelled, and should end then; of a late thread nobody
-    waits for the end. So long as eight of either kind go on behind their answers, the provider is not asked again.
+    may be called several times at once. A late coroutine is cancelled, and should end then; a late thread goes on, and
+    is not waited for. While eight searches of a provider are still running after their answers, it is not asked again.
     """
 
     @property
     def info(self) -> ProviderInfo:
-        """What it is; always the same."""
+        """The description of the provider. It must not change."""
         ...
 
     def search(self, asked: ProviderQuery, principal: Principal) -> object:
@@ -50,7 +50,7 @@ class Provider(Protocol):
 
 @runtime_checkable
 class Expanding(Protocol):
-    """What a provider may have, too: the whole of what its hits are from."""
+    """An optional method of a provider: the whole texts of its hits."""
 
     def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> object:
         """Return a list of `Expanded`, or an awaitable of one: of ids of its hits, those that there still are.
@@ -83,7 +83,7 @@ class Providers:
             ProviderInvalid: two have one id, or there are too many.
         """
         self._entries: dict[str, ProviderEntry] = {}
-        for entry in sorted(entries, key=lambda one: one.info.id):
+        for entry in sorted(entries, key=lambda entry: entry.info.id):
             if entry.info.id in self._entries:
                 raise ProviderInvalid(f"there are two context providers {entry.info.id!r}")
             self._entries[entry.info.id] = entry
@@ -105,11 +105,11 @@ class Providers:
         return frozenset(entry.info.family for entry in self._entries.values())
 
     def get(self, provider_id: str) -> ProviderEntry | None:
-        """Return one; None: there is none of this id."""
+        """Return the provider with an id, or None."""
         return self._entries.get(provider_id)
 
-    def beside(self, own: Sequence[ProviderEntry]) -> Providers:
-        """Return these and a tenant's own. One that has the id of another one here is not there."""
+    def with_own(self, own: Sequence[ProviderEntry]) -> Providers:
+        """Return these and a tenant's own. One of the tenant's own whose id is taken is left out."""
         if not own:
             return self
         both = Providers(())

@@ -23,7 +23,7 @@ _SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotedAnswer:
-    """A text, and what it rests on."""
+    """An answer, and the hits that it cites."""
 
     text: str
     hit_refs: tuple[str, ...]
@@ -32,26 +32,26 @@ class QuotedAnswer:
 
 
 def answer(query: str, hits: Sequence[Fused]) -> QuotedAnswer | None:
-    """Return what the best hits say; None: there are none."""
+    """Return quotations of the best hits, or None if there are no hits."""
     if not hits:
         return None
-    asked = frozenset(asked_terms(query))
+    query_terms = frozenset(asked_terms(query))
     quoted = hits[:QUOTED_MAX]
     blocks = [
-        f"\n[{number}] {one.best.hit.title}\n{quoted_lines(_passage(one.best.hit.snippet, asked))}\n"
-        for number, one in enumerate(quoted, 1)
+        f"\n[{number}] {fused_hit.best.hit.title}\n{quoted_lines(_passage(fused_hit.best.hit.snippet, query_terms))}\n"
+        for number, fused_hit in enumerate(quoted, 1)
     ]
-    return QuotedAnswer(text=_HEAD + "".join(blocks), hit_refs=tuple(one.best.ref for one in quoted))
+    return QuotedAnswer(text=_HEAD + "".join(blocks), hit_refs=tuple(fused_hit.best.ref for fused_hit in quoted))
 
 
 def prompt_text(hits: Sequence[Fused], *, tokens_max: int, count: Callable[[str], int]) -> tuple[str, int]:
     """Return the best hits as one block of `tokens_max` at most, and its tokens; a hit is in it as a whole."""
     left = tokens_max - count(_HEAD)
     taken = []
-    for number, one in enumerate(hits, 1):
-        said = f", {one.best.hit.as_of:%Y-%m-%d}" if one.best.hit.as_of else ""
+    for number, hit in enumerate(hits, 1):
+        date = f", {hit.best.hit.as_of:%Y-%m-%d}" if hit.best.hit.as_of else ""
         block = (
-            f"\n[{number}] {one.best.hit.title} ({one.best.provider_id}{said})\n{quoted_lines(one.best.hit.snippet)}\n"
+            f"\n[{number}] {hit.best.hit.title} ({hit.best.provider_id}{date})\n{quoted_lines(hit.best.hit.snippet)}\n"
         )
         tokens = count(block)
         if tokens <= left:
@@ -65,11 +65,11 @@ def _block(quotations: Sequence[str]) -> str:
     return _HEAD + "".join(quotations) if quotations else ""
 
 
-def _passage(text: str, asked: frozenset[str]) -> str:
+def _passage(text: str, query_terms: frozenset[str]) -> str:
     """Return the run of sentences that has most of the question's terms, within `QUOTED_CHARS`."""
     if len(text) <= QUOTED_CHARS:
         return text
-    sentences = [one for one in _SENTENCE.split(text) if one]
+    sentences = [part for part in _SENTENCE.split(text) if part]
     best, found_best = "", -1
     for start in range(len(sentences)):
         run = sentences[start][:QUOTED_CHARS]
@@ -77,7 +77,7 @@ def _passage(text: str, asked: frozenset[str]) -> str:
             if len(run) + 1 + len(sentence) > QUOTED_CHARS:
                 break
             run = f"{run} {sentence}"
-        found = len(asked.intersection(terms_of(run)))
-        if found > found_best:
-            best, found_best = run, found
+        count_of_terms = len(query_terms.intersection(terms_of(run)))
+        if count_of_terms > found_best:
+            best, found_best = run, count_of_terms
     return best

@@ -1,4 +1,4 @@
-"""What a caller may ask: a question, checked, and whom it is for."""
+"""The request of a query, its checks, and the providers that it is for."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _SHOWN_CHARS = 80  # of a name that is none
 
 
 class Mode(Enum):
-    """What is answered."""
+    """The form of the answer."""
 
     RESULTS = "results"
     ANSWER = "answer"
 
 
 class ScopeAsked(Enum):
-    """Whose hits are meant."""
+    """The owners whose hits are wanted."""
 
     AUTO = "auto"
     PERSONAL = "personal"
@@ -54,7 +54,7 @@ class ScopeAsked(Enum):
 
 
 class Depth(Enum):
-    """How much is done for it."""
+    """The effort of a query."""
 
     QUICK = "quick"
     DEEP = "deep"
@@ -70,14 +70,14 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRequest:
-    """What is asked."""
+    """A query as the caller sends it."""
 
     query: str
     mode: Mode = Mode.RESULTS
     scope: ScopeAsked = ScopeAsked.AUTO
     depth: Depth = Depth.QUICK
     limit: int = LIMIT_DEFAULT
-    selection: Selection | None = None  # None: those that are asked by default
+    selection: Selection | None = None  # None selects the default providers
     context_ids: tuple[UUID, ...] = ()
     node_ids: tuple[UUID, ...] = ()
     has_workspace_options: bool = False
@@ -91,7 +91,7 @@ class QueryRequest:
     expand_refs: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Refuse what cannot be asked.
+        """Check the request.
 
         Raises:
             InvalidArgument, LimitExceeded: the field is named.
@@ -103,7 +103,7 @@ class QueryRequest:
         if self.tokens_max < 0:
             raise InvalidArgument("tokens_max is negative", field="tokens_max")
         if self.time_from and self.time_to and self.time_from >= self.time_to:
-            raise InvalidArgument("time_to is not behind time_from", field="time_to")
+            raise InvalidArgument("time_to must be later than time_from", field="time_to")
         selection = self.selection or Selection()
         check_at_most("tokens_max", self.tokens_max, TOKENS_MAX)
         for field, count, count_max in (
@@ -131,21 +131,25 @@ class Selected:
 
 
 def selected(question: QueryRequest, providers: Providers, policy: Policy) -> list[Selected]:
-    """Return whom a question is for, by id.
+    """Return the providers of a query, by id.
 
     Raises:
-        InvalidArgument: the selection is empty, or names what is not there; or something is for a provider that is not
-            in it.
-        LimitExceeded: too many would be asked.
-        ProviderNotAllowed: the policy of the agent, or of its template, has not what is named.
+        InvalidArgument: the selection is empty, or names an unknown provider; or an option is for a provider that
+            is not selected.
+        LimitExceeded: too many providers are selected.
+        ProviderNotAllowed: the policy of the agent, or of its template, forbids a named provider.
     """
     selection = question.selection
-    ruled = [policy.of(one) for one in providers.all]
+    ruled = [policy.of(provider) for provider in providers.all]
     if selection is None:
-        chosen = [one for one in ruled if one.entry.info.is_default and one.entry.info.scopes & question.scope.scopes]
+        chosen = [
+            ruling
+            for ruling in ruled
+            if ruling.entry.info.is_default and ruling.entry.info.scopes & question.scope.scopes
+        ]
     else:
-        chosen = _named(selection, {one.entry.info.id: one for one in ruled})
-    by_id = {one.entry.info.id: one for one in chosen}
+        chosen = _named(selection, {ruling.entry.info.id: ruling for ruling in ruled})
+    by_id = {choice.entry.info.id: choice for choice in chosen}
     for field, is_given, provider_id in (
         ("context_ids", bool(question.context_ids), CONTEXT),
         ("provider_options.workspace", question.has_workspace_options, WORKSPACE),
@@ -153,25 +157,27 @@ def selected(question: QueryRequest, providers: Providers, policy: Policy) -> li
     ):
         if not is_given or provider_id in by_id:
             continue
-        meant = [one for one in ruled if one.entry.info.id == provider_id and selection is None]
+        meant = [ruling for ruling in ruled if ruling.entry.info.id == provider_id and selection is None]
         if meant and meant[0].refused_by:
             raise _not_allowed(field, provider_id, meant[0].refused_by)
         if not meant or (meant[0].is_enabled and provider_id != CONTEXT):
             raise InvalidArgument(f"{field} is for the provider {provider_id}, which is not selected", field=field)
         by_id[provider_id] = meant[0]
     selected_ones = {
-        provider_id: Selected(entry=one.entry, skipped=_not_asked(one, question.scope))
-        for provider_id, one in by_id.items()
+        provider_id: Selected(entry=ruling.entry, skipped=_not_asked(ruling, question.scope))
+        for provider_id, ruling in by_id.items()
     }
     for ref in question.expand_refs if selection is None else ():
-        for one in ruled:
-            if one.entry.info.id == provider_of(ref) and not one.refused_by:
-                refused = _not_asked(one, question.scope)
-                expands = Selected(entry=one.entry, skipped=refused or "it only expands refs", only_expands=not refused)
-                selected_ones.setdefault(one.entry.info.id, expands)
+        for ruling in ruled:
+            if ruling.entry.info.id == provider_of(ref) and not ruling.refused_by:
+                refused = _not_asked(ruling, question.scope)
+                expands = Selected(
+                    entry=ruling.entry, skipped=refused or "it only expands refs", only_expands=not refused
+                )
+                selected_ones.setdefault(ruling.entry.info.id, expands)
     if len(selected_ones) > PROVIDERS_MAX:
         raise LimitExceeded(
-            f"{len(selected_ones)} providers would be asked; the limit is {PROVIDERS_MAX}",
+            f"{len(selected_ones)} providers are selected; the limit is {PROVIDERS_MAX}",
             field="providers",
             limit="providers",
             limit_max=PROVIDERS_MAX,
@@ -198,10 +204,10 @@ def _named(selection: Selection, ruled: Mapping[str, Ruled]) -> list[Ruled]:
         chosen.append(ruled[provider_id])
     for place, family in enumerate(selection.families):
         field = f"providers.families[{place}]"
-        there = [one for one in ruled.values() if one.entry.info.family == family]
+        there = [ruling for ruling in ruled.values() if ruling.entry.info.family == family]
         if not there:
             raise InvalidArgument(f"{field}: there is no provider of family {family[:_SHOWN_CHARS]!r}", field=field)
-        allowed = [one for one in there if not one.refused_by]
+        allowed = [ruling for ruling in there if not ruling.refused_by]
         if not allowed:
             raise _not_allowed(field, family, there[0].refused_by)
         chosen += allowed
@@ -220,4 +226,4 @@ def _not_asked(ruled: Ruled, scope: ScopeAsked) -> str:
     if scopes & scope.scopes:
         return ""
     (only,) = scopes
-    return f"it has only what is {only.name}"
+    return f"it has only {only.name} hits"

@@ -1,4 +1,4 @@
-"""What is asked for with every question, and changes rarely: remembered for a moment.
+"""A short-lived cache for rows that every query needs and that rarely change.
 
 What this process changes it forgets at once; what another replica changes is seen when the moment is over. While the
 source does not answer, what was known last stands in for a while, so that a busy database silences no one else.
@@ -26,7 +26,7 @@ class Remembered(Generic[_K, _V]):
 
     def __init__(self) -> None:
         self._kept: OrderedDict[_K, tuple[float, _V]] = OrderedDict()
-        self._forgotten = 0  # how often: what was read before is not kept behind it
+        self._forgotten = 0  # number of resets; a read that began before one is not stored
 
     async def get(self, key: _K, read: Callable[[], Awaitable[_V]]) -> _V:
         """Return a value, read again unless it is fresh.
@@ -64,6 +64,6 @@ class Remembered(Generic[_K, _V]):
         return value
 
     def forget(self) -> None:
-        """Read everything anew."""
+        """Forget everything."""
         self._forgotten += 1
         self._kept.clear()

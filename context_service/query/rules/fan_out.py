@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 
-LINGERING_MAX = 8  # searches of one provider that go on behind their answers, or in its threads
+LINGERING_MAX = 8  # searches of one provider that still run after their answers, or in its threads
 
 
 class Late(Exception):
@@ -36,7 +36,7 @@ class ProviderResult:
 
 
 class Reaper:
-    """Keeps what was cancelled, or runs in a thread, until it ends."""
+    """Keeps cancelled tasks, and threads, until they end."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[object]] = set()
@@ -46,7 +46,7 @@ class Reaper:
 
     @property
     def lingering(self) -> int:
-        """How many searches go on behind their answers."""
+        """The number of searches that still run after their answers."""
         return len(self._tasks)
 
     def is_full(self, provider_id: str) -> bool:
@@ -55,7 +55,7 @@ class Reaper:
             return self._of[provider_id] + self._threads[provider_id] >= LINGERING_MAX
 
     def bury(self, provider_id: str, task: asyncio.Task[object]) -> None:
-        """Cancel a search, and keep it until it has ended; whatever it returns or raises then is nobody's."""
+        """Cancel a search, and keep it until it has ended; its result or error is dropped."""
         task.cancel()
         self._tasks.add(task)
         self._of[provider_id] += 1
@@ -71,7 +71,7 @@ class Reaper:
     async def in_thread(self, provider_id: str, work: Callable[[], object]) -> object:
         """Return what a function returns that may block.
 
-        In a thread that nobody joins: the service stops though one hangs.
+        The thread is never joined, so that the service can stop while one hangs.
 
         Raises:
             Whatever it raises.
@@ -108,7 +108,7 @@ class Reaper:
         return await future
 
     async def end(self, *, wait_s: float) -> None:
-        """Wait a while for what goes on, when the service stops."""
+        """Wait a while for running searches, when the service stops."""
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=wait_s)
 
@@ -131,7 +131,7 @@ async def ask_all(
 
     Args:
         questions: Each of another provider.
-        reaper: Keeps what is late.
+        reaper: Keeps late searches.
         ended: Called with the id of each provider whose part is over, and how it fared, in this order.
     """
     outcomes: dict[str, ProviderResult] = {}
@@ -143,26 +143,26 @@ async def ask_all(
         if ended is not None:
             ended(provider_id, outcome)
 
-    for one in questions:
-        if reaper.is_full(one.provider_id):
-            over(one.provider_id, ProviderResult(error=Busy()))
+    for question in questions:
+        if reaper.is_full(question.provider_id):
+            over(question.provider_id, ProviderResult(error=Busy()))
         else:
-            running[asyncio.create_task(_awaited(one.search))] = one
+            running[asyncio.create_task(_awaited(question.search))] = question
     try:
         while running:
-            next_s = min(one.deadline_s for one in running.values()) - (time.monotonic() - began)
+            next_s = min(call.deadline_s for call in running.values()) - (time.monotonic() - began)
             done, _ = await asyncio.wait(running, timeout=max(next_s, 0.0), return_when=asyncio.FIRST_COMPLETED)
             took_s = time.monotonic() - began
             for task in done:
                 over(running.pop(task).provider_id, _outcome(task, took_s))
-            for task, one in list(running.items()):
-                if one.deadline_s <= took_s:
+            for task, call in list(running.items()):
+                if call.deadline_s <= took_s:
                     del running[task]
-                    reaper.bury(one.provider_id, task)
-                    over(one.provider_id, ProviderResult(error=Late(), took_s=took_s))
+                    reaper.bury(call.provider_id, task)
+                    over(call.provider_id, ProviderResult(error=Late(), took_s=took_s))
     finally:
-        for task, one in running.items():
-            reaper.bury(one.provider_id, task)
+        for task, call in running.items():
+            reaper.bury(call.provider_id, task)
     return outcomes
 
 
@@ -174,7 +174,7 @@ async def _awaited(search: Callable[[], Awaitable[object]]) -> object:
 
 
 def _outcome(task: asyncio.Task[object], took_s: float) -> ProviderResult:
-    if task.cancelled():  # by itself: nobody else has
+    if task.cancelled():  # it cancelled itself: no other code does
         return ProviderResult(error=RuntimeError("it cancelled itself"), took_s=took_s)
     error = task.exception()
     return ProviderResult(error=error, took_s=took_s) if error else ProviderResult(result=task.result(), took_s=took_s)

@@ -1,4 +1,4 @@
-"""How near hits are to a question by what they mean, where there is an embedder.
+"""Similarity of hits to a query by embeddings, where there is an embedder.
 
 What is a passage of ours has a vector already, and its provider has compared it. Of what has none the best by words are
 embedded, a few, since each takes long; the same text is not embedded again soon.
@@ -48,31 +48,34 @@ class HitsByMeaning:
     async def cosines(
         self, query: str, candidates: Sequence[Candidate], *, tenant_id: UUID
     ) -> Mapping[str, float] | None:
-        """Return the cosines of those that have one, and of the first `EMBEDDED_MAX` others; None: words decide.
+        """Return the cosines of hits that have a vector, and of the first `EMBEDDED_MAX` others; None to rank by words.
 
-        They are by ref, and begin at 0, of what has nothing to do with the question.
+        They are by ref; 0 is the value of an unrelated text.
 
         Args:
             query: The question.
             candidates: The best by words first.
             tenant_id: Who asks.
         """
-        compared = [one for one in candidates if one.cosine is None][:EMBEDDED_MAX]
-        found = {one.ref: one.cosine for one in candidates if one.cosine is not None}
+        compared = [candidate for candidate in candidates if candidate.cosine is None][:EMBEDDED_MAX]
+        cosine_by_ref = {candidate.ref: candidate.cosine for candidate in candidates if candidate.cosine is not None}
         try:
             if compared:
                 vector = await self._questions.of(query, tenant_id=tenant_id)
-                made = await self._vectors([f"{one.hit.title}\n{one.hit.snippet}" for one in compared], tenant_id)
-                cosines = await beside_the_loop(
-                    _BYTES_OF_VECTOR * len(made), lambda: [_cosine(vector, one) for one in made]
+                vectors_of_hits = await self._vectors(
+                    [f"{candidate.hit.title}\n{candidate.hit.snippet}" for candidate in compared], tenant_id
                 )
-                found |= {one.ref: cosine for one, cosine in zip(compared, cosines, strict=True)}
+                cosines = await beside_the_loop(
+                    _BYTES_OF_VECTOR * len(vectors_of_hits),
+                    lambda: [_cosine(vector, other) for other in vectors_of_hits],
+                )
+                cosine_by_ref |= {candidate.ref: cosine for candidate, cosine in zip(compared, cosines, strict=True)}
         except (NoVector, EmbedderFailed, TextRefused, TimeoutError) as error:
             # Not its text: an embedder that refuses a text may repeat it.
             _log.info("hits are compared by words alone", extra={"error": type(error).__name__})
             return None
         unrelated = self._embedder.unrelated
-        return {ref: max((cosine - unrelated) / (1.0 - unrelated), 0.0) for ref, cosine in found.items()}
+        return {ref: max((cosine - unrelated) / (1.0 - unrelated), 0.0) for ref, cosine in cosine_by_ref.items()}
 
     async def _vectors(self, texts: Sequence[str], tenant_id: UUID) -> list[Sequence[float]]:
         """Return the vectors of texts, in their order."""
@@ -80,9 +83,9 @@ class HitsByMeaning:
         lacking = list(dict.fromkeys(text for text in texts if text not in vectors))
         if lacking:
             async with asyncio.timeout(min(self._timeout_s, answer_s(remaining_s()) * _SHARE)):
-                made = await self._embedder.embed(lacking)
-            for text, one in zip(lacking, made, strict=True):
-                vectors[text] = self._known.put(tenant_id, text, one.values)
+                vectors_of_hits = await self._embedder.embed(lacking)
+            for text, vector in zip(lacking, vectors_of_hits, strict=True):
+                vectors[text] = self._known.put(tenant_id, text, vector.values)
         return [vectors[text] for text in texts]
 
 

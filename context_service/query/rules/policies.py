@@ -30,10 +30,10 @@ class Policies:
 
     Args:
         database: Where settings are.
-        providers: Of which something can be said.
+        providers: The service's own, which may have settings.
         agents: For which a question may be.
         templates: Of those.
-        own: The families of which tenants have providers of their own.
+        own: The families with providers of tenants' own.
         requests: The request ids of this service.
     """
 
@@ -62,7 +62,7 @@ class Policies:
         """Return what holds for a question.
 
         Args:
-            agent_id: For which agent it is; empty: the credential's, if that is one that somebody put.
+            agent_id: The agent; empty for the agent of the credential, if a caller has put one with that id.
             principal: Whose question it is.
 
         Raises:
@@ -80,7 +80,7 @@ class Policies:
         return Policy(settings=settings, own=await self.own(principal), rules=_rules(agent))
 
     def at_hand(self, agent_id: str, *, principal: Principal) -> Policy | None:
-        """Return what `of` would, if all of it was read a moment ago, so that nothing is waited for; None: it was not.
+        """Return the result of `of` from the cache, without waiting, or None if it is not all there.
 
         Raises:
             As `of`.
@@ -91,7 +91,7 @@ class Policies:
             if named := agent_id or principal.agent_id:
                 agent = self._known_agents.fresh(self._agent_key(named, principal))
             settings = self._known.fresh(principal.tenant_id)
-            own = [entry for one in self._own for entry in self._known_own.fresh(_own_key(one, principal))]
+            own = [entry for provider in self._own for entry in self._known_own.fresh(_own_key(provider, principal))]
         except KeyError:
             return None
         if agent_id and agent is None:
@@ -100,10 +100,10 @@ class Policies:
 
     async def own(self, principal: Principal) -> Sequence[ProviderEntry]:
         """Return the providers that a tenant has of its own."""
-        found: list[ProviderEntry] = []
-        for one in self._own:
-            found += await self._known_own.get(_own_key(one, principal), partial(one.of, principal))
-        return found
+        entries: list[ProviderEntry] = []
+        for provider in self._own:
+            entries += await self._known_own.get(_own_key(provider, principal), partial(provider.of, principal))
+        return entries
 
     def _agent_key(self, agent_id: str, principal: Principal) -> tuple[Any, ...]:
         asking = "admin" in principal.scopes, principal.agent_id, principal.user_id, principal.subject
@@ -120,23 +120,23 @@ class Policies:
     async def update(
         self,
         provider_id: str,
-        said: Setting,
+        setting: Setting,
         reset: Sequence[str],
         *,
         principal: Principal,
         request: Request | None,
     ) -> Setting:
-        """Say something of a provider, and return all that is said of it then.
+        """Change the setting of a provider, and return the whole setting.
 
         Args:
             provider_id: Which.
-            said: What it says is so from now on; what it does not say stays.
+            setting: What it says is so from now on; what it does not say stays.
             reset: The fields that are as the provider has them again.
             principal: Whose tenant's setting it is.
             request: Makes it happen once.
 
         Raises:
-            InvalidArgument, LimitExceeded: there is no such provider or field, or this cannot be said of it.
+            InvalidArgument, LimitExceeded: there is no such provider or field, or the field does not apply to it.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
@@ -144,29 +144,27 @@ class Policies:
         is_own = any(entry.info.id == provider_id for entry in await self.own(principal))
         if self._providers.get(provider_id) is None and not is_own:
             raise InvalidArgument(f"there is no provider {provider_id!r}", field="setting.provider_id")
-        said.check(provider_id)
-        if is_own and said.is_default is not None:
+        setting.check(provider_id)
+        if is_own and setting.is_default is not None:
             # Kept in one place, so that it ends with the approval.
-            raise InvalidArgument(
-                "whether it is asked by default is said where it is put, or approved", field="setting.is_default"
-            )
-        given = _json(said)
+            raise InvalidArgument("is_default is set where the provider is put or approved", field="setting.is_default")
+        stored_fields = _json(setting)
         for place, name in enumerate(reset):
             field = f"reset[{place}]"
             if name not in FIELDS:
                 raise InvalidArgument(f"{field} is none of {', '.join(FIELDS)}", field=field)
-            if name in given:
+            if name in stored_fields:
                 raise InvalidArgument(f"{field}: {name} is given, too", field=field)
 
         async def work(transaction: Transaction) -> Setting:
             before = await self._rows.lock(transaction, provider_id)
-            after = {name: value for name, value in {**before, **given}.items() if name not in reset}
+            after = {name: value for name, value in {**before, **stored_fields}.items() if name not in reset}
             await self._rows.write(transaction, provider_id, after, updated_by=principal.subject)
             return _setting(after)
 
         try:
             return await self._database.of(principal).transaction(self._requests.once(request, work))
-        finally:  # of a commit that nobody heard of, too
+        finally:  # also after a commit whose answer was lost
             self._known.forget()
 
 
@@ -184,8 +182,8 @@ def _rules(agent: Agent | None) -> list[Rules]:
     return rules
 
 
-def _rules_of(said: AgentInput, whose: str) -> Rules:
-    return copied(Rules, said, whose=whose, allowed=_named(said.allowed), defaults=_named(said.defaults))
+def _rules_of(setting: AgentInput, whose: str) -> Rules:
+    return copied(Rules, setting, whose=whose, allowed=_named(setting.allowed), defaults=_named(setting.defaults))
 
 
 def _named(names: ProviderNames | None) -> ProviderSelector | None:
@@ -195,12 +193,12 @@ def _named(names: ProviderNames | None) -> ProviderSelector | None:
 def _json(setting: Setting) -> dict[str, Any]:
     """Return what a setting says, by the names of its fields."""
     said = {"enabled": setting.enabled, "is_default": setting.is_default, "deadline_ms": setting.deadline_ms}
-    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    stored_fields: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     if setting.node_ids is not None:
-        given["workspace"] = {"node_ids": [str(one) for one in setting.node_ids]}
+        stored_fields["workspace"] = {"node_ids": [str(node_id) for node_id in setting.node_ids]}
     if setting.memory_mode is not None:
-        given["memory"] = {"query_mode": setting.memory_mode.value}
-    return given
+        stored_fields["memory"] = {"query_mode": setting.memory_mode.value}
+    return stored_fields
 
 
 def _setting(said: Mapping[str, Any]) -> Setting:
@@ -209,7 +207,7 @@ def _setting(said: Mapping[str, Any]) -> Setting:
         enabled=said.get("enabled"), is_default=said.get("is_default"), deadline_ms=said.get("deadline_ms")
     )
     if "workspace" in said:
-        setting = replace(setting, node_ids=tuple(UUID(one) for one in said["workspace"]["node_ids"]))
+        setting = replace(setting, node_ids=tuple(UUID(node_id) for node_id in said["workspace"]["node_ids"]))
     if "memory" in said:
         setting = replace(setting, memory_mode=MemoryMode(said["memory"]["query_mode"]))
     return setting

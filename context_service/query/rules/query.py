@@ -1,7 +1,7 @@
-"""Context query: a question goes to every provider at once, and what they answer becomes one list.
+"""Context query: one query goes to all providers at once, and their answers become one list.
 
 Rule, select, ask, check, fuse: one step each, in that order. Nothing is written. A native provider acts for the caller,
-behind his walls; what an installed one answers is checked as any text from outside.
+under the policies of the database; the answer of an installed one is checked as any text from outside.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from context_service.query.pure.hit_checks import (
     SNIPPET_CHARS_MAX,
     Checked,
     Malformed,
-    checked,
+    checked_answer,
     line_of,
 )
 from context_service.query.pure.policy import Policy
@@ -51,10 +51,10 @@ from service_runtime.metrics import Counted
 
 _log = logging.getLogger("query")
 
-# Of what is left of a call, what is kept for scoring, beside what is kept for telling.
+# Share of the remaining time of a call for asking; the rest is for scoring.
 _SCORING = 0.9
 _POLICY = " policy"  # no provider's id: whose the searches are that the reaper keeps of reading it
-_POLICY_SHARE = 0.5  # of what is left of a call, that reading it may take; and no longer than a provider
+_POLICY_SHARE = 0.5  # share of the remaining time for reading the policy, at most the time of a provider
 _DEEPER_HITS = 3  # whose words the second pass of a deep question asks for, too
 _STREAM_S = 60.0  # for a stream that came without a deadline: as long as a call has
 _SECOND_PASS_S_MIN = 0.05  # with less than that left there is none
@@ -65,7 +65,7 @@ _CHECKED_AT_ONCE_BYTES = 32 * 1024  # of each of many providers; more is checked
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """How a provider fared."""
+    """The result of asking a provider."""
 
     entry: ProviderEntry
     state: State
@@ -79,16 +79,16 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """A hit of a provider, and what became of it."""
+    """A hit of a provider, and the hit of the answer that contains it."""
 
     candidate: Candidate
     score: float
-    shown_in: str  # the ref of a hit; empty: it is behind the limit
+    shown_in: str  # the ref of a hit; empty if the hit is below the limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queried:
-    """What is answered to a question."""
+    """The answer to a query."""
 
     question: QueryRequest
     hits: Sequence[Fused]
@@ -103,7 +103,7 @@ class Queried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderProgress:
-    """What one provider answered, while others are still asked."""
+    """The answer of one provider, while others are still running."""
 
     status: Status  # so far: a second pass adds to it
     candidates: Sequence[Candidate]  # in its own order; of a second pass those that the first one had not
@@ -114,16 +114,16 @@ _Tell = Callable[[ProviderProgress], None]
 
 
 class ContextQueries:
-    """Asks providers; each time for a principal.
+    """Asks the providers for a principal.
 
     Args:
-        providers: Whom.
-        policies: Who of them may be asked.
+        providers: The service's own and installed ones.
+        policies: Which of them may be asked.
         reaper: Keeps those that are late.
-        tokens: Counts what goes into a prompt.
-        by_meaning: Compares hits by what they mean; None: words are all.
+        tokens: Counts the tokens of a prompt.
+        by_meaning: Compares hits by embeddings. None to rank by words alone.
         fared: Counts how long each provider took, by its `family` and its `state`.
-        chat: Writes answers; None: they are quotations.
+        chat: Writes answers. None to quote hits.
     """
 
     def __init__(
@@ -148,10 +148,10 @@ class ContextQueries:
     async def stream(
         self, question: QueryRequest, *, principal: Principal
     ) -> AsyncGenerator[ProviderProgress | Queried, None]:
-        """Yield what each provider answers when it does, and last what `query` returns.
+        """Yield the answer of each provider as it comes, and last the result of `query`.
 
-        Who reads slowly holds nobody up, the providers neither: what he has not read yet is kept, which is no more than
-        the end is made of. If he goes away, all that was asked is cancelled.
+        A slow reader delays neither other callers nor the providers: unread events are buffered, and there are no more
+        of them than the final answer contains. If the reader goes away, all searches are cancelled.
 
         Raises:
             InvalidArgument, LimitExceeded, AgentNotFound, ProviderNotAllowed: as of `query`, before anything else.
@@ -162,8 +162,8 @@ class ContextQueries:
         )
         asking.add_done_callback(lambda _: coming.put_nowait(None))
         try:
-            while (told := await coming.get()) is not None:
-                yield told
+            while (progress := await coming.get()) is not None:
+                yield progress
             yield await asking
         finally:
             asking.cancel()
@@ -172,17 +172,17 @@ class ContextQueries:
                 asking.exception()  # asked for, or asyncio would log it
 
     async def query(self, question: QueryRequest, *, principal: Principal, tell: _Tell | None = None) -> Queried:
-        """Return what the providers answer, within the time of the call.
+        """Return the fused answers of the providers, within the time of the call.
 
         Args:
-            question: What is asked.
-            principal: Who asks.
+            question: The request.
+            principal: The caller.
             tell: Called with what each provider answered, as soon as it is checked.
 
         Raises:
-            InvalidArgument, LimitExceeded, AgentNotFound, ProviderNotAllowed: it cannot be asked; no provider was.
+            InvalidArgument, LimitExceeded, AgentNotFound, ProviderNotAllowed: it is refused, and no provider was asked.
         """
-        tell = tell or _to_nobody
+        tell = tell or _no_progress
         began = time.monotonic()
         question.check()
         at_hand = self.policies.at_hand(question.agent_id, principal=principal)
@@ -191,11 +191,11 @@ class ContextQueries:
         if ruled.agent_id:
             question = replace(question, agent_id=ruled.agent_id)
         try:
-            chosen = _within_reach(selected(question, self.providers.beside(ruled.own), ruled), principal)
+            chosen = _within_reach(selected(question, self.providers.with_own(ruled.own), ruled), principal)
         except InvalidArgument:
             if isinstance(policy, ProviderResult) and policy.error is not None and question.selection is not None:
-                # Perhaps it is the tenant's own, which nobody can say.
-                raise Unavailable("what may be asked cannot be read", dependency="postgres") from policy.error
+                # It may be a provider of the tenant's own, which could not be read.
+                raise Unavailable("the policy of the tenant cannot be read", dependency="postgres") from policy.error
             raise
         expanded: Sequence[ExpandedRef] = ()
         if isinstance(policy, Policy):
@@ -209,31 +209,31 @@ class ContextQueries:
             statuses, candidates = _unruled(chosen, policy), []
             for status in statuses:
                 tell(ProviderProgress(status=status, candidates=()))
-            refused = {one.entry.info.id: "what may be asked cannot be read" for one in chosen}
-            expanded = expanding.told(question.expand_refs, {}, refused)
+            refused = {choice.entry.info.id: "the policy of the tenant cannot be read" for choice in chosen}
+            expanded = expanding.expanded_refs(question.expand_refs, {}, refused)
         hits, scores = await self._fused(question, candidates, principal)
-        shown = hits[: question.limit]
+        shown_hits = hits[: question.limit]
         answer, prompt, prompt_tokens = None, "", 0
-        size_bytes = _COUNTED_BYTES * sum(len(one.best.hit.snippet) for one in shown)
+        size_bytes = _COUNTED_BYTES * sum(len(shown_hit.best.hit.snippet) for shown_hit in shown_hits)
         if question.mode is Mode.ANSWER:
-            answer = await self._answer(question.query, shown, size_bytes)
+            answer = await self._answer(question.query, shown_hits, size_bytes)
         if question.tokens_max:
             prompt, prompt_tokens = await beside_the_loop(
                 size_bytes,
                 quotations.prompt_text,
-                shown,
+                shown_hits,
                 tokens_max=question.tokens_max,
                 count=self._tokens.count,
             )
         return Queried(
             question=question,
-            hits=shown,
+            hits=shown_hits,
             statuses=statuses,
             answer=answer,
             prompt_text=prompt,
             prompt_tokens=prompt_tokens,
             took_s=time.monotonic() - began,
-            explained=_explained(candidates, shown, scores) if question.explain else {},
+            explained=_explained(candidates, shown_hits, scores) if question.explain else {},
             expanded=expanded,
         )
 
@@ -241,30 +241,30 @@ class ContextQueries:
         self, question: QueryRequest, chosen: Sequence[Selected], policy: Policy, principal: Principal
     ) -> Sequence[ExpandedRef]:
         """Return what the refs of a question are of."""
-        asked = _asked_of(question, policy, self.providers)
-        named = expanding.named(question.expand_refs, chosen)
+        request = _asked_of(question, policy, self.providers)
+        named = expanding.refs_by_provider(question.expand_refs, chosen)
         now, call_s = time.monotonic(), answer_s(remaining_s()) * _SCORING
         parts = []
         for entry in named.entries:
             deadline_s = max(min(entry.info.deadline_s or DEADLINE_QUICK_S, call_s), 0.001)
-            search = partial(self._expand, entry, named.source_ids[entry.info.id], asked, principal, now + deadline_s)
+            search = partial(self._expand, entry, named.source_ids[entry.info.id], request, principal, now + deadline_s)
             parts.append(Part(provider_id=entry.info.id, deadline_s=deadline_s, search=search))
         outcomes = await ask_all(parts, self._reaper)
-        found: dict[str, Expanded] = {}
+        results: dict[str, Expanded] = {}
         refused = dict(named.refused)
         for part in parts:
             outcome, provider_id = outcomes[part.provider_id], part.provider_id
             error: BaseException | None = outcome.error
             if error is None:
                 try:
-                    given = await beside_the_loop(
+                    texts = await beside_the_loop(
                         expanding.BYTES_MAX,
-                        expanding.given,
+                        expanding.checked_texts,
                         outcome.result,
                         named.source_ids[provider_id],
                         scopes=question.scope.scopes,
                     )
-                    found |= {f"{provider_id}:{one.source_id}": one for one in given}
+                    results |= {f"{provider_id}:{text.source_id}": text for text in texts}
                     continue
                 except Exception as raised:
                     error = raised
@@ -272,13 +272,15 @@ class ContextQueries:
             refused[provider_id] = f"its provider failed: {why}"
             extra = {"provider": provider_id, "state": state.value, "why": why, "where": _where(error)}
             _log.warning("context provider did not expand", extra=extra)
-        return await beside_the_loop(expanding.BYTES_MAX, expanding.told, question.expand_refs, found, refused)
+        return await beside_the_loop(
+            expanding.BYTES_MAX, expanding.expanded_refs, question.expand_refs, results, refused
+        )
 
     async def _expand(
         self,
         entry: ProviderEntry,
         source_ids: Sequence[str],
-        asked: ProviderQuery,
+        request: ProviderQuery,
         principal: Principal,
         ends_at: float,
     ) -> object:
@@ -287,33 +289,33 @@ class ContextQueries:
         assert isinstance(entry.provider, Expanding)
         expand: Callable[[Sequence[str], ProviderQuery, Principal], object] = entry.provider.expand
         if is_blocking(expand):
-            given = await self._reaper.in_thread(entry.info.id, partial(expand, source_ids, asked, principal))
+            texts = await self._reaper.in_thread(entry.info.id, partial(expand, source_ids, request, principal))
         else:
-            given = expand(source_ids, asked, principal)
-        return await given if inspect.isawaitable(given) else given
+            texts = expand(source_ids, request, principal)
+        return await texts if inspect.isawaitable(texts) else texts
 
-    async def _answer(self, query: str, shown: Sequence[Fused], size_bytes: int) -> QuotedAnswer | None:
-        """Return what the model writes, else quotations, which need none."""
+    async def _answer(self, query: str, shown_hits: Sequence[Fused], size_bytes: int) -> QuotedAnswer | None:
+        """Return the answer of the model, or quotations if it fails or there is none."""
         reason = ""
-        if self._chat is not None and shown:
-            calls.end_turn()  # of what is slow only the model is left
+        if self._chat is not None and shown_hits:
+            calls.end_turn()  # only the model remains, which is slow
             try:
                 text = await self._chat.text(
                     system=model_answers.INSTRUCTIONS,
-                    user=model_answers.asked(query, shown),
+                    user=model_answers.prompt_of(query, shown_hits),
                     tokens_max=model_answers.TOKENS_MAX,
                 )
-                return await beside_the_loop(size_bytes, model_answers.checked, text, query, shown)
+                return await beside_the_loop(size_bytes, model_answers.grounded_answer, text, query, shown_hits)
             except (ChatFailed, model_answers.NotGrounded) as error:
                 reason = str(error)
-        answer = await beside_the_loop(size_bytes, quotations.answer, query, shown)
+        answer = await beside_the_loop(size_bytes, quotations.answer, query, shown_hits)
         return replace(answer, reason=reason) if answer else None
 
     async def _policy(self, question: QueryRequest, principal: Principal) -> Policy | ProviderResult:
-        """Return what holds for a question; or why that cannot be known: then nobody is asked.
+        """Return the policy of a query; or the failed read, after which no provider is asked.
 
         Raises:
-            ContextKeepError: the question cannot be asked.
+            ContextKeepError: the query is refused.
         """
         call = current_call.get()
         deadline_s = min(DEADLINE_QUICK_S, answer_s(remaining_s()) * _POLICY_SHARE)
@@ -336,59 +338,63 @@ class ContextQueries:
         self, question: QueryRequest, chosen: Sequence[Selected], policy: Policy, principal: Principal, tell: _Tell
     ) -> tuple[list[Status], list[Candidate]]:
         """Return the status of each provider, by id, and the hits of all."""
-        asked = _asked_of(question, policy, self.providers)
+        request = _asked_of(question, policy, self.providers)
         call_ends_at = time.monotonic() + answer_s(remaining_s()) * _SCORING
         statuses = {
-            one.entry.info.id: Status(entry=one.entry, state=State.SKIPPED, reason=one.skipped)
-            for one in chosen
-            if one.skipped
+            choice.entry.info.id: Status(entry=choice.entry, state=State.SKIPPED, reason=choice.skipped)
+            for choice in chosen
+            if choice.skipped
         }
         for status in statuses.values():
             tell(ProviderProgress(status=status, candidates=()))
-        entries = [one.entry for one in chosen if not one.skipped]
-        first_statuses, candidates = await self._pass(entries, asked, principal, call_ends_at, tell)
+        entries = [choice.entry for choice in chosen if not choice.skipped]
+        first_statuses, candidates = await self._pass(entries, request, principal, call_ends_at, tell)
         statuses |= first_statuses
-        if asked.is_deep and candidates:
+        if request.is_deep and candidates:
             hits, _ = await self._fused(question, candidates, principal)
             words = distinctive(question.query, hits[:_DEEPER_HITS])
             again = [entry for entry in entries if statuses[entry.info.id].state in (State.OK, State.STALE)]
             if words and again:
-                deeper = replace(asked, query=" ".join([question.query, *words]), is_second_pass=True)
+                deeper = replace(request, query=" ".join([question.query, *words]), is_second_pass=True)
                 statuses, candidates = await self._second_pass(
                     again, deeper, principal, call_ends_at, tell, statuses, candidates
                 )
-        return [statuses[one.entry.info.id] for one in chosen], candidates
+        return [statuses[choice.entry.info.id] for choice in chosen], candidates
 
     async def _second_pass(
         self,
         entries: Sequence[ProviderEntry],
-        asked: ProviderQuery,
+        request: ProviderQuery,
         principal: Principal,
         call_ends_at: float,
         tell: _Tell,
         statuses: Mapping[str, Status],
         candidates: Sequence[Candidate],
     ) -> tuple[dict[str, Status], list[Candidate]]:
-        """Return statuses and hits with what providers find that are asked once more, in the time they have left."""
-        known = {one.ref for one in candidates}
-        in_time = [one for one in entries if _deadline_s(one, asked, statuses[one.info.id].took_s) > _SECOND_PASS_S_MIN]
-        taken = {one.info.id: statuses[one.info.id].took_s for one in in_time}
+        """Ask providers again in the time they have left, and return the statuses and hits with theirs."""
+        known = {candidate.ref for candidate in candidates}
+        in_time = [
+            entry
+            for entry in entries
+            if _deadline_s(entry, request, statuses[entry.info.id].took_s) > _SECOND_PASS_S_MIN
+        ]
+        taken = {entry.info.id: statuses[entry.info.id].took_s for entry in in_time}
         merged = dict(statuses)
 
         def told(second: ProviderProgress) -> None:
-            fresh = [one for one in second.candidates if one.ref not in known]
+            fresh = [candidate for candidate in second.candidates if candidate.ref not in known]
             status = merged[second.status.entry.info.id] = _with_second(
                 statuses[second.status.entry.info.id], second.status, len(fresh)
             )
             tell(ProviderProgress(status=status, candidates=fresh, is_second_pass=True))
 
-        _, more = await self._pass(in_time, asked, principal, call_ends_at, told, taken=taken)
-        return merged, [*candidates, *(one for one in more if one.ref not in known)]
+        _, more = await self._pass(in_time, request, principal, call_ends_at, told, taken=taken)
+        return merged, [*candidates, *(candidate for candidate in more if candidate.ref not in known)]
 
     async def _pass(
         self,
         entries: Sequence[ProviderEntry],
-        asked: ProviderQuery,
+        request: ProviderQuery,
         principal: Principal,
         call_ends_at: float,
         tell: _Tell,
@@ -396,31 +402,33 @@ class ContextQueries:
         taken: Mapping[str, float] | None = None,
     ) -> tuple[dict[str, Status], list[Candidate]]:
         """Ask providers once, and tell of each as it ends; `taken` says how much of their time they have had."""
-        working = {one.info.id for one in entries if not one.waits}
+        working = {other_entry.info.id for other_entry in entries if not other_entry.waits}
         if not working:
-            calls.end_turn()  # what is left of the call waits for others
+            calls.end_turn()  # the rest of the call waits for other services
 
         now = time.monotonic()
         parts: dict[str, Part] = {}
-        calls_of: dict[float, Call | None] = {}  # by what they have of its time: most have the same
+        calls_of: dict[float, Call | None] = {}  # by their deadline: most share one
         for entry in entries:
-            own_s = _deadline_s(entry, asked, (taken or {}).get(entry.info.id, 0.0))
+            own_s = _deadline_s(entry, request, (taken or {}).get(entry.info.id, 0.0))
             deadline_s = max(min(own_s, call_ends_at - now), 0.001)
             if deadline_s not in calls_of:
                 calls_of[deadline_s] = _part_of(current_call.get(), now + deadline_s)
-            search = partial(self._search, entry, asked, principal, calls_of[deadline_s])
+            search = partial(self._search, entry, request, principal, calls_of[deadline_s])
             parts[entry.info.id] = Part(provider_id=entry.info.id, deadline_s=deadline_s, search=search)
         by_id = {entry.info.id: entry for entry in entries}
-        told: dict[str, ProviderProgress] = {}
-        async with asyncio.TaskGroup() as checking:  # beside the asking: what is late meanwhile is cancelled in time
+        progress: dict[str, ProviderProgress] = {}
+        async with (
+            asyncio.TaskGroup() as checking
+        ):  # concurrent with the searches, so that late ones are cancelled in time
 
             def tell_of(provider_id: str, outcome: ProviderResult, answered: Checked | BaseException) -> None:
                 deadline_s = parts[provider_id].deadline_s
-                told[provider_id] = self._told(by_id[provider_id], outcome, answered, asked, deadline_s)
-                tell(told[provider_id])
+                progress[provider_id] = self._told(by_id[provider_id], outcome, answered, request, deadline_s)
+                tell(progress[provider_id])
 
             async def check(provider_id: str, outcome: ProviderResult, size_bytes: int) -> None:
-                tell_of(provider_id, outcome, await beside_the_loop(size_bytes, _checked, outcome, asked))
+                tell_of(provider_id, outcome, await beside_the_loop(size_bytes, _checked, outcome, request))
 
             def ended(provider_id: str, outcome: ProviderResult) -> None:
                 working.discard(provider_id)
@@ -428,23 +436,23 @@ class ContextQueries:
                     calls.end_turn()
                 size_bytes = _checking_bytes(outcome)
                 if size_bytes <= _CHECKED_AT_ONCE_BYTES:
-                    tell_of(provider_id, outcome, _checked(outcome, asked))
+                    tell_of(provider_id, outcome, _checked(outcome, request))
                 else:
                     checking.create_task(check(provider_id, outcome, size_bytes))
 
             await ask_all(list(parts.values()), self._reaper, ended=ended)
-        statuses = {provider_id: told[provider_id].status for provider_id in parts}
-        return statuses, [candidate for provider_id in parts for candidate in told[provider_id].candidates]
+        statuses = {provider_id: progress[provider_id].status for provider_id in parts}
+        return statuses, [candidate for provider_id in parts for candidate in progress[provider_id].candidates]
 
     def _told(
         self,
         entry: ProviderEntry,
         outcome: ProviderResult,
         answered: Checked | BaseException,
-        asked: ProviderQuery,
+        request: ProviderQuery,
         deadline_s: float,
     ) -> ProviderProgress:
-        """Return what may be shown of what a provider answered."""
+        """Return the parts of a provider's answer that may be shown."""
         candidates: list[Candidate] = []
         if isinstance(answered, Checked):
             status = copied(Status, answered, entry=entry, took_s=outcome.took_s, hit_count=len(answered.hits))
@@ -455,7 +463,7 @@ class ContextQueries:
                     trust=entry.trust if entry.is_installed or hit.trust is None else hit.trust,
                     hit=hit,
                     # An installed one may say anything, and a second pass asks something else.
-                    cosine=None if entry.is_installed or asked.is_second_pass else hit.cosine,
+                    cosine=None if entry.is_installed or request.is_second_pass else hit.cosine,
                 )
                 for place, hit in enumerate(answered.hits, 1)
             ]
@@ -475,25 +483,25 @@ class ContextQueries:
         return ProviderProgress(status=status, candidates=candidates)
 
     async def _search(
-        self, entry: ProviderEntry, asked: ProviderQuery, principal: Principal, call: Call | None
+        self, entry: ProviderEntry, request: ProviderQuery, principal: Principal, call: Call | None
     ) -> object:
         """Search by one provider. It runs in a task of its own, so the call's deadline is the provider's for it."""
         current_call.set(call)
         search: Callable[[ProviderQuery, Principal], object] = entry.provider.search
         if is_blocking(search):
-            found = await self._reaper.in_thread(entry.info.id, partial(search, asked, principal))
+            results = await self._reaper.in_thread(entry.info.id, partial(search, request, principal))
         else:
-            found = search(asked, principal)
-        return await found if inspect.isawaitable(found) else found
+            results = search(request, principal)
+        return await results if inspect.isawaitable(results) else results
 
     async def _fused(
         self, question: QueryRequest, candidates: Sequence[Candidate], principal: Principal
     ) -> tuple[list[Fused], Mapping[str, float]]:
-        size_bytes = _SCORED_BYTES * sum(len(one.hit.snippet) for one in candidates)
+        size_bytes = _SCORED_BYTES * sum(len(candidate.hit.snippet) for candidate in candidates)
         hits, scores = await beside_the_loop(size_bytes, fused, question.query, candidates)
         if self._by_meaning is None or not candidates:
             return hits, scores
-        best = sorted(candidates, key=lambda one: (-scores[one.ref], one.ref))
+        best = sorted(candidates, key=lambda candidate: (-scores[candidate.ref], candidate.ref))
         cosines = await self._by_meaning.cosines(question.query, best, tenant_id=principal.tenant_id)
         if cosines is None:
             return hits, scores
@@ -513,48 +521,48 @@ def _asked_of(question: QueryRequest, policy: Policy, providers: Providers) -> P
         node_ids=question.node_ids,
         memory_mode=question.memory_mode or policy.memory_mode,
         agent_id=policy.agent_id,
-        refused_ids=policy.refused_ids(providers.beside(policy.own).all),
+        refused_ids=policy.refused_ids(providers.with_own(policy.own).all),
         target=policy.target,
         knowledge_bases=policy.knowledge_bases,
     )
 
 
-def _to_nobody(told: ProviderProgress) -> None:
-    """Tell nobody."""
+def _no_progress(progress: ProviderProgress) -> None:
+    """Drop the progress of a provider."""
 
 
 def _within_reach(chosen: Sequence[Selected], principal: Principal) -> Sequence[Selected]:
-    """Return whom a question is for: of a key of a context its contexts alone, since others know of no such wall."""
+    """Return the providers of a query; for a key of a context only `context`, since others do not check such keys."""
     if principal.context_id is None:
         return chosen
     bound = "the key is bound to a context"
     return [
-        one
-        if one.entry.info.id == CONTEXT
-        else replace(one, skipped=bound if one.only_expands else one.skipped or bound, only_expands=False)
-        for one in chosen
+        choice
+        if choice.entry.info.id == CONTEXT
+        else replace(choice, skipped=bound if choice.only_expands else choice.skipped or bound, only_expands=False)
+        for choice in chosen
     ]
 
 
 def _unruled(chosen: Sequence[Selected], outcome: ProviderResult) -> list[Status]:
-    """Return the statuses where nobody knows who may be asked."""
+    """Return the statuses for a policy that could not be read."""
     assert outcome.error is not None, "it could not be read"
     state, reason = _failure(outcome.error, outcome.took_s)
     return [
-        Status(entry=one.entry, state=State.SKIPPED, reason=one.skipped)
-        if one.skipped
-        else Status(entry=one.entry, state=state, reason=f"what may be asked cannot be read: {reason}")
-        for one in chosen
+        Status(entry=choice.entry, state=State.SKIPPED, reason=choice.skipped)
+        if choice.skipped
+        else Status(entry=choice.entry, state=state, reason=f"the policy of the tenant cannot be read: {reason}")
+        for choice in chosen
     ]
 
 
 def _part_of(call: Call | None, ends_at: float) -> Call | None:
-    """Return the call under way with an earlier deadline, and no turn: who lingers behind it shall not take one."""
+    """Return the current call with an earlier deadline, and without a turn, which a lingering search must not take."""
     return replace(call, deadline=min(call.deadline, ends_at), turn=None) if call else None
 
 
-def _deadline_s(entry: ProviderEntry, asked: ProviderQuery, taken_s: float) -> float:
-    return (entry.info.deadline_s or (DEADLINE_DEEP_S if asked.is_deep else DEADLINE_QUICK_S)) - taken_s
+def _deadline_s(entry: ProviderEntry, request: ProviderQuery, taken_s: float) -> float:
+    return (entry.info.deadline_s or (DEADLINE_DEEP_S if request.is_deep else DEADLINE_QUICK_S)) - taken_s
 
 
 def _checking_bytes(outcome: ProviderResult) -> int:
@@ -563,11 +571,11 @@ def _checking_bytes(outcome: ProviderResult) -> int:
     return SNIPPET_CHARS_MAX * min(len(hits), LOOKED_AT_MAX) if isinstance(hits, list | tuple) else 0
 
 
-def _checked(outcome: ProviderResult, asked: ProviderQuery) -> Checked | BaseException:
+def _checked(outcome: ProviderResult, request: ProviderQuery) -> Checked | BaseException:
     if outcome.error is not None:
         return outcome.error
     try:
-        return checked(outcome.result, asked, now=datetime.now(UTC))
+        return checked_answer(outcome.result, request, now=datetime.now(UTC))
     except Exception as error:
         return error
 
@@ -615,11 +623,11 @@ def _of_second(status: Status) -> str:
 
 
 def _explained(
-    candidates: Sequence[Candidate], shown: Sequence[Fused], scores: Mapping[str, float]
+    candidates: Sequence[Candidate], shown_hits: Sequence[Fused], scores: Mapping[str, float]
 ) -> dict[str, list[Explained]]:
-    shown_in = {source.ref: one.best.ref for one in shown for source in one.sources}
+    shown_in = {source.ref: shown_hit.best.ref for shown_hit in shown_hits for source in shown_hit.sources}
     explained: dict[str, list[Explained]] = {}
-    for one in sorted(candidates, key=lambda one: one.provider_id):
-        row = Explained(candidate=one, score=scores[one.ref], shown_in=shown_in.get(one.ref, ""))
-        explained.setdefault(one.provider_id, []).append(row)
+    for candidate in sorted(candidates, key=lambda candidate: candidate.provider_id):
+        row = Explained(candidate=candidate, score=scores[candidate.ref], shown_in=shown_in.get(candidate.ref, ""))
+        explained.setdefault(candidate.provider_id, []).append(row)
     return explained

@@ -26,7 +26,7 @@ CUT = "what providers gave is cut: an answer is kept up to 1 MiB"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Last:
-    """How a provider fared in the last test in which it was."""
+    """The result of a provider in the last test that asked it."""
 
     state: State
     duration_ms: int
@@ -49,7 +49,7 @@ class Compared:
 
     Attributes:
         hits: Of either, in the order of the first, and then those of the other alone.
-        providers: By id, how each fared in both; None: it was not asked.
+        providers: By id, the results in both tests; None where it was not asked.
     """
 
     hits: Sequence[ComparedHit]
@@ -60,7 +60,7 @@ class SourceTests:
     """Runs and keeps tests, of a principal who administers the tenant.
 
     Args:
-        queries: Asks; as for everybody.
+        queries: Runs the queries, as for any caller.
         rows: Keeps.
     """
 
@@ -72,7 +72,7 @@ class SourceTests:
         self,
         question: QueryRequest,
         *,
-        said: bytes,
+        request_bytes: bytes,
         label: str,
         replay_of: UUID | None,
         rendered: Callable[[Queried], bytes],
@@ -82,16 +82,16 @@ class SourceTests:
         """Ask a question, keep all that comes back, and return it.
 
         Args:
-            question: What is asked; it is explained, whatever it says.
-            said: The question as it came.
+            question: The request; `explain` is always on.
+            request_bytes: The question as it came.
             label: What the operator calls it.
             replay_of: The test that is run again.
             rendered: Returns the bytes of an answer.
-            asking: For whom it is asked.
+            asking: The user or agent for whom it runs.
             principal: Who tests.
 
         Raises:
-            InvalidArgument, LimitExceeded and other errors of a question: it cannot be asked.
+            InvalidArgument, LimitExceeded and the other errors of a query.
             PermissionDenied: the key is bound.
         """
         check_text("label", label, chars_max=LABEL_CHARS_MAX)
@@ -106,7 +106,7 @@ class SourceTests:
             most //= 2
             shorter = {provider_id: hits[:most] for provider_id, hits in queried.explained.items()}
             answer = rendered(replace(queried, explained=shorter))
-            warnings = [*[one for one in warnings if one != CUT], CUT]
+            warnings = [*[warning for warning in warnings if warning != CUT], CUT]
         test = SourceTest(
             test_id=new_id(),
             replay_of=replay_of,
@@ -116,7 +116,7 @@ class SourceTests:
             label=label,
             warnings=warnings,
             outcome=outcome(queried),
-            question=said,
+            question=request_bytes,
             answer=answer,
         )
         return await self._rows.insert(test, principal=principal)
@@ -145,8 +145,8 @@ class SourceTests:
         except (TypeError, ValueError):
             raise InvalidPageToken("page_token is malformed", field="page_token") from None
         count = pages.page_size(page.size)
-        found = await self._rows.page(before=before, count=count + 1, principal=principal)
-        return pages.cut(query, found, count, key=lambda test: (test.created_at, test.test_id))
+        rows = await self._rows.page(before=before, count=count + 1, principal=principal)
+        return pages.cut(query, rows, count, key=lambda test: (test.created_at, test.test_id))
 
     async def delete(self, test_id: UUID, *, principal: Principal) -> None:
         """Remove a test.
@@ -158,12 +158,12 @@ class SourceTests:
             raise SourceTestNotFound(f"there is no test {test_id}")
 
     async def last(self, *, principal: Principal) -> dict[str, Last]:
-        """Return how each provider fared in the last test in which it was; nothing for who may not test."""
+        """Return the last result of each provider; nothing if the caller may not run tests."""
         if not principal.sees_all_users or principal.bounds:
             return {}
         return {
-            one["id"]: Last(state=State(one["state"]), duration_ms=one["duration_ms"], at=at)
-            for one, at in await self._rows.last(principal=principal)
+            test["id"]: Last(state=State(test["state"]), duration_ms=test["duration_ms"], at=at)
+            for test, at in await self._rows.last(principal=principal)
         }
 
 
@@ -171,29 +171,33 @@ def outcome(queried: Queried) -> dict[str, Any]:
     """Return how a question went, as JSON."""
     return {
         "duration_ms": round(queried.took_s * 1000),
-        "hits": [{"ref": one.best.ref, "title": one.best.hit.title} for one in queried.hits],
+        "hits": [{"ref": hit.best.ref, "title": hit.best.hit.title} for hit in queried.hits],
         "providers": [
             {
-                "id": one.entry.info.id,
-                "state": one.state.value,
-                "duration_ms": round(one.took_s * 1000),
-                "hit_count": one.hit_count,
-                "mode": one.mode,
+                "id": statuse.entry.info.id,
+                "state": statuse.state.value,
+                "duration_ms": round(statuse.took_s * 1000),
+                "hit_count": statuse.hit_count,
+                "mode": statuse.mode,
             }
-            for one in queried.statuses
+            for statuse in queried.statuses
         ],
     }
 
 
 def warned(queried: Queried) -> list[str]:
-    """Return where what ran is not what was asked for."""
+    """Return warnings for options that were not followed."""
     question, warnings = queried.question, []
-    for one in queried.statuses:
-        if one.entry.info.id == MEMORY and question.memory_mode and not one.mode.startswith(question.memory_mode.name):
-            ran = one.mode or f"nothing: {one.state.name}"
-            warnings.append(f"memory was asked to {question.memory_mode.name}, and ran {ran}")
+    for statuse in queried.statuses:
+        if (
+            statuse.entry.info.id == MEMORY
+            and question.memory_mode
+            and not statuse.mode.startswith(question.memory_mode.name)
+        ):
+            ran = statuse.mode or f"nothing: {statuse.state.name}"
+            warnings.append(f"the memory mode was {question.memory_mode.name}, but {ran} ran")
     if question.mode is Mode.ANSWER and queried.answer is None:
-        warnings.append("an answer was asked for, and there is none: nothing was found")
+        warnings.append("the mode is answer, but nothing was found")
     elif queried.answer is not None and queried.answer.reason:
         warnings.append(f"the answer is {queried.answer.method}: {queried.answer.reason}")
     return warnings
@@ -202,7 +206,7 @@ def warned(queried: Queried) -> list[str]:
 def compared(first: SourceTest, other: SourceTest) -> Compared:
     """Return what two tests differ in."""
     ranks, other_ranks = (
-        {one["ref"]: (rank, one["title"]) for rank, one in enumerate(test.outcome["hits"], 1)}
+        {hit["ref"]: (rank, hit["title"]) for rank, hit in enumerate(test.outcome["hits"], 1)}
         for test in (first, other)
     )
     hits = [
@@ -214,7 +218,9 @@ def compared(first: SourceTest, other: SourceTest) -> Compared:
         )
         for ref in dict.fromkeys([*ranks, *other_ranks])
     ]
-    fared, other_fared = ({one["id"]: one for one in test.outcome["providers"]} for test in (first, other))
+    fared, other_fared = (
+        {provider["id"]: provider for provider in test.outcome["providers"]} for test in (first, other)
+    )
     return Compared(
         hits=hits,
         providers={name: (fared.get(name), other_fared.get(name)) for name in sorted({*fared, *other_fared})},

@@ -1,4 +1,4 @@
-"""The SQL of what tenants say of providers: a row of each of which something is said."""
+"""Settings of tenants for providers: a row for each provider that has a setting."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class SettingRows:
     database: Database
 
     async def read(self, principal: Principal) -> list[Row]:
-        """Return the `provider_id`, `setting` and `imported_json` of each provider of which something is said."""
+        """Return the `provider_id`, `setting` and `imported_json` of each provider that has a setting."""
         door = self.database.of(principal)
         return await door.query(_READ, (door.tenant_id,))
 
     async def lock(self, transaction: Transaction, provider_id: str) -> Mapping[str, Any]:
-        """Return what is said of a provider, which nobody else changes before the transaction ends."""
+        """Return the setting of a provider, locked until the transaction ends."""
         (row,) = await transaction.query(_LOCK, (transaction.tenant_id, provider_id))
         setting: Mapping[str, Any] = row.setting
         return setting

@@ -37,7 +37,7 @@ class SourceTest:
     """A test that is kept.
 
     Attributes:
-        owner_user_id: On whose behalf it ran; empty: nobody's.
+        owner_user_id: The user for whom it ran; empty if there was none.
         outcome: How it went, as JSON.
         question: The request, in bytes.
         answer: The whole answer, in bytes; empty in lists.
@@ -65,17 +65,17 @@ class SourceTestRows:
 
     async def insert(self, test: SourceTest, *, principal: Principal) -> SourceTest:
         """Keep a test; the oldest of the tenant goes, if there are too many."""
-        said = {
+        parameters = {
             **fields_of(test),
             "context_ids": list(test.context_ids),
             "warnings": list(test.warnings),
             "outcome": orjson.dumps(test.outcome).decode(),
         }
-        (row,) = await self._query(_INSERT, principal, **said)
+        (row,) = await self._query(_INSERT, principal, **parameters)
         return _test(row)
 
     async def read(self, test_id: UUID, *, principal: Principal) -> SourceTest | None:
-        """Return a test; None: there is none."""
+        """Return a test, or None."""
         rows = await self._query(_READ, principal, test_id=test_id)
         return _test(rows[0]) if rows else None
 
@@ -90,12 +90,12 @@ class SourceTestRows:
         return bool(await self._query(_DELETE, principal, test_id=test_id))
 
     async def last(self, *, principal: Principal) -> list[tuple[Mapping[str, Any], datetime]]:
-        """Return how each provider fared in the last test in which it was, and when that was."""
+        """Return the last result of each provider, and its time."""
         return [(row.provider, row.created_at) for row in await self._query(_LAST, principal)]
 
-    async def _query(self, statement: Across, principal: Principal, **said: object) -> list[Row]:
+    async def _query(self, statement: Across, principal: Principal, **parameters: object) -> list[Row]:
         door = self._database.of(principal)
-        return await door.query(statement, {**said})
+        return await door.query(statement, {**parameters})
 
 
 def _test(row: Row) -> SourceTest:

@@ -1,6 +1,6 @@
 """The program that reads one file: `python -m context_service.retrieval.documents.child KIND CHARSET LIMITS…`.
 
-The file comes in at descriptor 0. A line of JSON goes out at 1, `{"is_cut": …}` with the text behind it, or `{"reason":
+The file comes in at descriptor 0. A line of JSON goes out at 1, `{"is_cut": …}` and then the text, or `{"reason":
 …, "detail": …}`. What it needs is imported first; then it confines itself; then it reads.
 """
 
@@ -63,7 +63,7 @@ def _read(bytes_max: int) -> bytes:
 
 
 def _collected(pieces: Iterator[str], chars_max: int) -> tuple[str, bool]:
-    """Return a text of at most so many characters, and whether there was more."""
+    """Return the first characters of a text, up to a limit, and whether there are more."""
     taken, room = [], chars_max
     for piece in pieces:
         taken.append(piece[:room])

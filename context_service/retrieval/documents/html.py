@@ -16,15 +16,15 @@ _INLINE = re.compile(
 _CELLS = frozenset({"td", "th"})
 _TOLD = frozenset({"alt", "title", "placeholder"})
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{1,40})""", re.IGNORECASE)
-_HEAD_BYTES = 4_096  # in which a page says its charset
+_HEAD_BYTES = 4_096  # of a page; its charset is declared there
 _SPACES = re.compile(r"\s+")
 _PIECE_CHARS = 64 * 1024
 
 
 def text_of_html(data: bytes, charset: str) -> Iterator[str]:
     """Yield the text of a page, a line for each block."""
-    said = _CHARSET.search(data[:_HEAD_BYTES])
-    text = decoded(data, charset or (said[1].decode().lower() if said else ""))
+    declared = _CHARSET.search(data[:_HEAD_BYTES])
+    text = decoded(data, charset or (declared[1].decode().lower() if declared else ""))
     parser = _Texts()
     for start in range(0, len(text), _PIECE_CHARS):
         parser.feed(text[start : start + _PIECE_CHARS])
@@ -34,7 +34,7 @@ def text_of_html(data: bytes, charset: str) -> Iterator[str]:
 
 
 class _Texts(HTMLParser):
-    """Collects what is to be read."""
+    """Collects the visible text of a page."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -43,7 +43,7 @@ class _Texts(HTMLParser):
         self._depth = 0  # in elements of this name
 
     def taken(self) -> str:
-        """Return what was collected since."""
+        """Return the text collected since the last call."""
         text = "".join(self._pieces)
         self._pieces.clear()
         return text
@@ -56,7 +56,7 @@ class _Texts(HTMLParser):
             return self.parse_bogus_comment(i)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a line, a cell, or what is not seen."""
+        """Handle the start of an element: a line, a cell, or something invisible."""
         if self._unseen:
             self._depth += tag == self._unseen
             return
@@ -69,12 +69,12 @@ class _Texts(HTMLParser):
                 self._pieces.append(f" {value} ")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take what has no inside."""
+        """Handle an element without content."""
         if tag not in _UNSEEN:
             self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        """End what has begun."""
+        """Handle the end of an element."""
         if self._unseen:
             self._depth -= tag == self._unseen
             if not self._depth:

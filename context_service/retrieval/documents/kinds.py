@@ -21,7 +21,7 @@ class Kind(Enum):
     PPTX = "pptx"
 
 
-PAGED = frozenset({Kind.PDF})  # of which it is known where pages end
+PAGED = frozenset({Kind.PDF})  # kinds with known page borders
 PAGE_END = "\f"  # as the child answers it
 WITH_EXTRA = frozenset({Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})  # whose parsers are packages, with code in C
 
@@ -31,7 +31,7 @@ class Reason(Enum):
 
     UNSUPPORTED = "unsupported"  # nothing reads files of this type
     NO_PARSER = "no_parser"  # it needs the extra `documents`, or a kernel that confines it
-    TOO_LARGE = "too_large"  # the file, or what is packed in it
+    TOO_LARGE = "too_large"  # the file, or its unpacked content
     TOO_MANY_PAGES = "too_many_pages"
     PASSWORD = "password"  # noqa: S105 - the reason, not one
     NOT_AS_SAID = "not_as_said"  # damaged, or of another type than it says
@@ -90,11 +90,11 @@ def kind_of(types: Sequence[str], name: str) -> Kind | None:
     """Return how the text of a file is read; None if it has none that could be.
 
     Args:
-        types: Media types that are said of it, the surest first; memory types will do.
+        types: Media types of the file, the most reliable first; memory types are accepted, too.
         name: Of the file, whose ending tells where no type does.
     """
-    for one in types:
-        if kind := _BY_TYPE.get(_bare(one)):
+    for media_type in types:
+        if kind := _BY_TYPE.get(_bare(media_type)):
             return kind
     if kind := _BY_SUFFIX.get(_suffix(name)):
         return kind
@@ -103,12 +103,14 @@ def kind_of(types: Sequence[str], name: str) -> Kind | None:
 
 def is_text(types: Sequence[str], name: str) -> bool:
     """Say whether a file is a text as it is: by one of its types, or the ending of its name."""
-    return any(_TEXT_TYPES.fullmatch(_bare(one)) for one in types) or bool(_TEXT_SUFFIXES.fullmatch(_suffix(name)))
+    return any(_TEXT_TYPES.fullmatch(_bare(media_type)) for media_type in types) or bool(
+        _TEXT_SUFFIXES.fullmatch(_suffix(name))
+    )
 
 
 def is_json(types: Sequence[str]) -> bool:
     """Say whether a text is JSON, or lines of it."""
-    return any(_JSON_TYPES.fullmatch(_bare(one)) for one in types)
+    return any(_JSON_TYPES.fullmatch(_bare(media_type)) for media_type in types)
 
 
 def charset_of(content_type: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from context_service.retrieval.documents.kinds import Kind, Reason, Refused
 
 MEMBERS_MAX = 20_000
-UNPACKED_BYTES_MAX = 128 * 2**20  # of what is read; what a member says of itself, no more of it is unpacked
+UNPACKED_BYTES_MAX = 128 * 2**20  # of the members that are read; a member is unpacked up to the size that it declares
 
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")  # older files, and those with a password
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
@@ -35,16 +35,16 @@ def load() -> MakeParser:
     """
     from defusedxml.ElementTree import DefusedXMLParser
 
-    codecs.lookup("cp437")  # in which a zip file has names
+    codecs.lookup("cp437")  # the charset of names in zip files
     parser: MakeParser = DefusedXMLParser
     return parser
 
 
 def text_of_office(data: bytes, kind: Kind, make_parser: MakeParser) -> Iterator[str]:
-    """Yield the text of a document, of the sheets of a workbook, or of slides and what is noted to them.
+    """Yield the text of a document, of the sheets of a workbook, or of slides and their notes.
 
     Raises:
-        Refused: it is none, wants a password, or is larger inside than what is read.
+        Refused: it is of another format, needs a password, or is too large when unpacked.
     """
     if data.startswith(_OLE):
         if _ENCRYPTED in data:
@@ -76,8 +76,8 @@ class _Package:
 
     def numbered(self, which: re.Pattern[str]) -> list[str]:
         """Return members by the number in their names."""
-        found = [match for name in self.names if (match := which.fullmatch(name))]
-        return [match[0] for match in sorted(found, key=lambda match: int(match[1][:9]))]
+        matches = [match for name in self.names if (match := which.fullmatch(name))]
+        return [match[0] for match in sorted(matches, key=lambda match: int(match[1][:9]))]
 
     def read(self, name: str, target: _Target) -> Iterator[str]:
         """Yield what a target collects of a member.
@@ -112,7 +112,7 @@ class _Target:
         self._in_text = False
 
     def taken(self) -> str:
-        """Return what was collected since."""
+        """Return the text collected since the last call."""
         text = "".join(self._pieces)
         self._pieces.clear()
         return text
@@ -224,7 +224,7 @@ def _bare(tag: str) -> str:
 
 
 def _of_docx(package: _Package) -> Iterator[str]:
-    # The document first: what is cut off is at the end.
+    # The document comes first, because a long text is cut at its end.
     members = sorted(filter(_WORD.fullmatch, package.names), key=lambda name: (name != _PARTS[Kind.DOCX], name))
     for name in members:
         yield from package.read(name, _Target())

@@ -10,7 +10,7 @@ from context_service.retrieval.documents.kinds import PAGE_END, Reason, Refused
 
 PAGES_MAX = 5_000
 
-_HEAD_BYTES = 1_024  # in which it says that it is one
+_HEAD_BYTES = 1_024  # of a PDF; its signature is there
 _ERR_PASSWORD = 4  # FPDF_ERR_PASSWORD
 
 
@@ -51,19 +51,19 @@ def _page(document: Any, number: int, pdfium: Any) -> str:
     if not page:
         return ""  # it is damaged; the others may not be
     text = pdfium.FPDFText_LoadPage(page)
-    said = _text(text, pdfium) if text else ""
+    page_text = _text(text, pdfium) if text else ""
     pdfium.FPDFText_ClosePage(text)
     pdfium.FPDF_ClosePage(page)
-    return said
+    return page_text
 
 
 def _text(text: Any, pdfium: Any) -> str:
     count = pdfium.FPDFText_CountChars(text)
     if count <= 0:
         return ""
-    # UTF-16, with a zero behind it: a character may take two units.
+    # UTF-16 with a trailing zero: a character may take two units.
     units = (ctypes.c_ushort * (2 * count + 1))()
     written = pdfium.FPDFText_GetText(text, 0, count, units)
-    said = bytes(units)[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
+    page_text = bytes(units)[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
     # The sign for a word that is parted at the end of a line: its halves are one.
-    return said.replace("\ufffe\r\n", "").replace("\ufffe", "").replace("\x02", "").replace("\r\n", "\n")
+    return page_text.replace("\ufffe\r\n", "").replace("\ufffe", "").replace("\x02", "").replace("\r\n", "\n")

@@ -21,7 +21,7 @@ def load() -> None:
 
 
 def decoded(data: bytes, charset: str) -> str:
-    """Return the text of bytes: by their mark, else in the charset that is said, else in UTF-8.
+    """Decode bytes: by their byte-order mark, else by the declared charset, else as UTF-8.
 
     Raises:
         Refused: they are no text in it.
@@ -53,11 +53,11 @@ def text_of(data: bytes, charset: str) -> Iterator[str]:
 
 
 def text_of_json(data: bytes, charset: str) -> Iterator[str]:
-    """Yield the leaves of a document, or of each line that is one; what is not JSON comes as it is."""
+    """Yield the leaves of a JSON document, or of each line that is one; other text is yielded as it is."""
     text = decoded(data, charset)
-    told = json_text(text)
-    if told is not text:
-        yield told
+    flattened = json_text(text)
+    if flattened is not text:
+        yield flattened
         return
     for line in text.splitlines():
         yield json_text(line) + "\n"

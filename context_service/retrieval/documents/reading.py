@@ -48,7 +48,7 @@ class RecordText:
     """What a record says, with its file."""
 
     text: str
-    unread: Unread | None  # why nothing is there of its file; None: all is, or it has none
+    unread: Unread | None  # why its file has no text; None if it was read or there is no file
 
 
 class DocumentReader:
@@ -56,7 +56,7 @@ class DocumentReader:
 
     Args:
         memory_bytes_max: Of such a process.
-        together_bytes_max: Of all of them, which read at the same time; None: as much as each may take.
+        together_bytes_max: Memory of all child processes together; None limits each alone.
         timeout_s: That one may take; it may compute for as long, too.
     """
 
@@ -73,10 +73,10 @@ class DocumentReader:
         """Return the text of a file, or why there is none.
 
         Args:
-            kind: What it is said to be.
+            kind: The declared kind of the file.
             chunks: Its bytes.
             tenant_id: Whose. Tenants take turns with the children, and one has half of them at most.
-            charset: Of a text, if it is said.
+            charset: Of a text, if declared.
 
         Raises:
             Whatever `chunks` raise.
@@ -104,12 +104,12 @@ def _answer(kind: Kind, output: bytes) -> FileText | Unread:
         if "reason" in answer:
             detail = str(answer["detail"])[:300].encode(errors="replace").decode().replace("\0", " ")
             return Unread(reason=Reason(answer["reason"]), detail=detail)
-        said = text.decode(errors="replace").replace("\0", " ")
-        pages = said.split(PAGE_END) if kind in PAGED else []
+        decoded = text.decode(errors="replace").replace("\0", " ")
+        pages = decoded.split(PAGE_END) if kind in PAGED else []
         return FileText(
-            text="\n".join(pages) if pages else said,
+            text="\n".join(pages) if pages else decoded,
             is_cut=answer["is_cut"] is True,
-            page_starts=tuple(accumulate((len(one) + 1 for one in pages[:-1]), initial=0)) if pages else (),
+            page_starts=tuple(accumulate((len(page) + 1 for page in pages[:-1]), initial=0)) if pages else (),
         )
     except (ValueError, KeyError, TypeError, RecursionError):
         return Unread(reason=Reason.BROKEN, detail="the parser answered nothing that can be read")

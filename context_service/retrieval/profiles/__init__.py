@@ -1,4 +1,4 @@
-"""How much each feature of ranking counts: profiles, as YAML beside this file."""
+"""How much each feature of ranking counts: profiles, as YAML files in this folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BadProfile(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Weights of features by their names (`features.FEATURES`), in the order in which they are shown."""
+    """Weights of features by their names (`features.FEATURES`), in the order of their display."""
 
     name: str
     words: Mapping[str, float]  # where there are no vectors
@@ -50,26 +50,26 @@ def profile_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
 
 
-def parsed(name: str, said: Any) -> Profile:
+def parsed(name: str, document: Any) -> Profile:
     """Return a profile as a file says it.
 
     Raises:
         BadProfile: it says something else, or names a feature that is not there.
     """
-    if not isinstance(said, dict) or said.keys() != {"words", "with_meaning"}:
+    if not isinstance(document, dict) or document.keys() != {"words", "with_meaning"}:
         raise BadProfile(f"{name}: a profile has `words` and `with_meaning`, and nothing else")
-    words, with_meaning = (_weights(f"{name}.{key}", said[key]) for key in ("words", "with_meaning"))
+    words, with_meaning = (_weights(f"{name}.{key}", document[key]) for key in ("words", "with_meaning"))
     if of_vectors := _OF_VECTORS & words.keys():
         raise BadProfile(f"{name}.words: without vectors there is no {', '.join(sorted(of_vectors))}")
     return Profile(name=name, words=words, with_meaning=with_meaning)
 
 
-def _weights(path: str, said: Any) -> Mapping[str, float]:
-    if not isinstance(said, dict) or not said:
+def _weights(path: str, document: Any) -> Mapping[str, float]:
+    if not isinstance(document, dict) or not document:
         raise BadProfile(f"{path}: names features with their weights")
-    for feature, weight in said.items():
+    for feature, weight in document.items():
         if feature not in FEATURES:
             raise BadProfile(f"{path}: there is no feature {feature!r}; there are {', '.join(FEATURES)}")
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
             raise BadProfile(f"{path}.{feature}: {weight!r} is no number")
-    return {feature: float(weight) for feature, weight in said.items()}
+    return {feature: float(weight) for feature, weight in document.items()}

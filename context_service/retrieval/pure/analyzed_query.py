@@ -26,7 +26,7 @@ _MONTH = re.compile(
     r"(?:\.?\s(?P<day_behind>\d{1,2})(?:st|nd|rd|th)?\b(?![:\d]))?",
     re.IGNORECASE,
 )
-_VERBS_TOO = frozenset({"may", "march", "mar"})  # alone they are months only behind one of these
+_VERBS_TOO = frozenset({"may", "march", "mar"})  # months only after one of these words
 _BEFORE_MONTH = re.compile(r"\b(?:in|of)\s$", re.IGNORECASE)
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -43,20 +43,20 @@ class Day(NamedTuple):
     month: int
     day: int
 
-    def closeness(self, said: date) -> float:
+    def closeness(self, date_of_text: date) -> float:
         """Return how well a date fits: 1 all that is named, .5 the month of a day, or a year alone; else 0."""
-        if self.year and self.year != said.year:
+        if self.year and self.year != date_of_text.year:
             return 0.0
         if not self.month:
             return 0.5
-        if self.month != said.month:
+        if self.month != date_of_text.month:
             return 0.0
-        return 1.0 if self.day in (0, said.day) else 0.5
+        return 1.0 if self.day in (0, date_of_text.day) else 0.5
 
 
 @dataclass(frozen=True)
 class AnalyzedQuery:
-    """What is asked.
+    """The text of a query, analyzed.
 
     Attributes:
         text: As the caller wrote it, the first `CHARS_MAX` characters.
@@ -76,7 +76,7 @@ class AnalyzedQuery:
         """Return its words that no passage has, without those for which nothing else may stand.
 
         Args:
-            matching: What was found by `terms`.
+            matching: The rows found by `terms`.
         """
         there = {number for row in matching.rows for _, number in row.found} | matching.estimated.keys()
         gone = {term for number, term in enumerate(self.terms[:ASKED_TERMS_MAX]) if number not in there}
@@ -89,7 +89,7 @@ class AnalyzedQuery:
         Args:
             meant: The words that may be meant, by the word that is there.
         """
-        words = [one for word, term in self._spelled for one in (stems(meant.get(word, ())) or [term])]
+        words = [stem for word, term in self._spelled for stem in (stems(meant.get(word, ())) or [term])]
         return AnalyzedQuery(text=self.text, words=tuple(words))
 
     @cached_property
@@ -99,7 +99,7 @@ class AnalyzedQuery:
 
     @cached_property
     def terms(self) -> Sequence[str]:
-        """Its different terms, in the order in which they come first: a row tells by their numbers which it has."""
+        """Its distinct terms, in order of first use. A row refers to them by their numbers in this list."""
         return list(dict.fromkeys(self.words))
 
     @cached_property
@@ -109,15 +109,15 @@ class AnalyzedQuery:
 
     def _named_days(self) -> Iterator[Day]:
         """Yield the dates that it names, as often as it does; each month once for each year."""
-        for found in _ISO_DATE.finditer(self.text):
-            yield Day(*map(int, found.groups()))
+        for match in _ISO_DATE.finditer(self.text):
+            yield Day(*map(int, match.groups()))
         rest = _ISO_DATE.sub(" ", self.text)
         years = list(dict.fromkeys(int(year) for year in _YEAR.findall(rest))) or [0]
-        months = [found for found in _MONTH.finditer(rest) if _is_month(found, rest)]
-        for found in months:
-            day = int(found["day_behind"] or found["day_before"] or 0)
+        months = [match for match in _MONTH.finditer(rest) if _is_month(match, rest)]
+        for match in months:
+            day = int(match["day_behind"] or match["day_before"] or 0)
             for year in years:
-                yield Day(year, _MONTHS.index(found["month"][:3].lower()) + 1, day)
+                yield Day(year, _MONTHS.index(match["month"][:3].lower()) + 1, day)
         if not months and years != [0]:
             yield from (Day(year, 0, 0) for year in years)
 
@@ -137,7 +137,7 @@ class AnalyzedQuery:
         return bool(_ASKS_PLACE.search(self.text))
 
 
-def _is_month(found: re.Match[str], text: str) -> bool:
-    if found["month"].lower() not in _VERBS_TOO or found["day_before"] or found["day_behind"]:
+def _is_month(match: re.Match[str], text: str) -> bool:
+    if match["month"].lower() not in _VERBS_TOO or match["day_before"] or match["day_behind"]:
         return True
-    return bool(_BEFORE_MONTH.search(text, max(0, found.start() - 4), found.start()))
+    return bool(_BEFORE_MONTH.search(text, max(0, match.start() - 4), match.start()))

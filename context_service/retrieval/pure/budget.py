@@ -9,7 +9,7 @@ _T = TypeVar("_T")
 
 SAME_SHARE = 0.9  # of the terms of two texts that both have: more, and one says what the other does
 _SAME_TERMS_MIN = 4  # shorter texts ("yes, please") are the same only if they are equal
-_RESULTS_SHARE = 3  # of the items, one in so many may be what a tool answered
+_RESULTS_SHARE = 3  # one item in this many may be the result of a tool
 
 
 class Item(NamedTuple):
@@ -23,11 +23,11 @@ class Item(NamedTuple):
 def within_budget(items: Iterable[Item], *, tokens_max: int, items_max: int) -> list[int]:
     """Return which items go in, by their numbers, in their order.
 
-    One that does not fit is passed over: a shorter one behind it may. So are near-duplicates of one that is in, and
-    results of tools behind the first third of `items_max`.
+    One that does not fit is skipped, since a shorter one later may fit. So are near-duplicates of one that is in, and
+    results of tools after the first third of `items_max`.
 
     Args:
-        items: The best first; what comes behind the last that goes in is not looked at.
+        items: The best first; reading stops at the last one that fits.
         tokens_max: Of all that go in.
         items_max: That go in.
     """
@@ -39,10 +39,10 @@ def within_budget(items: Iterable[Item], *, tokens_max: int, items_max: int) -> 
             break
         if item.tokens > tokens_max or (item.is_result and not results_left):
             continue
-        said = _Said(item.terms)
-        if any(map(said.is_same, seen)):
+        seen_text = _Said(item.terms)
+        if any(map(seen_text.is_same, seen)):
             continue
-        seen.append(said)
+        seen.append(seen_text)
         taken.append(number)
         tokens_max -= item.tokens
         results_left -= item.is_result

@@ -1,4 +1,4 @@
-"""Texts cut into passages: what is found is a few sentences, not a whole document.
+"""Cutting of texts into passages, so that a search finds a few sentences and not a whole document.
 
 A passage ends where a paragraph ends, else a line, else a sentence, as far on as it may; where there is none of these,
 as in base64, between words or anywhere. Passages tile their text: nothing is left out, and nothing is in two.
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 TOKENS_MAX = 256  # of a passage
 
-# What ends a paragraph, a line, a sentence, with the space behind it. A row of points or spaces is gone through once.
+# The ends of a paragraph, a line and a sentence, with the space after them. A run of points or spaces is read once.
 _ENDS, _CLOSING = ".!?\u2026", "\"'\u201d\u2019\xbb)\\]"
 _WIDE_ENDS, _WIDE_CLOSING = "\u3002\uff01\uff1f", "\u300d\u300f\u201d\u2019\uff09"  # no space follows these
 _BORDER = re.compile(
@@ -36,7 +36,7 @@ class TextSpan(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """What is not parted again, unless it is too long by itself."""
+    """A unit of text that is not split, unless it is too long alone."""
 
     end: int
     tokens: int
@@ -113,7 +113,7 @@ def _borders(text: str) -> Iterator[tuple[int, int]]:
 def _counted(
     text: str, start: int, end: int, border: int, count: Callable[[str], int], tokens_max: int
 ) -> Iterator[_Unit]:
-    """Yield what is between two places, in halves where it has too many tokens by itself."""
+    """Yield the text between two positions, in halves where it has too many tokens."""
     tokens = count(text[start:end])
     if tokens <= tokens_max or end - start == 1:
         yield _Unit(end, tokens, border)
@@ -124,6 +124,6 @@ def _counted(
 
 
 def _between_words(text: str, start: int, end: int) -> int:
-    """Return a place to cut, behind `start` and not behind `end`: behind the last space of the second half, if any."""
+    """Return a position to cut, after `start` and up to `end`: after the last space of the second half, if any."""
     half = (start + end) // 2
     return max(text.rfind(" ", half, end), text.rfind("\t", half, end)) + 1 or end

@@ -1,6 +1,6 @@
 """Whether two texts say the same fact: equal stems, numbers, dates and negations, in their order. Pure.
 
-Two that differ in anything that might matter are two: what is merged is lost, what is not merged is only said twice. So
+Two that differ in anything that might matter stay two: merging loses one, not merging only repeats it. So
 all words count but articles, "before" and "not" as well, and signs such as `<` and `%`.
 """
 
@@ -69,7 +69,7 @@ def fact_of(text: str) -> tuple[str, ...]:
     if _YEAR.search(plain):
         plain = _DATE.sub(_iso, plain)
     if "," in plain:
-        plain = _GROUPED.sub(lambda found: found[0].replace(",", ""), plain)
+        plain = _GROUPED.sub(lambda match: match[0].replace(",", ""), plain)
     if "'t" in plain or "\u2019t" in plain or "cannot" in plain:
         plain = _NOT.sub(_spelled_out, plain)
     fact = []
@@ -79,7 +79,7 @@ def fact_of(text: str) -> tuple[str, ...]:
         if first.isalpha():
             if token not in _ARTICLES:
                 fact.append(_stem(_WORDS.get(token, token)))
-                # Scripts that put no spaces between words have several in what looks like one.
+                # Scripts that put no spaces between words have several words between two spaces.
                 terms += 1 if token.isascii() else len(asked_terms(token))
                 terms -= token in STOP_WORDS
         elif first.isdigit() or len(token) > 1:
@@ -114,8 +114,8 @@ def look_of(text: str, terms: Iterable[str]) -> object:
 @lru_cache(_STEMS_KEPT)
 def _stem(word: str) -> str:
     """Return the stem of a word; one that says nothing by itself stands for itself."""
-    found = stems([word])
-    return found[0] if found else word
+    match = stems([word])
+    return match[0] if match else word
 
 
 def _means(sign: str) -> bool:
@@ -123,10 +123,10 @@ def _means(sign: str) -> bool:
     return unicodedata.category(sign)[0] in "SM" or sign in "%?\u2030"
 
 
-def _spelled_out(found: re.Match[str]) -> str:
-    return " not" if found[0].startswith("n") else found[0] + (" " if found[0] == "can" else "")
+def _spelled_out(match: re.Match[str]) -> str:
+    return " not" if match[0].startswith("n") else match[0] + (" " if match[0] == "can" else "")
 
 
-def _iso(found: re.Match[str]) -> str:
-    month, day, year = (found[f"{name}1"] or found[f"{name}2"] for name in ("month", "day", "year"))
+def _iso(match: re.Match[str]) -> str:
+    month, day, year = (match[f"{name}1"] or match[f"{name}2"] for name in ("month", "day", "year"))
     return f"{year}-{_MONTHS[month]:02}-{int(day):02}"

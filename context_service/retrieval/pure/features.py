@@ -1,9 +1,9 @@
-"""What is seen of each candidate for an answer: features, from rows alone.
+"""Features of each candidate for an answer, computed from rows alone.
 
-The candidates are the rows that have a term of the question, and what was said right after them, since an answer seldom
-repeats the words of what it answers. Each feature is a number for each, nearly all of them between 0 and 1.
+The candidates are the rows that have a term of the question, and the rows directly after them, since an answer seldom
+repeats the words of its question. Each feature is a number for each, nearly all of them between 0 and 1.
 
-BM25 counts how often terms are in a document, which is a passage (`turn`), it with the one said before (`prev`), with
+BM25 counts how often terms are in a document, which is a passage (`turn`), it with the one before (`prev`), with
 the ones before and after (`win`), or a session (`sess`). What a scope is as a whole, and in how many documents a term
 is, is known of the rows and counters (`matching`).
 """
@@ -24,13 +24,13 @@ from context_service.retrieval.pure.terms import terms_of
 
 # BM25: how soon more of a term counts no more, and how much a long document has against it.
 _K1, _B = 1.2, 0.75
-# What stands one and two places away, of itself.
-_BESIDE, _BESIDE_2 = 0.3, 0.1
+# Shares of the values one and two places away.
+_NEIGHBOUR, _NEIGHBOUR_2 = 0.3, 0.1
 _BIGRAM_TERMS = 2  # farther apart, terms are no phrase
 _BIGRAMS_MAX = 2
-_SESSION_PLACES = 20  # behind it all places are late
+_SESSION_PLACES = 20  # from here on all places count as late
 
-# Where candidates stand in one row of numbers: those of two sessions, and what nobody said, are beside nothing.
+# Positions of candidates on one number line: sessions and unspoken passages are far apart, so they have no neighbours.
 _SESSION_STEP, _UNSAID, _UNSAID_STEP = 10**9, 5 * 10**8, 3
 
 _COUNTED_ONE_BY_ONE = 16  # terms found in a passage: a `Counter` begins late and counts ten times as fast
@@ -50,7 +50,9 @@ class Candidates:
         self.mean = max(totals.length / self.passages, 1.0)
         self.rows: list[Row] = []
         self.counts: list[_Counts] = []
-        self.sessions: list[tuple[int, int, _Counts]] = []  # the first candidate of each, the one behind, its terms
+        self.sessions: list[
+            tuple[int, int, _Counts]
+        ] = []  # index of its first candidate, index after its last, its terms
         self._stands: list[int] = []
 
     @classmethod
@@ -67,15 +69,14 @@ class Candidates:
         return read
 
     def _add_session(self, rows: Sequence[Row]) -> Iterator[None]:
-        """Add the rows of a session, what was said first, in the order in which it was.
+        """Add the rows of a session, in the order of their places.
 
-        Those without a term are passed over, but for what was said right after one that has a term, and what is near by
-        its vector: nothing of them counts for others.
+        Rows without a term are skipped, except those directly after a row with a term, and those with a near vector.
         """
         first, base = len(self.rows), len(self.sessions) * _SESSION_STEP
         terms: dict[int, int] = {}
         unsaid = []
-        answered = -1  # the place behind the last row that has a term
+        answered = -1  # the place after the last row that has a term
         for row in rows:
             yield
             place = row.place
@@ -103,53 +104,53 @@ class Candidates:
         if len(self.rows) > first:
             self.sessions.append((first, len(self.rows), terms))
 
-    # What stands beside what.
+    # Neighbours.
 
     @cached_property
-    def behind_one(self) -> Sequence[int]:
-        """The candidates that stand right behind the one before them in the lists."""
+    def followers(self) -> Sequence[int]:
+        """The indexes of candidates that directly follow the one before them in the lists."""
         stands = self._stands
-        return [one for one in range(1, len(stands)) if stands[one] - stands[one - 1] == 1]
+        return [index for index in range(1, len(stands)) if stands[index] - stands[index - 1] == 1]
 
     @cached_property
     def two_apart(self) -> Sequence[tuple[int, int]]:
         """Pairs of candidates that stand two places apart."""
         stands = self._stands
         return [
-            (other, one)
-            for one in range(1, len(stands))
-            for other in (one - 1, one - 2)
-            if other >= 0 and stands[one] - stands[other] == 2
+            (other, index)
+            for index in range(1, len(stands))
+            for other in (index - 1, index - 2)
+            if other >= 0 and stands[index] - stands[other] == 2
         ]
 
-    def with_beside(self, values: Sequence[float]) -> list[float]:
-        """Return each value with a share of those that stand one and two places away."""
+    def with_neighbours(self, values: Sequence[float]) -> list[float]:
+        """Return each value with shares of the values one and two places away."""
         together = list(values)
-        for one in self.behind_one:
-            value, other = values[one], values[one - 1]
+        for follower in self.followers:
+            value, other = values[follower], values[follower - 1]
             if other:
-                together[one] += _BESIDE * other
+                together[follower] += _NEIGHBOUR * other
             if value:
-                together[one - 1] += _BESIDE * value
-        for one, other in self.two_apart:
-            together[one] += _BESIDE_2 * values[other]
-            together[other] += _BESIDE_2 * values[one]
+                together[follower - 1] += _NEIGHBOUR * value
+        for pair, other in self.two_apart:
+            together[pair] += _NEIGHBOUR_2 * values[other]
+            together[other] += _NEIGHBOUR_2 * values[pair]
         return together
 
     @cached_property
     def counts_previous(self) -> Sequence[_Counts]:
-        """Terms of each with those of what was said before it."""
+        """Terms of each candidate and of the passage before it."""
         together = list(self.counts)
-        for one in self.behind_one:
-            together[one] = _both(self.counts[one], self.counts[one - 1])
+        for follower in self.followers:
+            together[follower] = _both(self.counts[follower], self.counts[follower - 1])
         return together
 
     @cached_property
     def counts_window(self) -> Sequence[_Counts]:
-        """Terms of each with those of what was said before and after it."""
+        """Terms of each candidate and of the passages before and after it."""
         together = list(self.counts_previous)
-        for one in self.behind_one:
-            together[one - 1] = _both(together[one - 1], self.counts[one])
+        for follower in self.followers:
+            together[follower - 1] = _both(together[follower - 1], self.counts[follower])
         return together
 
     @cached_property
@@ -159,18 +160,18 @@ class Candidates:
 
     @cached_property
     def lengths_previous(self) -> Sequence[float]:
-        """Terms of each and of what was said before it."""
+        """Length of each candidate with the passage before it, in terms."""
         return [row.length + row.length_before for row in self.rows]
 
     @cached_property
     def lengths_window(self) -> Sequence[float]:
-        """Terms of each and of what was said before and after it: of what is no row, as many as most have."""
+        """Length of each candidate with the passages before and after it; an unread one counts with the mean length."""
         lengths = [
             length + (self.mean if row.place is not None and row.place + 1 < row.session_places else 0.0)
             for row, length in zip(self.rows, self.lengths_previous, strict=True)
         ]
-        for one in self.behind_one:
-            lengths[one - 1] += self.rows[one].length - self.mean
+        for follower in self.followers:
+            lengths[follower - 1] += self.rows[follower].length - self.mean
         return lengths
 
     # BM25 of each kind of document.
@@ -182,14 +183,14 @@ class Candidates:
 
     @cached_property
     def bm25_previous(self) -> list[float]:
-        """Of the passage with what was said before it."""
+        """BM25 of each candidate with the passage before it."""
         mean = self.mean + self.totals.length_before / self.passages
         df = self._in_documents(self.counts_previous, 2)
         return self.bm25_of(self.counts_previous, self.lengths_previous, mean, df, self.passages)
 
     @cached_property
     def bm25_window(self) -> list[float]:
-        """Of the passage with what was said before and after it."""
+        """BM25 of each candidate with the passages before and after it."""
         mean = self.mean + (self.totals.length_before + self.totals.length_after) / self.passages
         df = self._in_documents(self.counts_window, 3)
         return self.bm25_of(self.counts_window, self.lengths_window, mean, df, self.passages)
@@ -200,7 +201,7 @@ class Candidates:
         return self._in_documents(self.counts, 1)
 
     def _in_documents(self, documents: Sequence[_Counts], passages: int) -> Sequence[float]:
-        """Return in how many documents of so many passages each term is."""
+        """Return in how many documents each term is; a document has `passages` passages."""
         df = [0.0] * len(self.question.terms)
         for counts in documents:
             for number in counts:
@@ -221,7 +222,7 @@ class Candidates:
             df: In how many of them each term is.
             count: How many there are.
         """
-        weights = [(_K1 + 1) * math.log(1 + (count - one + 0.5) / (one + 0.5)) for one in df]
+        weights = [(_K1 + 1) * math.log(1 + (count - df_of_term + 0.5) / (df_of_term + 0.5)) for df_of_term in df]
         short, by_length = _K1 * (1 - _B), _K1 * _B / max(mean, 1.0)
         scores = []
         for counts, length in zip(documents, lengths, strict=True):
@@ -254,8 +255,8 @@ class Candidates:
         """What each term of the question weighs, without authors' names; one that is nowhere weighs most."""
         most = math.log(self.passages) if self.passages > 1 else 1.0
         return {
-            number: math.log(1 + (self.passages - one + 0.5) / (one + 0.5)) if one else most
-            for number, one in enumerate(self.in_turns)
+            number: math.log(1 + (self.passages - in_turn + 0.5) / (in_turn + 0.5)) if in_turn else most
+            for number, in_turn in enumerate(self.in_turns)
             if number not in self.named[1]
         }
 
@@ -287,11 +288,11 @@ def _win(candidates: Candidates) -> list[float]:
 
 
 def _nb(candidates: Candidates) -> list[float]:
-    return candidates.scaled(candidates.with_beside(candidates.bm25))
+    return candidates.scaled(candidates.with_neighbours(candidates.bm25))
 
 
 def _nbp(candidates: Candidates) -> list[float]:
-    return candidates.scaled(candidates.with_beside(candidates.bm25_previous))
+    return candidates.scaled(candidates.with_neighbours(candidates.bm25_previous))
 
 
 def _sess(candidates: Candidates) -> list[float]:
@@ -307,8 +308,8 @@ def _sess(candidates: Candidates) -> list[float]:
     scores = candidates.bm25_of([terms for _, _, terms in sessions], lengths, totals.length / count, df, count)
     scaled = _scaled(scores, min(scores, default=0.0) if len(sessions) == count else 0.0)
     values = candidates.none()
-    for (first, behind, _), score in zip(sessions, scaled, strict=True):
-        values[first:behind] = [score] * (behind - first)
+    for (first, after_last, _), score in zip(sessions, scaled, strict=True):
+        values[first:after_last] = [score] * (after_last - first)
     return values
 
 
@@ -327,9 +328,9 @@ def _time(candidates: Candidates) -> list[float]:
     days = candidates.question.days
     if not days:
         return candidates.none()
-    said = [row.said_at.date() for row in candidates.rows]
-    closeness = {date: max(day.closeness(date) for day in days) for date in set(said)}
-    return [closeness[date] for date in said]
+    dates = [row.said_at.date() for row in candidates.rows]
+    closeness = {date: max(day.closeness(date) for day in days) for date in set(dates)}
+    return [closeness[date] for date in dates]
 
 
 def _covp(candidates: Candidates) -> list[float]:
@@ -349,20 +350,20 @@ def _maxidf(candidates: Candidates) -> list[float]:
 def _bigram(candidates: Candidates) -> Generator[None, None, list[float]]:
     question, (_, names) = candidates.question, candidates.named
     numbers = {term: number for number, term in enumerate(question.terms)}
-    asked = [numbers[term] for term in question.words if numbers[term] not in names]
-    pairs = set(pairwise(asked))
+    query_numbers = [numbers[term] for term in question.words if numbers[term] not in names]
+    pairs = set(pairwise(query_numbers))
     values = candidates.none()
-    for one, row in enumerate(candidates.rows):
-        found = row.found
-        if len(found) < 2:
+    for index, row in enumerate(candidates.rows):
+        positions = row.found
+        if len(positions) < 2:
             continue
         yield
         there = set()
-        for start, (place, number) in enumerate(found):
-            for other_place, other in found[start + 1 : start + 1 + _BIGRAM_TERMS]:
+        for start, (place, number) in enumerate(positions):
+            for other_place, other in positions[start + 1 : start + 1 + _BIGRAM_TERMS]:
                 if other_place - place <= _BIGRAM_TERMS and (number, other) in pairs:
                     there.add((number, other))
-        values[one] = min(len(there), _BIGRAMS_MAX) / _BIGRAMS_MAX
+        values[index] = min(len(there), _BIGRAMS_MAX) / _BIGRAMS_MAX
     return values
 
 
@@ -372,8 +373,8 @@ def _isq(candidates: Candidates) -> list[float]:
 
 def _prevq(candidates: Candidates) -> list[float]:
     asks, turn, values = candidates.marked(QUESTION), _turn(candidates), candidates.none()
-    for one in candidates.behind_one:
-        values[one] = asks[one - 1] * turn[one - 1]
+    for follower in candidates.followers:
+        values[follower] = asks[follower - 1] * turn[follower - 1]
     return values
 
 
@@ -417,27 +418,27 @@ def _cosines(candidates: Candidates, which: int) -> list[float]:
 # What profiles may name.
 FEATURES: Mapping[str, Callable[[Candidates], list[float] | Generator[None, None, list[float]]]] = {
     "turn": _turn,  # BM25 of the passage
-    "prev": _prev,  # with what was said before it
-    "win": _win,  # with what was said before and after it
-    "nb": _nb,  # `turn`, with a share of what stands beside
-    "nbp": _nbp,  # `prev`, with a share of what stands beside
+    "prev": _prev,  # with the passage before it
+    "win": _win,  # with the passages before and after it
+    "nb": _nb,  # `turn`, with shares of its neighbours
+    "nbp": _nbp,  # `prev`, with shares of its neighbours
     "sess": _sess,  # BM25 of its session
     "spk": _spk,  # its author is the one whom the question names
-    "said": _said,  # somebody said it: no call of a tool, nor its result
-    "time": _time,  # it was said when the question says
+    "said": _said,  # it was spoken: not a call of a tool, nor a result
+    "time": _time,  # its time is the one that the question names
     "covp": _covp,  # share of the question in `prev`
     "covw": _covw,  # share of the question in `win`
     "maxidf": _maxidf,  # the rarest of the question's terms is in it
     "bigram": _bigram,  # terms stand together as in the question
     "isq": _isq,  # it asks something
-    "prevq": _prevq,  # what was said before asks something, in words of the question
+    "prevq": _prevq,  # the passage before it is a question, in words of this question
     "len": _len,  # it says much
     "when": _when,  # it has a time, and the question asks for one
     "num": _num,  # it has a number, and the question asks for one
     "loc": _loc,  # it has a place, and the question asks for one
     "sesspos": _sesspos,  # it is late in its session
     "cos": _cos,  # it means what the question means
-    "cosw": _cosw,  # it does, with what was said before it
+    "cosw": _cosw,  # the same, together with the passage before it
 }
 
 
@@ -448,12 +449,12 @@ def feature(name: str, candidates: Candidates) -> Generator[None, None, list[flo
     return values if isinstance(values, list) else (yield from values)
 
 
-def _counted(found: Sequence[tuple[int, int]]) -> dict[int, int]:
+def _counted(positions: Sequence[tuple[int, int]]) -> dict[int, int]:
     """Return how often each term was found."""
-    if len(found) > _COUNTED_ONE_BY_ONE:
-        return Counter(map(itemgetter(1), found))
+    if len(positions) > _COUNTED_ONE_BY_ONE:
+        return Counter(map(itemgetter(1), positions))
     counts: dict[int, int] = {}
-    for _, number in found:
+    for _, number in positions:
         counts[number] = counts.get(number, 0) + 1
     return counts
 

@@ -11,13 +11,13 @@ FUSION_K = 60
 
 
 def reciprocal_ranks(*orders: Sequence[UUID]) -> dict[UUID, float]:
-    """Return what is in any of the orders with the sum of its reciprocal ranks, the best first.
+    """Return each thing of the orders with the sum of its reciprocal ranks, the best first.
 
     Args:
         orders: Each the best first, and nothing twice. Of equal sums that comes first which an earlier order has.
     """
     scores: dict[UUID, float] = {}
     for order in orders:
-        for place, one in enumerate(order, 1):
-            scores[one] = scores.get(one, 0.0) + 1 / (FUSION_K + place)
+        for place, thing in enumerate(order, 1):
+            scores[thing] = scores.get(thing, 0.0) + 1 / (FUSION_K + place)
     return dict(sorted(scores.items(), key=lambda scored: -scored[1]))

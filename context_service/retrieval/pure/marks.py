@@ -1,4 +1,4 @@
-"""Marks of a text that ranking looks at beside its terms: kept as bits of its row, so that no text is read for them."""
+"""Marks of a text that ranking uses in addition to its terms: stored as bits, so that ranking reads no text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 QUESTION = 1  # it asks something
 TIME = 2  # it has a word of time, or a digit
 NUMBER = 4
-PLACE = 8  # a name behind "in", "at", "to", "from", "near"
+PLACE = 8  # a name after "in", "at", "to", "from", "near"
 
 _OF_TIME = (
     "yesterday today tonight tomorrow ago last next week weekend weeks month months year years day days morning evening"
@@ -30,7 +30,7 @@ _NUMBER_WORDS = frozenset(_OF_NUMBER.split())
 
 
 def marks_of(text: str) -> int:
-    """Return the bits of what is in a text; those of place and time are seen in English only."""
+    """Return the marks of a text as bits. Places and times are recognised in English only."""
     if text.isascii():
         words = _WORD.findall(text.lower())
         has_time, has_number = not _TIME_WORDS.isdisjoint(words), not _NUMBER_WORDS.isdisjoint(words)

@@ -9,11 +9,11 @@ import orjson
 
 from context_service.kernel.parts import Part
 
-RECORD = "record"  # that a part points at: what it says is read behind the message
+RECORD = "record"  # that a part refers to; its text is read after the message is written
 KINDS = ("text", "data", "tool_call", "tool_result", "file", RECORD)
 
 _PATH_CHARS_MAX = 200  # of a line; of a longer path, its end
-# What paths may have together, beside the document: nested, each leaf would repeat all that it is in.
+# Characters of all paths together: in a nested document each leaf would repeat its whole path.
 _PATHS_CHARS_MIN = 4_096
 _PATHS_SHARE = 2
 
@@ -50,7 +50,7 @@ def part_text(part: Part) -> PartText | None:
 
 
 def json_text(document: str) -> str:
-    """Return the leaves of a JSON document, a line each; a single text as it is; what is not JSON as it is.
+    """Return the leaves of a JSON document, a line each; a single text, or text that is not JSON, unchanged.
 
     Lists of plain values are one line. The text is a few times the size of the document at most.
     """
@@ -77,18 +77,18 @@ def _lines(document: Any, paths_chars: int) -> Iterator[str]:
         path, key, value = stack.pop()
         inside: list[tuple[str, Any]] | None = None
         if isinstance(value, dict) and value:
-            inside = [(name, one) for name, one in value.items()]
-        elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
-            inside = [(f"[{number}]", one) for number, one in enumerate(value)]
+            inside = [(name, item) for name, item in value.items()]
+        elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+            inside = [(f"[{number}]", item) for number, item in enumerate(value)]
         paths_chars -= len(path)
         name = path if paths_chars > 0 else key
         if inside is None:
-            said = _said(value)
-            yield f"{name} = {said}" if name and said else name or said
+            leaf_text = _said(value)
+            yield f"{name} = {leaf_text}" if name and leaf_text else name or leaf_text
             continue
         if paths_chars <= 0 and key:
             yield key
-        stack.extend((_path(path, name, paths_chars), name, one) for name, one in reversed(inside))
+        stack.extend((_path(path, name, paths_chars), name, item) for name, item in reversed(inside))
 
 
 def _path(path: str, name: str, paths_chars: int) -> str:

@@ -1,4 +1,4 @@
-"""What of a scope answers a question best: a profile says how much each feature of a candidate counts."""
+"""Ranking of the passages of a scope for a question, by the weights that a profile gives to features."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Ranked(NamedTuple):
 
     row: Row
     score: float
-    features: Mapping[str, float]  # their shares of the score; empty if nobody asked for them
-    cosine: float | None = None  # of its vector with the question's; None: one of them there is not
+    features: Mapping[str, float]  # their shares of the score; empty unless requested
+    cosine: float | None = None  # cosine similarity to the question; None if either has no embedding
 
 
 def ranking(
@@ -37,15 +37,15 @@ def ranking(
 ) -> Generator[None, None, list[Ranked]]:
     """Return the best candidates, the best first, in steps (`calls.in_slices`). Of equal ones the first said is first.
 
-    What has no term of the question, and was not said right after what has, is none, unless it is near by its vector.
+    Candidates have a term of the question, follow a row that has one, or have a near vector.
 
     Args:
-        question: What is asked. The rows tell by the numbers of its terms which they have.
+        question: The rows refer to its terms by their numbers.
         matching: The rows, in any order, and what the scope is.
         profile: What counts how much.
-        cosines: Of the question's vector, by `seq` and `ordinal`: with that of the passage, and of it with what was
-            said before it. Passages without one count as the farthest. None: words decide.
-        wanted: Which candidates are returned; the others count for the scores of these. None: any.
+        cosines: Of the question's vector, by `seq` and `ordinal`: of the passage, and of the passage with
+            the one before it. Passages without one count as the farthest. None to rank by words alone.
+        wanted: Selects the candidates to return; the others count only for the scores. None selects all.
         limit: Candidates to return.
         with_features: Whether the shares of their scores are, too.
     """
@@ -58,7 +58,7 @@ def ranking(
     for name, weight in weights.items():
         if any(columns[name]):
             scores = [score + weight * value for score, value in zip(scores, columns[name], strict=True)]
-    # Sessions may overlap, so candidates are not in the order in which they were said.
+    # Sessions may overlap, so candidates are not in the order of their times.
     best = heapq.nsmallest(
         limit,
         [

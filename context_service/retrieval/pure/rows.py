@@ -1,4 +1,4 @@
-"""What a question is ranked by: rows of passages, and what the passages of a scope are together. Values only."""
+"""The rows by which a question is ranked, and the totals of a scope. Values only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ASKED_TERMS_MAX = 64  # different ones of a question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """What the passages of a scope are together, of those that the caller may see."""
+    """Totals of a scope, over the passages that the caller may see."""
 
     passages: int = 0
     sessions: int = 0
@@ -31,9 +31,9 @@ class Row(NamedTuple):
     seq: int
     ordinal: int
     session: int
-    place: int | None  # among what was said in its session, from 0; None: nobody said it
+    place: int | None  # position among the spoken passages of its session, from 0; None if it was not spoken
     length: int  # terms
-    length_before: int  # of what was said before it
+    length_before: int  # of the passage before it
     session_length: int
     session_places: int  # said in its session so far
     marks: int
@@ -45,7 +45,7 @@ class Row(NamedTuple):
     found: Sequence[tuple[int, int]]  # each place among its terms, and which of the terms asked for is there
 
     def is_said_within(self, time_from: datetime | None, time_to: datetime | None) -> bool:
-        """Return whether it was said at `time_from` or later, and before `time_to`; None sets no bound."""
+        """Return whether its time is `time_from` or later, and before `time_to`; None sets no bound."""
         return (time_from is None or self.said_at >= time_from) and (time_to is None or self.said_at < time_to)
 
 
@@ -55,7 +55,6 @@ class Matching:
 
     totals: Totals
     rows: Sequence[Row]
-    is_whole: bool  # all passages of the scope; else of those that a term found, and what was said beside them
-    # Of terms, by their number, of which not all passages are rows: in how many they are. Those did not find, or found
-    # more than is read.
+    is_whole: bool  # the rows are all passages of the scope; else those that a term found, and their neighbours
+    # For terms, by number, whose passages are not all among the rows: an estimate of how many passages have them.
     estimated: Mapping[int, float]

@@ -1,6 +1,6 @@
 """Markdown as sections, and sections as what a page is found by. Values in, values out.
 
-A section begins at a heading that is marked by `#`, and ends at the next one, whatever its level; what is fenced is
+A section begins at a heading that is marked by `#`, and ends at the next one, whatever its level; a fenced block is
 text. Each is cut by itself, and found by the page's title and by the headings above it, too: a paragraph that says
 "within 30 days" stands below "Refunds".
 """
@@ -18,14 +18,14 @@ HEADING_CHARS_MAX = 200  # of a heading with those above it; more is cut
 BETWEEN = " > "
 
 _LEVEL_MAX = 6
-_INDENT_MAX = 3  # spaces; what has more is code
+_INDENT_MAX = 3  # spaces; a line with more is code
 _FENCE_CHARS_MIN = 3
 
 
 class Section(NamedTuple):
-    """What stands below a heading, up to the next one."""
+    """The text below a heading, up to the next one."""
 
-    heading: str  # with those above it; empty: what comes before the first one
+    heading: str  # with those above it; empty before the first heading
     text: str
     start: int = 0  # where that begins in the whole, in characters
 
@@ -50,12 +50,15 @@ def sections(markdown: str) -> Iterator[Section]:
                 fence = ""
         elif mark:
             fence = mark
-        elif (found := _heading(line)) is not None:
+        elif (match := _heading(line)) is not None:
             yield Section(heading, "".join(lines), start)
             start = end
-            level, text = found
-            above = [*((other, said) for other, said in above if other < level), (level, text)]
-            heading, lines = BETWEEN.join(said for _, said in above if said)[:HEADING_CHARS_MAX].strip(), []
+            level, text = match
+            above = [*((other, heading_text) for other, heading_text in above if other < level), (level, text)]
+            heading, lines = (
+                BETWEEN.join(heading_text for _, heading_text in above if heading_text)[:HEADING_CHARS_MAX].strip(),
+                [],
+            )
             continue
         lines.append(line)
     yield Section(heading, "".join(lines), start)
@@ -77,10 +80,10 @@ def cut(
     seen: set[tuple[str, ...]] = set()
     for number, part in enumerate(parts):
         name = BETWEEN.join(filter(None, (title, part.heading)))
-        found = list(pieces(part.text, count=count, name=name)) if part.text.strip() else []
-        if not found and part.heading:
-            found = [_named(part.heading, name)]
-        for piece in found:
+        match = list(pieces(part.text, count=count, name=name)) if part.text.strip() else []
+        if not match and part.heading:
+            match = [_named(part.heading, name)]
+        for piece in match:
             if piece.terms in seen:
                 continue
             seen.add(piece.terms)
@@ -95,7 +98,7 @@ def _named(text: str, name: str) -> TextPiece:
 
 
 def _heading(line: str) -> tuple[int, str] | None:
-    """Return the level and the text of a heading; None: the line is none."""
+    """Return the level and the text of a heading, or None for another line."""
     text = line.strip()
     if not text.startswith("#") or _indent(line) > _INDENT_MAX:
         return None

@@ -52,7 +52,7 @@ class Vocabulary:
                 self._room -= 1
 
     def alike(self, letter: str, length: int) -> Collection[str]:
-        """Return the words with a first letter and a length, in the order in which they came."""
+        """Return the words with a first letter and a length, in the order of insertion."""
         return self._by_letter.get(letter, {}).get(length, {})
 
     def __contains__(self, word: str) -> bool:
@@ -71,24 +71,26 @@ def relatives(word: str, vocabulary: Vocabulary) -> list[str]:
     """
     is_row = any(letter.isdigit() for letter in word)
     slips_max = 0 if is_row else 2 if len(word) >= _TWO_SLIPS_CHARS_MIN else 1
-    found = [(slips_max + 1, abs(len(other) - len(word)), other) for other in _by_beginning(word, vocabulary)]
+    matches = [(slips_max + 1, abs(len(other) - len(word)), other) for other in _by_beginning(word, vocabulary)]
     for slips, other in _by_slips(word, vocabulary, slips_max):
-        found.append((slips, abs(len(other) - len(word)), other))
+        matches.append((slips, abs(len(other) - len(word)), other))
     if not is_row and len(word) >= _FIRST_TOO_CHARS_MIN:
-        for other in {one for one in _other_first_letters(word) if one in vocabulary}:
-            found.append((1, abs(len(other) - len(word)), other))
-    least = min((one[0] for one in found), default=0)
-    return [other for slips, _, other in sorted(found) if slips in (least, slips_max + 1)][:RELATIVES_MAX]
+        for other in {
+            other_first_letter for other_first_letter in _other_first_letters(word) if other_first_letter in vocabulary
+        }:
+            matches.append((1, abs(len(other) - len(word)), other))
+    least = min((entry[0] for entry in matches), default=0)
+    return [other for slips, _, other in sorted(matches) if slips in (least, slips_max + 1)][:RELATIVES_MAX]
 
 
 def meant(words: Iterable[str], vocabulary: Vocabulary) -> Generator[None, None, dict[str, Sequence[str]]]:
     """Return the words that may be meant, of each for which there are any; yield after each (`calls.in_slices`)."""
-    found: dict[str, Sequence[str]] = {}
+    matches: dict[str, Sequence[str]] = {}
     for word in words:
         if others := relatives(word, vocabulary):
-            found[word] = others
+            matches[word] = others
         yield
-    return found
+    return matches
 
 
 def one_slip_away(word: str) -> Iterator[str]:
@@ -142,7 +144,11 @@ def _by_slips(word: str, vocabulary: Vocabulary, slips_max: int) -> Iterator[tup
         if other != word
     )
     # A slip adds a letter and takes one at most.
-    near = (one for one in islice(alike, LOOKED_AT_MAX) if len(letters.symmetric_difference(one)) <= 2 * slips_max)
+    near = (
+        word_letters
+        for word_letters in islice(alike, LOOKED_AT_MAX)
+        if len(letters.symmetric_difference(word_letters)) <= 2 * slips_max
+    )
     for other in islice(near, COMPARED_MAX):
         slips = slips_between(word, other, slips_max)
         if slips <= slips_max and not _is_beginning(word, other) and not _is_beginning(other, word):

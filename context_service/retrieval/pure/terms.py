@@ -28,7 +28,7 @@ _SHIFT = 32 - MASK_BITS
 
 # A row of marks on one letter takes the square of its length to normalise; Unicode's own limit for streams (UAX 15).
 _MARKS_MAX = 30
-_MARKS_END = 0x1F000  # behind it are those that choose how a letter looks
+_MARKS_END = 0x1F000  # above it are variation selectors
 
 _FORMULAS = (
     "\ufdfa\ufdfb"  # whole sentences, as one sign: of a text of them eighteen times as much would be gone through
@@ -44,7 +44,7 @@ _PAIRED = (
 _PICTURES = "\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
 # Soft hyphen, what joins and parts letters of one word, and what chooses how a letter looks.
 _JOINERS = "\u00ad\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"
-# Capitals become small, and what is neither letter nor digit parts words: four times as fast as a pattern.
+# Capitals become small, and characters that are neither letters nor digits separate words: faster than a pattern.
 _ASCII_LETTERS = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 
 # By what they do in a sentence. Questions hold them as often as answers do, so they tell neither from the other.
@@ -59,7 +59,7 @@ _GRAMMAR = {
     "joints": "and or but nor so if then else because while though although until unless since whether",
     "questions": "what when where which who whom whose why how",
     "shades": "not no yes too very just also only even still again ever here there now more most much many own few",
-    # 's 't 're 've 'll 'd 'm, and what stands before n't
+    # 's 't 're 've 'll 'd 'm, and the letters before n't
     "parts of contractions": "s t re ve ll d m don doesn didn isn aren wasn weren hasn haven hadn won wouldn couldn"
     " shouldn mustn needn ain",
 }
@@ -103,8 +103,8 @@ def mask(scope: UUID, term: str) -> int:
 
     Scope and term give one number, so one index serves all scopes without growing with their vocabularies: keys that
     no passage has any longer stay in a GIN index for ever, and a number of few bits comes again. Two terms may share
-    one: whoever reads checks the scope, and takes a term that is not there as noise. Why of 19: docs/benchmarks.md,
-    "The index of words"; with another width all that is indexed has to be written anew (`retrieval rebuild`).
+    one: readers check the scope, and such a term is noise. Why of 19: docs/benchmarks.md,
+    "The index of words"; with another width the whole index must be rebuilt (`retrieval rebuild`).
     """
     return (zlib.crc32(term.encode(), zlib.crc32(scope.bytes)) * _SPREAD & 0xFFFFFFFF) >> _SHIFT
 

@@ -20,7 +20,7 @@ class TextPiece(NamedTuple):
 
 
 class NumberedTextPiece(NamedTuple):
-    """One with what stands for its terms in a scope."""
+    """A piece with the numbers of its terms in a scope."""
 
     piece: TextPiece
     numbers: list[int]
@@ -32,7 +32,7 @@ def pieces(text: str, *, count: Callable[[str], int], name: str = "") -> Iterato
     Args:
         text: Any.
         count: Counts the tokens of a text.
-        name: Found with each piece, such as its author's: who said something is asked for as often as what was said.
+        name: Indexed with each piece, such as the author's name, since people search for authors as often as for words.
     """
     seen: set[tuple[str, ...]] = set()
     for start, end in cut(text, count):
@@ -45,9 +45,9 @@ def pieces(text: str, *, count: Callable[[str], int], name: str = "") -> Iterato
 
 def numbered(text: str, scope_id: UUID, *, count: Callable[[str], int], pieces_max: int) -> list[NumberedTextPiece]:
     """Return the first pieces of a long text with their numbers in a scope: work for a thread of its own."""
-    found: list[NumberedTextPiece] = []
+    numbered_pieces: list[NumberedTextPiece] = []
     for piece in pieces(text, count=count):
-        if len(found) == pieces_max:
+        if len(numbered_pieces) == pieces_max:
             break
-        found.append(NumberedTextPiece(piece, masks(scope_id, piece.terms)))
-    return found
+        numbered_pieces.append(NumberedTextPiece(piece, masks(scope_id, piece.terms)))
+    return numbered_pieces

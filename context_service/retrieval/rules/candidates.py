@@ -1,4 +1,4 @@
-"""Asking a scope: a question, and the rows that it is ranked by, with words that may be meant where it has none."""
+"""Search of a scope: the query and its rows, with similar words in place of words that the scope does not have."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from service_runtime.auth import Principal
 from service_runtime.calls import in_slices
 
 WORDS_MAX = 4  # of a question for which others are tried
-# Of large scopes only the newest words are known; for as many others the index is asked, 10 ms each. Of a short word
-# nearly each slip is another word; of a long one there are thousands.
+# Of large scopes only the newest words are known; up to as many others are looked up in the index, 10 ms each. In a
+# short word nearly each slip is another word; a long one has thousands of slips.
 INDEX_CHARS_MIN, INDEX_CHARS_MAX, INDEX_WORDS_MAX = 6, 32, 2
 
 
-async def asked(passages: Passages, principal: Principal, scope: Scope, text: str) -> tuple[AnalyzedQuery, Matching]:
+async def query_and_rows(
+    passages: Passages, principal: Principal, scope: Scope, text: str
+) -> tuple[AnalyzedQuery, Matching]:
     """Return what a text asks for, and the rows of the scope that it is ranked by.
 
     A word that the scope does not have stands for those of it that are its beginning, begin with it, or differ from it
@@ -39,12 +41,12 @@ async def asked(passages: Passages, principal: Principal, scope: Scope, text: st
     if not missing:
         return question, matching
     vocabulary = await passages.vocabulary(principal, scope, matching.totals)
-    found = await in_slices(meant(missing, vocabulary))
+    similar = await in_slices(meant(missing, vocabulary))
     asked_of_index = range(INDEX_CHARS_MIN, INDEX_CHARS_MAX + 1)
-    others = [word for word in missing if word not in found and len(word) in asked_of_index][:INDEX_WORDS_MAX]
+    others = [word for word in missing if word not in similar and len(word) in asked_of_index][:INDEX_WORDS_MAX]
     if others and not matching.is_whole:
-        found |= await passages.words_like(principal, scope, others, matching.totals)
-    if not found:
+        similar |= await passages.words_like(principal, scope, others, matching.totals)
+    if not similar:
         return question, matching
-    question = question.meaning(found)
+    question = question.meaning(similar)
     return question, await passages.matching(principal, scope, question.terms)

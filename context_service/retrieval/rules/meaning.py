@@ -1,4 +1,4 @@
-"""Questions compared with passages by what they mean, and the rows that are near and say no word of theirs."""
+"""Comparison of queries with passages by embeddings, which also finds rows without a word of the query."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from service_runtime.auth import Principal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """Compares texts by what they mean."""
+    """Compares texts by their embeddings."""
 
     questions: QuestionVectors
     nearest: Nearest
 
     async def vector(self, text: str, principal: Principal) -> tuple[Sequence[float] | None, str]:
-        """Return the vector of a text that somebody asks, or why there is none."""
+        """Return the vector of a query, or why there is none."""
         try:
             return await self.questions.of(text, tenant_id=principal.tenant_id), ""
         except NoVector as error:
@@ -47,7 +47,7 @@ class Meaning:
 
         Args:
             vector: The question's.
-            question: What is asked.
+            question: The analyzed query.
             matching: What its words find.
             passages: Where the scope is.
             scope: Where to look.

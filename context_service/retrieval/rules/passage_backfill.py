@@ -1,7 +1,7 @@
 """Vectors for passages that have none of the embedder's model: from before there was one, or of another model.
 
-Scope by scope they are owed as a write owes them, and the services make them. Only a few scopes are owed at a time, so
-that what is written meanwhile waits behind few. Breaking off loses nothing, and starting again finds what is left.
+Scope by scope the work is queued, as a write queues it, and the services do it. Only a few scopes are queued at a time,
+so that new writes do not wait for many. It can be stopped at any time; a new start continues with the rest.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from service_runtime.postgres import Across, Database, Tenant
 from service_runtime.sql_files import SqlFile
 
 BATCH = 100  # scopes that are looked at in one statement
-WAITING_MAX = 8  # scopes of a tenant that are owed; more when the services have come so far
+WAITING_MAX = 8  # queued scopes of a tenant; more are added as the services finish them
 POLL_S = 0.5
 
 _FIRST_ID = UUID(int=0)
-_WHY = "an operator has vectors made anew, whoever wrote what they are of"
+_WHY = "an operator rebuilds vectors of all users"
 
 SQL = SqlFile.of(__file__, vector_outbox=VECTOR_OUTBOX_SQL)
 _LACKING = Across(
@@ -54,7 +54,7 @@ class PassageBackfill:
         self._parameters = {"scope_kind": kind, "topic": owing_topic(kind), "model": model}
 
     async def run(self, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
-        """Owe every vector that is lacking; returns when the last is owed.
+        """Queue every missing vector; return when the last one is queued.
 
         Args:
             dry_run: Only count.
@@ -80,9 +80,9 @@ class PassageBackfill:
 
     async def _lacking(self, tenant: Tenant) -> list[tuple[UUID, int, str]]:
         """Return the scopes of a tenant that lack vectors: how many, and where (`owed_vectors`)."""
-        found: list[tuple[UUID, int, str]] = []
-        behind = _FIRST_ID
-        while rows := await tenant.query(_LACKING, {**self._parameters, "behind": behind, "count_max": BATCH}):
-            found += [(row.scope_id, row.passages, row.owed) for row in rows if row.passages]
-            behind = rows[-1].scope_id
-        return found
+        scopes: list[tuple[UUID, int, str]] = []
+        last_id = _FIRST_ID
+        while rows := await tenant.query(_LACKING, {**self._parameters, "behind": last_id, "count_max": BATCH}):
+            scopes += [(row.scope_id, row.passages, row.owed) for row in rows if row.passages]
+            last_id = rows[-1].scope_id
+        return scopes

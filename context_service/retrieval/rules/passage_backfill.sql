@@ -1,5 +1,5 @@
 -- lacking
--- What is owed already is left out.
+-- Queued scopes are left out.
 SELECT s.scope_id, l.passages, l.owed
 FROM (
     SELECT DISTINCT scope_id FROM context.passage_scope

@@ -1,7 +1,7 @@
 """The way from a question to the best passages of a scope, for everything that is searched by passages.
 
 Ask for the vector and the terms of the question, read the rows that match, compare vectors where there is an embedder,
-rank. Callers choose the profile, what is wanted, and what of the places near a match counts as an answer.
+rank. Callers choose the profile, a filter, and which places near a match count as an answer.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SEQ_MAX = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Best:
-    """What was found, the best first."""
+    """The ranked passages, the best first."""
 
     ranked: Sequence[Ranked]
     by_meaning: bool  # else by words alone
@@ -53,11 +53,11 @@ async def best(
     seq_from: int = 0,
     seq_to: int = _SEQ_MAX,
 ) -> Best:
-    """Return the passages of a scope that answer a question, or that are near to it by what they mean.
+    """Return the passages of a scope that answer a question, by words and by embeddings.
 
     Args:
         passages: Where they are.
-        meaning: Compares texts by what they mean; None: words are all.
+        meaning: Compares texts by embeddings. None to search by words alone.
         scope: Where to look.
         text: The question.
         wanted: Whether a passage may be answered.
@@ -71,7 +71,7 @@ async def best(
         seq_to: Where they end.
     """
     vector, error = await meaning.vector(text, principal) if meaning else (None, "")
-    question, matching = await candidates.asked(passages, principal, scope, text)
+    question, matching = await candidates.query_and_rows(passages, principal, scope, text)
     near, replies = None, _replies(matching.rows) if with_replies else set()
     if vector and meaning:
         near, matching = await meaning.near(
@@ -95,7 +95,7 @@ async def best(
         answers = bool(row.found) or (row.session, row.place) in replies or place in nearest
         return place in always or (answers and wanted(row))
 
-    found = await in_slices(
+    ranked_passages = await in_slices(
         ranking(
             question,
             matching,
@@ -106,7 +106,7 @@ async def best(
             with_features=with_features,
         )
     )
-    return Best(ranked=found, by_meaning=near is not None, error=error)
+    return Best(ranked=ranked_passages, by_meaning=near is not None, error=error)
 
 
 def _replies(rows: Sequence[Row]) -> set[tuple[int, int | None]]:
@@ -119,12 +119,12 @@ def _replies(rows: Sequence[Row]) -> set[tuple[int, int | None]]:
     }
 
 
-def few_of_each(found: Iterable[_T], owner: Callable[[_T], Hashable], *, each_max: int) -> list[_T]:
-    """Return what was found, in its order, `each_max` of each owner: one that says much does not crowd out others."""
+def few_of_each(ranked_passages: Iterable[_T], owner: Callable[[_T], Hashable], *, each_max: int) -> list[_T]:
+    """Return at most `each_max` passages of each owner, in their order, so that one owner does not crowd out others."""
     taken: list[_T] = []
     of_owner: Counter[Hashable] = Counter()
-    for one in found:
-        of_owner[owner(one)] += 1
-        if of_owner[owner(one)] <= each_max:
-            taken.append(one)
+    for ranked in ranked_passages:
+        of_owner[owner(ranked)] += 1
+        if of_owner[owner(ranked)] <= each_max:
+            taken.append(ranked)
     return taken

@@ -1,4 +1,4 @@
-"""Vectors of texts, made in the background of what was written.
+"""Vectors of texts, made in the background after a write.
 
 A write that changes a text owes its vector: a row in the outbox, in its own transaction. The worker claims rows, asks
 the embedder, and stores what it made in a transaction that locks the owner of the text and strikes the row out. The
@@ -36,14 +36,14 @@ BATCH = 16  # texts of a request
 DELAY_S = 1.0  # after a first failure; then twice as long each time
 DELAY_S_MAX = 3600.0  # of one text
 PAUSE_S_MAX = 60.0  # of a worker whose endpoint does not answer
-FAILED_ATTEMPTS = 5  # so many failures make an owner FAILED; it is tried further
+FAILED_ATTEMPTS = 5  # after as many failures an owner is FAILED; it is still retried
 
 
 class Worker(ABC):
-    """Makes vectors of what is owed, tenant by tenant.
+    """Makes queued vectors, tenant by tenant.
 
     Args:
-        database: Where it is owed.
+        database: The database of the queue.
     """
 
     def __init__(self, database: Database) -> None:
@@ -51,14 +51,14 @@ class Worker(ABC):
 
     @abstractmethod
     async def make_some(self, tenant: Tenant) -> tuple[int, bool]:
-        """Make a batch of what is due of a tenant; return of how much it was stored, and whether there may be more.
+        """Make a batch of due vectors of a tenant; return how many were stored, and whether there may be more.
 
         Raises:
-            EmbedderFailed: the embedder does not answer as it should. What was claimed is tried again later.
+            EmbedderFailed: the embedder does not answer as it should. The claimed work is retried later.
         """
 
     async def keep_making(self, interval_s: float) -> None:
-        """Make what is due, until cancelled; longer and longer pauses while the embedder does not answer."""
+        """Make due vectors until cancelled, with longer and longer pauses while the embedder does not answer."""
         failures = 0
         while True:
             pause_s = interval_s
@@ -76,10 +76,10 @@ class Worker(ABC):
             await asyncio.sleep(background.apart(pause_s, 0.75, 1.25))
 
     async def make_due(self) -> int:
-        """Make what is due, a batch of each tenant in turn; return how many vectors were stored.
+        """Make due vectors, a batch of each tenant in turn; return how many were stored.
 
         Raises:
-            EmbedderFailed: the embedder does not answer as it should. What was claimed is tried again later.
+            EmbedderFailed: the embedder does not answer as it should. The claimed work is retried later.
             Unavailable: Postgres does not answer.
         """
         return await self._rounds.run()
@@ -113,7 +113,7 @@ class VectorMaking(Worker):
         texts = await self._owners.texts(tenant, [owed.subject_id for owed in claimed])
         of_each = [[text[: self._text_chars] for text in texts.get(owed.subject_id, ())] for owed in claimed]
         try:
-            made = iter(await self._made([text for of_one in of_each for text in of_one]))
+            vectors = iter(await self._made([text for of_one in of_each for text in of_one]))
         except EmbedderFailed as error:
             for owed in claimed:
                 failed = isinstance(error, EmbedderMisconfigured) or owed.attempts >= FAILED_ATTEMPTS
@@ -127,21 +127,21 @@ class VectorMaking(Worker):
             return 0
         return sum(
             [
-                await self._store(tenant, owed, [next(made) for _ in of_one])
+                await self._store(tenant, owed, [next(vectors) for _ in of_one])
                 for owed, of_one in zip(claimed, of_each, strict=True)
             ]
         )
 
     async def _made(self, texts: Sequence[str]) -> list[TextVector]:
         """Return the vectors of texts, in their order, asking for a batch of them at a time."""
-        made: list[TextVector] = []
+        vectors: list[TextVector] = []
         for start in range(0, len(texts), BATCH):
             batch = texts[start : start + BATCH]
-            made += [
+            vectors += [
                 TextVector(embedding=embedding, text_sha256=hashlib.sha256(text.encode()).digest())
                 for text, embedding in zip(batch, await self._embedder.embed(batch), strict=True)
             ]
-        return made
+        return vectors
 
     async def _store(self, tenant: Tenant, owed: QueuedItem, vectors: Sequence[TextVector]) -> bool:
         """Store the vectors of an owner, unless it is gone or its texts have changed meanwhile."""

@@ -1,9 +1,9 @@
-"""The index against what it is a view of: what differs is counted, and in a rebuild written anew.
+"""Comparison of the index with its sources: differences are counted, and a rebuild corrects them.
 
 A scope is gone through in pages of its sources. Each page is compared in one snapshot, or, in a rebuild, in one
-transaction that lets nobody else write to the scope; between two pages others have their turn. So writers never wait
-for long, however large a scope is, and what they write meanwhile is no difference. What is equal is not written: to
-start again costs reading only, and readers find all the time what was right before.
+transaction that locks the scope for other writers; between two pages they have their turn. So writers never wait
+for long, however large a scope is, and their writes are not differences. Equal rows are not written, so a new
+start only reads, and readers find correct rows all the time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.sql_files import SqlFile
 
 _SCOPES = 500  # that are listed at once
-_KEPT = 1_000  # differences that are told one by one
+_KEPT = 1_000  # differences that are listed one by one
 _BEFORE = -(2**63)
 
 _COLUMNS = (
@@ -47,11 +47,11 @@ _MEND_SESSIONS = SQL["mend_sessions"]
 _COUNT_TOTALS = SQL["count_totals"]
 _MEND_TOTALS = SQL["mend_totals"]
 
-# Behind it: what was made of a text that is gone, or was another, while that waited.
+# After the deletion: vectors of texts that were removed or changed while it waited.
 _DELETE_VECTORS = _DELETE.replace("context.passage\n", "context.passage_vector\n")
 
 
-_WHY_OTHERS = "an operator looks for what is not whose it should be: it counts it, or removes it, and reads nothing"
+_WHY_OTHERS = "an operator counts or removes rows of a wrong owner, and reads no text"
 _COUNT_OTHERS = Across(
     sql=SQL["count_others"],
     contexts=True,
@@ -89,7 +89,7 @@ def _scopes_of(table: str) -> Across:
         """,  # noqa: S608
         contexts=True,
         subjects=True,
-        why="an operator looks for what is nobody's any more: it reads which scopes there are",
+        why="an operator looks for scopes without an owner: it reads their ids",
     )
 
 
@@ -98,7 +98,7 @@ _LISTED = tuple(_scopes_of(table) for table in ("context.passage", "context.pass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A passage of which the index says other than its source."""
+    """A passage that differs between the index and its source."""
 
     kind: str  # "missing", "extra" or "different"
     tenant_id: str
@@ -110,7 +110,7 @@ class Difference:
 
 @dataclass(slots=True, kw_only=True)
 class Verified:
-    """What was compared so far; in a rebuild, what was mended."""
+    """The comparison so far, and the corrections of a rebuild."""
 
     to_do: int = 0  # scopes with an owner
     scopes: int = 0  # of them, done
@@ -122,7 +122,7 @@ class Verified:
     totals_different: int = 0  # of `passage_scope`
     strays: int = 0  # scopes without an owner
     differences: list[Difference] = field(default_factory=list)  # the first
-    databases_away: tuple[str, ...] = ()  # that do not answer: what is there was not compared
+    databases_away: tuple[str, ...] = ()  # that do not answer; their rows were not compared
 
     @property
     def is_equal(self) -> bool:
@@ -139,7 +139,7 @@ class Verified:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Session:
-    """How far a session is: what is said in it next stands behind that."""
+    """The end of a session, after which its next passage is placed."""
 
     session: int
     audience: Mapping[str, object]
@@ -154,9 +154,9 @@ class _Session:
 class _Walked:
     """How far a walk through a scope is."""
 
-    behind: int = _BEFORE  # the seq that was looked at last
-    saying: _Session | None = None  # in which something was said last; it may go on
-    sessions_behind: int = _BEFORE  # the last session that was compared
+    compared_seq: int = _BEFORE  # the last seq that was compared
+    saying: _Session | None = None  # the last session with a spoken passage; it may continue
+    compared_session: int = _BEFORE  # the last session that was compared
     first_seq: int | None = None  # that has, or had, passages
     last_seq: int | None = None
     authors: tuple[str, ...] = ()
@@ -172,7 +172,7 @@ class _Page:
 
 
 class Verifying:
-    """Compares the index with its sources, and makes it anew where it differs.
+    """Compares the index with its sources, and corrects it where it differs.
 
     Args:
         database: Where the index is.
@@ -200,16 +200,18 @@ class Verifying:
         Args:
             tenants: Whose.
             scope_id: Only this one, such as the id of a context.
-            mend: Write what differs anew.
+            mend: Correct the differences.
             on_progress: Told after each scope.
 
         Raises:
             NotFound: there is none with the id.
-            Unavailable: Postgres does not answer, or what is to be mended is locked for too long.
+            Unavailable: Postgres does not answer, or a row to correct stays locked for too long.
         """
         report = Verified()
         if scope_id is None:
-            report.to_do = sum([await sources[0].count(one) for one in tenants for sources in self._by_kind.values()])
+            report.to_do = sum(
+                [await sources[0].count(other_tenant) for other_tenant in tenants for sources in self._by_kind.values()]
+            )
         on_progress(report)
         for tenant in tenants:
             async for owned, sources in self._owned(tenant, scope_id):
@@ -227,14 +229,14 @@ class Verifying:
     ) -> AsyncIterator[tuple[OwnedScope, Sequence[PassageFeed]]]:
         for sources in self._by_kind.values():
             if scope_id is not None:
-                if found := await sources[0].scope(tenant, scope_id):
-                    yield found, sources
+                if differences := await sources[0].scope(tenant, scope_id):
+                    yield differences, sources
                 continue
-            behind = UUID(int=0)
-            while page := await sources[0].scopes(tenant, behind=behind, count=_SCOPES):
+            after = UUID(int=0)
+            while page := await sources[0].scopes(tenant, after=after, count=_SCOPES):
                 for owned in page:
                     yield owned, sources
-                behind = page[-1].scope.id
+                after = page[-1].scope.id
 
     async def _scope(
         self, tenant: Tenant, owned: OwnedScope, sources: Sequence[PassageFeed], report: Verified, *, mend: bool
@@ -249,11 +251,11 @@ class Verifying:
         (others,) = await tenant.query(_REMOVE_OTHERS if mend else _COUNT_OTHERS, named)
         run = door.transaction if mend else door.snapshot
         passages = sessions_different = 0
-        found: list[Difference] = []
+        differences: list[Difference] = []
         counts: dict[str, int] = {"missing": 0, "extra": 0, "different": 0}
         walked = _Walked()
         for source in sources:
-            walked = replace(walked, behind=_BEFORE)
+            walked = replace(walked, compared_seq=_BEFORE)
             while True:
                 page = await run(partial(self._compare_page, source, scope, walked, mend=mend))
                 if page is None:
@@ -261,9 +263,9 @@ class Verifying:
                 walked = page.walked
                 passages += page.passages
                 sessions_different += page.sessions_different
-                for one in page.differences:
-                    counts[one.kind] += 1
-                found += page.differences[: _KEPT - len(found)]
+                for difference in page.differences:
+                    counts[difference.kind] += 1
+                differences += page.differences[: _KEPT - len(differences)]
                 if page.is_last:
                     break
         rest = await run(partial(self._compare_rest, sources, scope, walked, mend=mend))
@@ -277,21 +279,21 @@ class Verifying:
         report.different += counts["different"]
         report.sessions_different += sessions_different + sessions + others.sessions
         report.totals_different += totals + others.totals
-        report.differences += found[: _KEPT - len(report.differences)]
+        report.differences += differences[: _KEPT - len(report.differences)]
 
     async def _compare_page(
         self, source: PassageFeed, scope: Scope, walked: _Walked, transaction: Transaction, *, mend: bool
     ) -> _Page | None:
-        """Compare a page of a source with what the index has of it; None: the owner is gone."""
+        """Compare a page of a source with the index; return None if the owner is gone."""
         if mend:
             await source.lock(transaction, scope)
-        origins = await source.origins(transaction, scope, behind=walked.behind)
+        origins = await source.origins(transaction, scope, after=walked.compared_seq)
         if origins is None:
             return None
         named = _named(transaction.tenant_id, scope)
         expected, after, finished = _expected(scope, origins, walked)
         upto = origins[-1].seq if origins else None
-        parameters = {**named, "behind": walked.behind, "upto": upto, "kinds": sorted(source.kinds)}
+        parameters = {**named, "behind": walked.compared_seq, "upto": upto, "kinds": sorted(source.kinds)}
         rows = await transaction.query(_ROWS, parameters)
         found = {(row.seq, row.ordinal): _as_written(row) for row in rows}
         differences = [
@@ -307,23 +309,23 @@ class Verifying:
             if expected.get(key) != found.get(key)
         ]
         if mend and differences:
-            keys = [(one.seq, one.ordinal) for one in differences]
+            keys = [(difference.seq, difference.ordinal) for difference in differences]
             places = {"seqs": [seq for seq, _ in keys], "ordinals": [ordinal for _, ordinal in keys]}
             await transaction.query(_DELETE, {**named, **places})
             await transaction.query(_DELETE_VECTORS, {**named, **places})
-            anew = [expected[key] for key in keys if key in expected]
-            await transaction.query(_INSERT, {**named, "passages": orjson.dumps(anew).decode()})
+            rewritten = [expected[key] for key in keys if key in expected]
+            await transaction.query(_INSERT, {**named, "passages": orjson.dumps(rewritten).decode()})
         sessions_different = 0
         if source.says:
             if not origins and after.saying:
                 finished[after.saying.session] = after.saying
-            after = replace(after, sessions_behind=max(finished, default=walked.sessions_behind))
-            upto_session = after.sessions_behind if origins else None
+            after = replace(after, compared_session=max(finished, default=walked.compared_session))
+            upto_session = after.compared_session if origins else None
             sessions_different = await self._compare_sessions(
-                transaction, named, finished, behind=walked.sessions_behind, upto=upto_session, mend=mend
+                transaction, named, finished, after=walked.compared_session, upto=upto_session, mend=mend
             )
         return _Page(
-            walked=replace(after, behind=upto if upto is not None else walked.behind),
+            walked=replace(after, compared_seq=upto if upto is not None else walked.compared_seq),
             is_last=not origins,
             passages=len(expected),
             differences=differences,
@@ -336,23 +338,26 @@ class Verifying:
         named: Mapping[str, object],
         finished: Mapping[int, _Session],
         *,
-        behind: int,
+        after: int,
         upto: int | None,
         mend: bool,
     ) -> int:
-        """Compare how far sessions are, from one behind `behind` up to one."""
-        rows = await transaction.query(_SESSIONS, {**named, "behind": behind, "upto": upto})
-        found = {row.session: (row.places, row.last_length) for row in rows if row.places or row.last_length}
+        """Compare the ends of sessions, from the one after `after` up to one."""
+        rows = await transaction.query(_SESSIONS, {**named, "behind": after, "upto": upto})
+        differences = {row.session: (row.places, row.last_length) for row in rows if row.places or row.last_length}
         wrong = [
             session
-            for session in finished.keys() | found.keys()
+            for session in finished.keys() | differences.keys()
             if session not in finished
-            or found.get(session) != (finished[session].places, finished[session].last_length)
+            or differences.get(session) != (finished[session].places, finished[session].last_length)
         ]
         if mend and wrong:
-            await transaction.query(_DELETE_SESSIONS, {**named, "sessions": [one for one in wrong if one in found]})
-            anew = [finished[session].as_written() for session in sorted(wrong) if session in finished]
-            await transaction.query(_PUT_SESSIONS, {**named, "sessions": orjson.dumps(anew).decode()})
+            await transaction.query(
+                _DELETE_SESSIONS,
+                {**named, "sessions": [wrong_session for wrong_session in wrong if wrong_session in differences]},
+            )
+            rewritten = [finished[session].as_written() for session in sorted(wrong) if session in finished]
+            await transaction.query(_PUT_SESSIONS, {**named, "sessions": orjson.dumps(rewritten).decode()})
         return len(wrong)
 
     async def _compare_rest(
@@ -361,8 +366,8 @@ class Verifying:
         """Return how many passages are of no source, and how many counts of sessions and of the scope differ."""
         if mend:
             await sources[0].lock(transaction, scope)
-        # Asked for nothing but whether the owner is there: what comes behind the last place is none.
-        if await sources[0].origins(transaction, scope, behind=2**63 - 1) is None:
+        # No row comes after the last place, so this only checks whether the owner exists.
+        if await sources[0].origins(transaction, scope, after=2**63 - 1) is None:
             return None
         named = _named(transaction.tenant_id, scope)
         kinds = sorted(frozenset[str]().union(*(source.kinds for source in sources)))
@@ -383,9 +388,9 @@ class Verifying:
         """Return how many scopes have no owner, and remove them."""
         strays: set[Scope] = set()
         for listed in _LISTED:
-            behind = UUID(int=0)
-            while rows := await tenant.query(listed, {"behind": behind, "count": _SCOPES}):
-                behind = rows[-1].scope_id
+            after = UUID(int=0)
+            while rows := await tenant.query(listed, {"behind": after, "count": _SCOPES}):
+                after = rows[-1].scope_id
                 for kind, sources in self._by_kind.items():
                     there = [row for row in rows if row.scope_kind == kind]
                     owned = await sources[0].owned(tenant, [row.scope_id for row in there])
@@ -415,42 +420,42 @@ def _expected(
             "graph_name": origin.audience.graph_name,
             "agent_bundle_id": origin.audience.agent_bundle_id,
             "app_id": origin.audience.app_id,
-            "ancestors": [str(one) for one in origin.audience.ancestors],
+            "ancestors": [str(ancestor) for ancestor in origin.audience.ancestors],
         }
         if origin.passages:
             first_seq = origin.seq if first_seq is None else min(first_seq, origin.seq)
             last_seq = origin.seq if last_seq is None else max(last_seq, origin.seq)
-        for one in origin.passages:
-            if one.author and len(authors) < AUTHORS_MAX:
-                authors.setdefault(one.author)
+        for passage in origin.passages:
+            if passage.author and len(authors) < AUTHORS_MAX:
+                authors.setdefault(passage.author)
             place, length_before = None, 0
-            if one.is_said:
-                if saying is None or saying.session != one.session:
+            if passage.is_said:
+                if saying is None or saying.session != passage.session:
                     if saying:
                         finished[saying.session] = saying
-                    saying = _Session(session=one.session, audience=audience)
+                    saying = _Session(session=passage.session, audience=audience)
                 place, length_before = saying.places, saying.last_length
-                saying = replace(saying, places=place + 1, last_length=len(one.terms))
+                saying = replace(saying, places=place + 1, last_length=len(passage.terms))
             if origin.is_gone:
                 continue
-            expected[one.seq, one.ordinal] = {
-                "seq": one.seq,
-                "ordinal": one.ordinal,
-                "session": one.session,
-                "said_at": one.said_at,
-                "part": one.part,
+            expected[passage.seq, passage.ordinal] = {
+                "seq": passage.seq,
+                "ordinal": passage.ordinal,
+                "session": passage.session,
+                "said_at": passage.said_at,
+                "part": passage.part,
                 "place": place,
                 "length_before": length_before,
-                "marks": one.marks,
-                "kind": one.kind,
-                "role": one.role,
-                "author": one.author,
-                "task_id": one.task_id and str(one.task_id),
-                "source_id": one.source_id and str(one.source_id),
+                "marks": passage.marks,
+                "kind": passage.kind,
+                "role": passage.role,
+                "author": passage.author,
+                "task_id": passage.task_id and str(passage.task_id),
+                "source_id": passage.source_id and str(passage.source_id),
                 "context_id": scope.context_id and str(scope.context_id),
                 **audience,
-                "terms": masks(scope.id, one.terms),
-                "text": one.text,
+                "terms": masks(scope.id, passage.terms),
+                "text": passage.text,
             }
     after = replace(
         walked,
@@ -466,7 +471,7 @@ def _as_written(row: Row) -> dict[str, object]:
     written = row._asdict()
     for name in ("task_id", "source_id", "context_id"):
         written[name] = written[name] and str(written[name])
-    written["ancestors"] = [str(one) for one in row.ancestors]
+    written["ancestors"] = [str(ancestor) for ancestor in row.ancestors]
     return dict(written)
 
 

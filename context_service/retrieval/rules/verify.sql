@@ -9,7 +9,7 @@ WHERE {{in_scope}} AND seq > %(behind)s AND (%(upto)s::bigint IS NULL OR seq <= 
 SELECT seq, ordinal FROM context.passage WHERE {{in_scope}} AND kind <> ALL (%(kinds)s);
 
 -- delete
--- With their vectors: those were made of another text. A backfill makes them anew.
+-- With their vectors: those were made of another text. A backfill makes new ones.
 WITH vectors AS (
     DELETE FROM context.passage_vector
     USING unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) g (of_seq, of_ordinal)
@@ -30,7 +30,7 @@ FROM json_to_recordset(%(passages)s::json) g (
 );
 
 -- sessions
--- How far sessions are: what is written next stands behind it. How much they have is counted of the rows.
+-- The ends of sessions, after which the next passages are placed. Their sizes are counted from the rows.
 SELECT session, places, last_length FROM context.passage_session
 WHERE {{in_scope}} AND session > %(behind)s AND (%(upto)s::bigint IS NULL OR session <= %(upto)s);
 
@@ -122,7 +122,7 @@ WITH counted AS (
 {{counted_totals}} SELECT count(*) AS different FROM different;
 
 -- mend_totals
--- With what was there and is gone: its first and last place, and who said something.
+-- With the places and authors of passages that are gone.
 {{counted_totals}}, emptied AS (
     DELETE FROM context.passage_scope t USING different d
     WHERE t.tenant_id = %(tenant_id)s AND t.scope_id = %(scope_id)s AND t.scope_kind = %(scope_kind)s

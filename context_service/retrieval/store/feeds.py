@@ -1,7 +1,7 @@
-"""Where passages come from: what the index is compared with, and made of again.
+"""The sources of passages, with which the index is compared, and from which it can be rebuilt.
 
-The index is a view. The writer of passages of one kind describes here, as a value, which scopes there are and what each
-has to find; `Verifying` needs no more of it.
+The index is a view. The writer of passages of one kind describes with these values which scopes there are and which
+passages each must have; `Verifying` needs nothing else.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ class OwnedScope:
     """A scope that has an owner, such as the context whose messages are found in it."""
 
     scope: Scope
-    owner_user_id: str  # empty: nobody's in particular
+    owner_user_id: str  # empty if it belongs to no user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedText:
-    """What passages were cut out of, such as a message, and what they are cut to now."""
+    """A text that is indexed, such as a message, with its passages as they should be."""
 
     seq: int
     audience: Audience
     passages: Sequence[Passage]  # by `ordinal`
-    is_gone: bool = False  # its passages are removed; what was said next to them keeps its place
+    is_gone: bool = False  # its passages are removed; their neighbours keep their places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Owners:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageFeed:
-    """What writes passages of some kinds into one kind of scope."""
+    """The passages of some kinds in one kind of scope, as their writer makes them."""
 
     scope_kind: str
     kinds: frozenset[str]  # of its passages; no other source of this kind of scope has one of them
@@ -69,13 +69,13 @@ class PassageFeed:
         ((count,),) = await tenant.query(self.owners.count, self._named(tenant))
         return int(count)
 
-    async def scopes(self, tenant: Tenant, *, behind: UUID, count: int) -> list[OwnedScope]:
+    async def scopes(self, tenant: Tenant, *, after: UUID, count: int) -> list[OwnedScope]:
         """Return scopes that have an owner, by their ids, `count` at most."""
-        named = {**self._named(tenant), "behind": behind, "only": None, "count": count}
+        named = {**self._named(tenant), "behind": after, "only": None, "count": count}
         return self._owned(await tenant.query(self.owners.page, named))
 
     async def scope(self, tenant: Tenant, scope_id: UUID) -> OwnedScope | None:
-        """Return one of them; None: it has no owner."""
+        """Return a scope, or None if it has no owner."""
         named = {**self._named(tenant), "behind": _FIRST, "only": scope_id, "count": 1}
         return next(iter(self._owned(await tenant.query(self.owners.page, named))), None)
 
@@ -88,10 +88,10 @@ class PassageFeed:
         """Let no other transaction write to a scope until this one ends."""
         await self.owners.lock(transaction, scope)
 
-    async def origins(self, transaction: Transaction, scope: Scope, *, behind: int) -> list[IndexedText] | None:
-        """Return what comes after a `seq`, in its order: a page, and none at the end. None: the owner is gone."""
+    async def origins(self, transaction: Transaction, scope: Scope, *, after: int) -> list[IndexedText] | None:
+        """Return a page of texts after a `seq`, in order; empty at the end; None if the owner is gone."""
         scoped = {"scope_id": scope.id, "scope_kind": scope.kind}
-        rows = await transaction.query(self.rows, {**scoped, **self.limits, "behind": behind})
+        rows = await transaction.query(self.rows, {**scoped, **self.limits, "behind": after})
         if self.has_header and not rows:
             return None
         by_seq = groupby(rows, key=lambda row: row.seq)

@@ -1,7 +1,7 @@
-"""The passages of a scope beside the vector of a question: all are compared, exactly.
+"""Exact comparison of the passages of a scope with the vector of a question.
 
-What is said is compared alone, and together with what was said before it. Of the two only the angle between them was
-kept, when they were made: that of both with the question follows from those of each.
+A passage is compared alone, and together with the passage before it. Only the angle between the two vectors is stored;
+the cosine of both together with the question follows from the cosines of each.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COSINES = SQL["cosines"]
 class Near:
     """How near passages are to a question."""
 
-    cosines: Mapping[Place, tuple[float, float]]  # alone, and with what was said before
+    cosines: Mapping[Place, tuple[float, float]]  # alone, and with the passage before it
     nearest: frozenset[Place]  # those that are answers for that alone
 
 
@@ -108,7 +108,7 @@ def _together(cosine: float, previous: float | None, between: float | None) -> f
 
     Args:
         cosine: Of the passage with the question.
-        previous: Of the one before; None: there is none.
+        previous: Of the one before, or None.
         between: Of the two.
     """
     if previous is None or between is None:

@@ -2,7 +2,7 @@
 v.tenant_id = %(tenant_id)s AND v.scope_id = %(scope_id)s AND v.scope_kind = %(scope_kind)s
 
 -- compared
--- A vector of another size is none to compare with.
+-- A vector of another size cannot be compared.
 {{of_scope}} AND v.model = %(model)s AND public.vector_dims(v.vector) = %(dimension)s
 
 -- cosine
@@ -15,10 +15,10 @@ v.seq, v.ordinal, v.previous_seq, v.previous_ordinal, v.previous_cosine, {{cosin
 SELECT {{told}}, true AS is_asked FROM context.passage_vector v WHERE {{compared}};
 
 -- cosines
--- Whatever a scope has is looked at once, for the nearest alone, and nothing of it is kept: what is told is looked up
--- by its `seq`, of which there may be many. That are those which are asked for, the nearest, and what was said right
--- behind these; and what was said before each of them. `coalesce` keeps an IN from being made a join: nobody may have
--- counted the rows yet, and one that goes through them again for each is the only slow one.
+-- All vectors of the scope are scanned once, to find the nearest, and none is kept. The rows of the answer are then
+-- looked up by `seq`: the requested ones, the nearest, the passages directly after these, and the one before each.
+-- `coalesce` keeps the planner from turning IN into a join: without statistics it could choose a nested scan, which is
+-- the only slow plan.
 WITH near AS MATERIALIZED (
     SELECT v.seq, v.ordinal
     FROM context.passage_vector v

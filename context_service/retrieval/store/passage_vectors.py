@@ -1,14 +1,14 @@
-"""Vectors of passages: what is owed, made, and compared with a question.
+"""Vectors of passages: queued by writes, made by a worker, and compared with queries.
 
-A write owes by scope (`Passages.put`): one row of the outbox, however much is written, whose payload says where vectors
-may be lacking (`owed_vectors`). The worker claims scopes, reads what lacks a vector of its model there, asks for many
-short texts at once, and stores what it gets. A passage never changes, so whatever is written meanwhile, what was made
-of it is right; and one that is removed meanwhile is locked for as long as its vector is stored, so that whoever removes
-it finds the vector behind it: passages go first, then their vectors.
+A write queues its scope (`Passages.put`): one row of the outbox for any number of passages, whose payload says where
+vectors may be missing (`vector_outbox`). The worker claims scopes, reads the passages without a vector of its model,
+embeds many short texts at once, and stores the vectors. A passage never changes, so its vector stays right. A passage
+is locked while its vector is stored, so that a concurrent removal waits and then removes the vector, too: passages are
+removed first, then their vectors.
 
-A text that the model does not take has a row without a vector, and is not asked for again; what fails for another
-reason stays owed, and the row of the outbox says why. Vectors of another model stay until they are made anew, and are
-not compared: each statement names the model.
+A text that the model refuses gets a row without a vector and is not retried. Other failures stay queued, and the row of
+the outbox has the error. Vectors of another model stay until they are replaced, and are not compared, since each
+statement names the model.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from service_runtime.sql_files import SqlFile
 
 SCOPES_MAX = 16  # claimed at once
 TEXTS_MAX = 64  # of a request, and of all scopes that are claimed at once
-BESIDE = 0.7  # how much what was said before counts beside a passage, where both are compared together
+BESIDE = 0.7  # weight of the passage before, where both are compared together
 
-_WHY = "nobody called for it: what was written is embedded, whoever wrote it, and every row keeps its walls"
+_WHY = "a background job embeds the texts of all users; no row becomes visible to others"
 
 SQL = SqlFile.of(__file__, vector_outbox=VECTOR_OUTBOX_SQL)
 _ADVANCE = SQL["advance"]
@@ -89,9 +89,9 @@ class PassageVectorMaking(Worker):
         # All have a share; of scopes with little to do, the rest is not used.
         each = max(1, TEXTS_MAX // len(claimed))
         texts = await self._lacking(tenant, claimed, each)
-        made: list[Embedding | TextRefused] = []
+        vectors_or_refusals: list[Embedding | TextRefused] = []
         try:
-            made = await self._made([one.text for one in texts])
+            vectors_or_refusals = await self._made([text.text for text in texts])
         except EmbedderFailed as error:
             attempts = min(owed.attempts for owed in claimed)
             delay_s = max(error.retry_after_s, min(DELAY_S * 2.0 ** min(attempts, 20), PAUSE_S_MAX))
@@ -105,15 +105,15 @@ class PassageVectorMaking(Worker):
                 },
             )
             raise
-        stored = await self._store(tenant, texts, made) if texts else 0
+        stored = await self._store(tenant, texts, vectors_or_refusals) if texts else 0
         more = False
         for owed in claimed:
-            count = sum(one.scope_id == owed.subject_id for one in texts)
+            count = sum(text.scope_id == owed.subject_id for text in texts)
             more |= await self._go_on(tenant, owed, is_last=count < each)
         return stored, more
 
     async def _lacking(self, tenant: Tenant, claimed: Sequence[QueuedItem], each: int) -> list[_Text]:
-        """Return what is to be embedded of each scope, and note from where on it is."""
+        """Return the passages to embed of each scope, and note the position of the first."""
         parameters = {
             **self._named(tenant),
             "scope_kind": self._kind,
@@ -123,14 +123,14 @@ class PassageVectorMaking(Worker):
             "count_max": each,
         }
         texts = [_Text(**row._asdict()) for row in await tenant.query(_LACKING, parameters)]
-        first = {one.scope_id: one.seq for one in reversed(texts)}
+        first = {text.scope_id: text.seq for text in reversed(texts)}
         for owed in claimed:
             if owed.subject_id in first:
                 await tenant.query(_ADVANCE, {**self._named(tenant), "id": owed.id, "seq": first[owed.subject_id]})
         return texts
 
     async def _made(self, texts: Sequence[str]) -> list[Embedding | TextRefused]:
-        """Return what the embedder makes of texts, in their order; who is refused in company is asked for alone."""
+        """Embed texts, in their order; if a batch is refused, embed each text alone."""
         if not texts:
             return []
         try:
@@ -141,17 +141,22 @@ class PassageVectorMaking(Worker):
         half = len(texts) // 2
         return [*await self._made(texts[:half]), *await self._made(texts[half:])]
 
-    async def _store(self, tenant: Tenant, texts: Sequence[_Text], made: Sequence[Embedding | TextRefused]) -> int:
-        """Store vectors and refusals of what is still there, and return how many."""
-        vectors = [None if isinstance(one, TextRefused) else HalfVector(list(one.values)).to_text() for one in made]
+    async def _store(
+        self, tenant: Tenant, texts: Sequence[_Text], vectors_or_refusals: Sequence[Embedding | TextRefused]
+    ) -> int:
+        """Store the vectors and refusals of passages that still exist, and return how many."""
+        vectors = [
+            None if isinstance(vector, TextRefused) else HalfVector(list(vector.values)).to_text()
+            for vector in vectors_or_refusals
+        ]
         parameters = {
             **self._named(tenant),
             "scope_kind": self._kind,
             "model": self._embedder.model,
-            "scope_ids": [one.scope_id for one in texts],
-            "seqs": [one.seq for one in texts],
-            "ordinals": [one.ordinal for one in texts],
-            "errors": [str(one) if isinstance(one, TextRefused) else "" for one in made],
+            "scope_ids": [text.scope_id for text in texts],
+            "seqs": [text.seq for text in texts],
+            "ordinals": [text.ordinal for text in texts],
+            "errors": [str(vector) if isinstance(vector, TextRefused) else "" for vector in vectors_or_refusals],
             "vectors": vectors,
         }
         return len(await tenant.query(_STORE, parameters))

@@ -1,5 +1,5 @@
 -- lacking
--- The author's name is embedded as it is found: who said something is asked for as often as what was said.
+-- The author's name is embedded, too, since people search for authors as often as for words.
 SELECT o.subject_id AS scope_id, p.seq, p.ordinal, p.text
 FROM context.outbox o
     CROSS JOIN LATERAL (
@@ -28,8 +28,8 @@ WHERE o.tenant_id = %(tenant_id)s AND o.topic = %(topic)s AND o.subject_id = ANY
 ORDER BY o.subject_id, p.seq, p.ordinal;
 
 -- store
--- Locked, a passage is not removed before its vector is there to be removed with it. What was said before it has its
--- vector here, or got it earlier.
+-- The lock keeps a passage from being removed before its vector can be removed with it. The passage before it has its
+-- vector in this batch, or got it earlier.
 WITH given AS MATERIALIZED (
     SELECT g.scope_id, g.seq, g.ordinal, g.error, public.l2_normalize(g.vector::public.halfvec) AS vector
     FROM unnest(%(scope_ids)s::uuid[], %(seqs)s::bigint[], %(ordinals)s::integer[], %(errors)s::text[],
@@ -68,7 +68,7 @@ ON CONFLICT (tenant_id, scope_id, scope_kind, seq, ordinal) DO UPDATE
 RETURNING seq;
 
 -- advance
--- What is before the first that lacks a vector need not be looked at again; unless something was written meanwhile.
+-- Passages before the first without a vector need not be read again, unless something was written meanwhile.
 UPDATE context.outbox o SET payload = {{vector_outbox.behind}}
 WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND {{vector_outbox.first}} < %(seq)s;
 

@@ -1,32 +1,32 @@
-"""The index of words: passages, and the rows that a question is ranked by.
+"""The index of words: passages (chunks of text), and the rows by which a query is ranked.
 
-A passage is a piece of text that is found, and a scope is what is searched together. Passages are written in the
-transaction of their source, so that what was acknowledged is found, and what was undone is not. Each keeps its terms in
-their order, as numbers (`terms.mask`); a search reads rows with where in each the terms are that were asked for, and
-never a text: those are read of what is shown.
+A scope is a set of passages that are searched together. Passages are written in the transaction of their source, so
+that acknowledged writes are found and rolled back ones are not. Each stores its terms in their order, as numbers
+(`terms.mask`). A search reads rows with the positions of the query's terms, and never a text; texts are read only for
+the results.
 
-Of a small scope all rows are read; of others those that have one of the terms, what was said directly after them, since
-an answer often has none of the words of its question, and what was said directly before them, if it has a term, too.
-What BM25 counts comes from these rows and from counters, which are written with the passages:
+In a small scope all rows are read. In a large one a search reads the rows that have one of the terms, those directly
+after them, since an answer often has none of the words of its question, and those directly before them, if they have a
+term. BM25 counts these rows and uses counters, which are written with the passages:
 
 ======== ================================== ==================== ===================================================
 document how many                           mean length          in how many a term is
 ======== ================================== ==================== ===================================================
 turn     `passages`                         `length`             the rows that have it
-previous `passages`: each, with what was    and `length_before`  the rows that have it, or the one said before them
-         said before it in its session
-window   `passages`: each, with what was    and `length_after`   the rows that have it, or one said beside them
-         said before and after it
+previous `passages`: each, with the one    and `length_before`  the rows that have it, or the one before them
+         before it in its session
+window   `passages`: each, with those      and `length_after`   the rows that have it, or a neighbour of them
+         before and after it
 session  `sessions`                         `length`             the sessions of the rows that have it
 ======== ================================== ==================== ===================================================
 
-All of it is exact but for what stood beside a passage that was removed, and for terms that did not find: of those there
-is an estimate. A row tells the length of its own documents, but for the window of one that no term found: what was said
-after that one may be no row.
+The counts are exact, except for neighbours of removed passages and for terms that were not searched, whose counts are
+estimates. A row has the lengths of its documents, except for the window of a row that no term found: the passage after
+it may not be among the rows.
 
-In large scopes the rarest of the terms find: what every third passage has costs more to read than it tells. How common
-a term is, is known from a sample of the scope. Of more passages than are read, those are which have most of the rarest
-terms; and if every term is so common that the newest passages have it often enough, only these are looked at.
+In large scopes only the rarest terms are searched: a term of every third passage costs more to read than it tells. A
+sample of the scope says how common a term is. If more passages match than are read, those with most of the rarest terms
+are read; and if every term is so common that the newest passages have it often enough, only these are searched.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ READ_WHOLE = 600  # passages of a scope that is read as it is
 WORDS_FOUND_MAX = 200  # passages of a larger one that may have a word like one that it does not have
 _FINDING_TOGETHER = 16  # terms of hundreds
 SEARCHED_MAX = 1_000  # passages that the terms which find are in together, about; the rarest alone may be in more
-FOUND_MAX = 200  # of them that are rows, with what was said beside each
-COMMON_SHARE = 0.3  # of a scope's passages: a term that is more common finds none, beside rarer ones
+FOUND_MAX = 200  # of them that become rows, with the neighbours of each
+COMMON_SHARE = 0.3  # of a scope's passages; a more common term is not searched if there are rarer ones
 _AT_END_MARGIN = 2  # a sample may say too much, and a message have many passages
 AUTHORS_MAX = 100  # of a scope that are known by name
 
@@ -68,8 +68,10 @@ SAMPLED_MIN = 3  # passages of the sample: what fewer have is rare
 RARE_SHARE = 1 / SAMPLE  # as a term counts that is rare
 SAMPLES_MAX = 256  # that are kept, of as many scopes
 SAMPLE_GROWTH = 1.25  # of a scope, until it is sampled again
-LIKES_MAX = 1_000  # rows of words that are kept, with what may be meant by them
-LIKES_S = 10.0  # for which they are, while the scope counts what it did: what was corrected in place may count the same
+LIKES_MAX = 1_000  # cached words, each with similar words of the scope
+LIKES_S = (
+    10.0  # of the cache, while the counters of the scope stay the same, since a correction in place may not change them
+)
 VOCABULARIES_MAX = 32  # that are kept, of as many scopes; 300 kB is much for one, and 2 MB the most
 _COLLECTING = 8  # times as long as parsing: words are found in texts
 
@@ -87,7 +89,7 @@ class _HasTerms(Protocol):
     def terms(self) -> Sequence[str]: ...
 
 
-_Seen = tuple[UUID, str, str, Scope]  # by whom, and what
+_Seen = tuple[UUID, str, str, Scope]  # tenant, user and so on of the reader, and the scope
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 
@@ -120,7 +122,7 @@ _DROP_OWED = SQL["drop_owed"]
 
 # By where the rows are: a join with the few that a step names, planned before anybody counted the table, reads the
 # scope once for each of them.
-_WHY_DROPPED = "a scope whose owner is gone, whoever it was: its statements name the scope, and nothing comes back"
+_WHY_DROPPED = "removes a scope whose owner is gone; its statements name the scope and return no content"
 _DROP_TOTALS = Across(
     sql=SQL["drop_totals"],
     why=_WHY_DROPPED,
@@ -183,8 +185,8 @@ class Passages:
         Args:
             transaction: Of a door that sees the scope: of its context, and of its owner.
             scope: Where.
-            audience: Who may see them. Those of a session have the same.
-            passages: In the order in which they were said; those of a source once, unless they were removed.
+            audience: Their readers, the same for all passages of a session.
+            passages: In the order of their times; those of a source only once, unless they were removed.
         """
         seen_by = {
             "context_id": scope.context_id,
@@ -202,7 +204,7 @@ class Passages:
             )
 
     def puts(self, kind: str) -> str:
-        """Return the part of a statement that writes passages to scopes of a kind, behind `GIVEN`."""
+        """Return the part of a statement that writes passages to scopes of a kind, after `GIVEN`."""
         return f"{_PUTTING}{_OWED}" if kind in self._embedded_kinds else _PUTTING
 
     async def remove(
@@ -210,7 +212,7 @@ class Passages:
     ) -> int:
         """Remove the passages of sources, all or some of each, with their vectors; return how many there were.
 
-        What was said beside them keeps its place: nothing is said to have been next to what it was not.
+        Their neighbours keep their places, so that no two passages become neighbours by it.
         """
         which = {"seqs": list(seqs), "first": ordinals[0], "last": ordinals[-1]}
         named = {**_named(transaction.tenant_id, scope), **which}
@@ -240,19 +242,19 @@ class Passages:
         Args:
             principal: Who asks.
             scope: Where.
-            terms: What is asked for, the first `ASKED_TERMS_MAX` of them. A row tells by their numbers which it has.
+            terms: Of the query, the first `ASKED_TERMS_MAX` of them. A row refers to them by their numbers.
         """
         totals = await self.totals(principal, scope)
-        asked = masks(scope.id, terms[:ASKED_TERMS_MAX])
-        if not asked or not totals.passages:
+        query_numbers = masks(scope.id, terms[:ASKED_TERMS_MAX])
+        if not query_numbers or not totals.passages:
             return Matching(totals=totals, rows=(), is_whole=False, estimated={})
         if totals.passages <= READ_WHOLE:
-            rows = await self._rows(principal, scope, _WHOLE, asked, {"rows_max": READ_WHOLE})
+            rows = await self._rows(principal, scope, _WHOLE, query_numbers, {"rows_max": READ_WHOLE})
             return Matching(totals=totals, rows=rows, is_whole=True, estimated={})
         shares = await self._shares(principal, scope, totals)
-        finding, left_out = _finding(asked, shares, totals.passages)
+        finding, left_out = _finding(query_numbers, shares, totals.passages)
         searched = {
-            "weights": [-math.log(shares.get(term, RARE_SHARE)) for term in asked],
+            "weights": [-math.log(shares.get(term, RARE_SHARE)) for term in query_numbers],
             "rows_max": FOUND_MAX,
         }
 
@@ -262,19 +264,21 @@ class Passages:
 
         async def found() -> list[Row]:
             named = {**searched, "finding": finding, "is_left_out": bool(left_out)}
-            # Of what has the same single term the newest are the best.
+            # Among passages with the same single term the newest are the best.
             count = SEARCHED_MAX if len(finding) > 1 or left_out else FOUND_MAX
             if at_end := _at_end(shares.get(finding[-1], 0.0), totals, count=count):
-                rows = await self._rows(principal, scope, from_end, asked, {**named, **at_end})
-                if _is_cut(rows, asked, finding):
+                rows = await self._rows(principal, scope, from_end, query_numbers, {**named, **at_end})
+                if _is_cut(rows, query_numbers, finding):
                     return rows
-            return await self._rows(principal, scope, by_index, asked, named)  # what was often said may not be of late
+            return await self._rows(
+                principal, scope, by_index, query_numbers, named
+            )  # common terms may be missing in the newest passages
 
         rows = await found()
-        if not rows and left_out:  # the rare ones are not there at all: nobody looks for them again
+        if not rows and left_out:  # the rare terms are nowhere, so search the others
             finding = [left_out.pop(0)]
             rows = await found()
-        if _is_cut(rows, asked, finding):
+        if _is_cut(rows, query_numbers, finding):
             left_out += finding
         return Matching(
             totals=totals,
@@ -282,7 +286,7 @@ class Passages:
             is_whole=False,
             estimated={
                 number: shares.get(term, RARE_SHARE) * totals.passages
-                for number, term in enumerate(asked)
+                for number, term in enumerate(query_numbers)
                 if term in left_out
             },
         )
@@ -291,9 +295,9 @@ class Passages:
         self, principal: Principal, scope: Scope, terms: Sequence[str], places: Collection[tuple[int, int]]
     ) -> Sequence[Row]:
         """Return the rows of passages by `seq` and `ordinal`, the newest first; terms as of `matching`."""
-        asked = masks(scope.id, terms[:ASKED_TERMS_MAX])
+        query_numbers = masks(scope.id, terms[:ASKED_TERMS_MAX])
         parameters = {"seqs": [seq for seq, _ in places], "ordinals": [ordinal for _, ordinal in places]}
-        return await self._rows(principal, scope, _AT, asked, parameters)
+        return await self._rows(principal, scope, _AT, query_numbers, parameters)
 
     async def totals(self, principal: Principal, scope: Scope) -> Totals:
         """Return what the passages of a scope are together that the caller may see; zeros if there are none."""
@@ -327,7 +331,7 @@ class Passages:
     async def vocabulary(self, principal: Principal, scope: Scope, totals: Totals) -> Vocabulary:
         """Return the words of a scope's newest `READ_WHOLE` passages.
 
-        They are kept, and what was said since is read beside them; of a scope that lost passages they are read anew.
+        They are cached, and newer passages are added; if the scope lost passages they are all read again.
 
         Args:
             principal: Who asks.
@@ -337,24 +341,24 @@ class Passages:
         key = _seen(principal, scope)
         known = self._vocabularies.get(key)
         if known is None or (known.passages, known.last_seq) != (totals.passages, totals.last_seq):
-            texts = await self._newest_texts(principal, scope, behind=known.last_seq) if known else []
+            texts = await self._newest_texts(principal, scope, after=known.last_seq) if known else []
             # Whatever else happened to the scope: its passages would be others than those and these.
             if known is None or known.passages + len(texts) != totals.passages:
-                known, texts = _Words(0, 0, Vocabulary()), await self._newest_texts(principal, scope, behind=_FIRST)
+                known, texts = _Words(0, 0, Vocabulary()), await self._newest_texts(principal, scope, after=_FIRST)
             known.vocabulary.add(await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts))
             known.passages, known.last_seq = totals.passages, totals.last_seq
         _keep(self._vocabularies, key, known, count_max=VOCABULARIES_MAX)
         return known.vocabulary
 
-    async def _newest_texts(self, principal: Principal, scope: Scope, *, behind: int) -> list[str]:
+    async def _newest_texts(self, principal: Principal, scope: Scope, *, after: int) -> list[str]:
         tenant = self._database.of(principal, context_id=scope.context_id)
-        newest = {**_named(principal.tenant_id, scope), "behind": behind, "rows_max": READ_WHOLE}
+        newest = {**_named(principal.tenant_id, scope), "behind": after, "rows_max": READ_WHOLE}
         return [row.text for row in await tenant.query(_NEWEST_TEXTS, newest)]
 
     async def words_like(
         self, principal: Principal, scope: Scope, words: Sequence[str], totals: Totals
     ) -> Mapping[str, Sequence[str]]:
-        """Return what of a scope may be meant by words, of each by which something may (`slips.meant`).
+        """Return similar words of a scope for words that it does not have (`slips.meant`).
 
         They are looked for in those passages that have what one slip, or an ending, may have made one of them of:
         hundreds of terms, which takes the index 2 to 60 ms. So it is kept for a moment.
@@ -377,19 +381,19 @@ class Passages:
             with_them = {**_named(principal.tenant_id, scope), "finding": finding, "rows_max": WORDS_FOUND_MAX}
             at = time.monotonic()
             texts = [text for (text,) in await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)]
-            found = await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts)
-            known = _Likes(totals, at, await in_slices(meant(words, Vocabulary(found))))
+            matches = await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts)
+            known = _Likes(totals, at, await in_slices(meant(words, Vocabulary(matches))))
         _keep(self._likes, key, known, count_max=LIKES_MAX)
         return known.meant
 
     async def of_sources(self, principal: Principal, scope: Scope, seqs: Sequence[int], *, count: int) -> list[Row]:
-        """Return passages of sources by their `seq`, whatever was asked: the highest first, each in its order."""
+        """Return the passages of sources by their `seq`, without a query: the highest first, each in its order."""
         tenant = self._database.of(principal, context_id=scope.context_id)
         parameters = {**_named(principal.tenant_id, scope), "seqs": list(seqs), "count": count}
         return [Row._make(row) for row in await tenant.query(_OF_SOURCES, parameters)]
 
     async def drop_scope(self, tenant_id: UUID, scope: Scope, *, until: float | None = None) -> Dropped:
-        """Remove all passages of a scope that nobody writes to any more, and return what there was.
+        """Remove all passages of a scope without writers, and return how many there were.
 
         Nothing is found from the first step on, and no step holds locks for long. If it ends half-way, it goes on when
         it is called again.
@@ -417,11 +421,11 @@ class Passages:
         principal: Principal,
         scope: Scope,
         statement: str,
-        asked: Sequence[int],
+        query_numbers: Sequence[int],
         parameters: Mapping[str, object],
     ) -> list[Row]:
         tenant = self._database.of(principal, context_id=scope.context_id)
-        of_question = {"asked": asked, "different": list(dict.fromkeys(asked))}
+        of_question = {"asked": query_numbers, "different": list(dict.fromkeys(query_numbers))}
         named = {**_named(principal.tenant_id, scope), **of_question}
         # Planned for its values: not knowing the terms, Postgres would read the scope.
         rows = await tenant.query(statement, {**named, **parameters}, named=False, ad_hoc=True)
@@ -470,18 +474,18 @@ def _read(rows: Sequence[Sequence[Any]]) -> Generator[None, None, list[Row]]:
     """Return rows as ranking reads them, in steps."""
     read = []
     for row in rows:
-        read.append(Row._make((*row[:-1], [divmod(one, ASKED_TERMS_MAX) for one in row[-1]])))
+        read.append(Row._make((*row[:-1], [divmod(packed, ASKED_TERMS_MAX) for packed in row[-1]])))
         yield
     return read
 
 
 def _seen(principal: Principal, scope: Scope) -> _Seen:
-    """Return the key of what is kept of a scope: who sees otherwise has his own."""
+    """Return the key of cached values of a scope: readers with other rights have their own."""
     return principal.tenant_id, principal.bounds, principal.user_id, scope
 
 
 def _keep(kept: OrderedDict[_K, _T], key: _K, value: _T, *, count_max: int) -> None:
-    """Keep what was used last."""
+    """Mark an entry as the last used."""
     kept[key] = value
     kept.move_to_end(key)
     while len(kept) > count_max:
@@ -502,21 +506,21 @@ async def _dropped(
     tenant: Tenant, statement: Across, named: Mapping[str, object], until: float | None
 ) -> tuple[int, bool]:
     """Delete step by step; return how many rows there were, and whether none is left."""
-    count, behind = 0, _FIRST
-    while gone := await tenant.query(statement, {**named, "behind": behind, "step": DROP_STEP}):
+    count, after = 0, _FIRST
+    while gone := await tenant.query(statement, {**named, "behind": after, "step": DROP_STEP}):
         count += len(gone)
-        behind = max(row.behind for row in gone)
+        after = max(row.behind for row in gone)
         if until is not None and time.monotonic() >= until:
             return count, False
     return count, True
 
 
-def _finding(asked: Sequence[int], shares: Mapping[int, float], passages: int) -> tuple[list[int], list[int]]:
+def _finding(query_numbers: Sequence[int], shares: Mapping[int, float], passages: int) -> tuple[list[int], list[int]]:
     """Return the rarest of the terms, one at least, and the rest, the rarer first.
 
-    Those that find are together in no more passages than are searched, and none of them is a common one beside others.
+    Together they are in no more passages than are searched, and a common term is only among them if there is no other.
     """
-    by_share = sorted(dict.fromkeys(asked), key=lambda one: shares.get(one, 0.0))
+    by_share = sorted(dict.fromkeys(query_numbers), key=lambda fromkey: shares.get(fromkey, 0.0))
     together = 0.0
     for count, term in enumerate(by_share):
         share = shares.get(term, RARE_SHARE)
@@ -542,11 +546,11 @@ def _at_end(share: float, totals: Totals, *, count: int) -> Mapping[str, object]
     return {"seq_from": totals.last_seq - math.ceil(looked_at), "searched_max": count}
 
 
-def _is_cut(rows: Sequence[Row], asked: Sequence[int], finding: Sequence[int]) -> bool:
+def _is_cut(rows: Sequence[Row], query_numbers: Sequence[int], finding: Sequence[int]) -> bool:
     """Say whether as many passages were found as are rows, so that there may be others."""
     if len(rows) < FOUND_MAX:
         return False
-    finding_numbers = {number for number, term in enumerate(asked) if term in finding}
+    finding_numbers = {number for number, term in enumerate(query_numbers) if term in finding}
     return sum(any(number in finding_numbers for _, number in row.found) for row in rows) >= FOUND_MAX
 
 
@@ -557,8 +561,8 @@ def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:
 def portions(passages: Sequence[Passage]) -> Iterator[Sequence[Passage]]:
     """Yield passages in their order, as many at a time as one statement writes: a mebibyte of them, or one."""
     begin, size_bytes = 0, 0
-    for place, one in enumerate(passages):
-        more_bytes = len(one.text) + _NUMBER_BYTES * len(one.terms)
+    for place, passage in enumerate(passages):
+        more_bytes = len(passage.text) + _NUMBER_BYTES * len(passage.terms)
         if size_bytes and size_bytes + more_bytes > _PORTION_BYTES:
             yield passages[begin:place]
             begin, size_bytes = place, 0
@@ -569,7 +573,7 @@ def portions(passages: Sequence[Passage]) -> Iterator[Sequence[Passage]]:
 
 def putting_bytes(passages: Iterable[_HasTerms]) -> int:
     """Return as how much to parse the work of `putting` counts, for `beside_the_loop`."""
-    return _TERM_BYTES * sum(len(one.terms) for one in passages)
+    return _TERM_BYTES * sum(len(passage.terms) for passage in passages)
 
 
 def putting(scope: Scope, passages: Sequence[Passage]) -> dict[str, object]:
@@ -578,8 +582,10 @@ def putting(scope: Scope, passages: Sequence[Passage]) -> dict[str, object]:
         "scope_id": scope.id,
         "scope_kind": scope.kind,
         "topic": owing_topic(scope.kind),
-        "passages": json_rows(_given(scope, one) for one in passages),
-        "authors": TextArray(islice(dict.fromkeys(one.author for one in passages if one.author), AUTHORS_MAX)),
+        "passages": json_rows(_given(scope, passage) for passage in passages),
+        "authors": TextArray(
+            islice(dict.fromkeys(passage.author for passage in passages if passage.author), AUTHORS_MAX)
+        ),
         "authors_max": AUTHORS_MAX,
     }
 

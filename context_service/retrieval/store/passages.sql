@@ -1,8 +1,7 @@
 -- given
--- What a statement consists of that writes passages, among other things: `given` has them as they are handed over, by
--- `n` in their order. Behind it the statement says in `placed` the same with the `seq` and `session` where they stand,
--- and in one row of `audience` who may see them; `Passages.puts` writes them. The parameters are those of `putting`,
--- and `tenant_id`.
+-- A part of a statement that writes passages: `given` has the passages of the call, numbered by `n`. After it the
+-- statement gives in `placed` the same rows with their `seq` and `session`, and in one row of `audience` their readers;
+-- `Passages.puts` writes them. The parameters are those of `putting`, and `tenant_id`.
 given AS (
     SELECT g.*
     FROM ROWS FROM (json_to_recordset(%(passages)s::json) AS (
@@ -15,7 +14,7 @@ given AS (
 
 -- putting
 numbered AS MATERIALIZED (
-    -- Places begin at 0 for each session here, and of what comes first it is not known yet what was said before it.
+    -- Here places begin at 0 in each session, and the passage before the first one is not known yet.
     SELECT p.*, cardinality(p.terms) AS length,
         CASE WHEN p.is_said THEN row_number() OVER said - 1 END AS place,
         CASE WHEN p.is_said THEN lag(cardinality(p.terms)) OVER said ELSE 0 END AS length_before
@@ -43,7 +42,7 @@ numbered AS MATERIALIZED (
             length_before_last = s.last_length
     RETURNING s.session, s.passages, s.places, s.length_before_last
 ), put AS (
-    -- Places go on where the session was, and what comes first there has that before it which was said last.
+    -- Places continue after those of the session, and the first one has its last passage before it.
     INSERT INTO context.passage AS p (
         tenant_id, scope_id, scope_kind, context_id, seq, session, said_at, ordinal, part, place, length_before, marks,
         kind, role, author, task_id, source_id, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, terms,
@@ -86,7 +85,7 @@ numbered AS MATERIALIZED (
 )
 
 -- owed
--- Owed once for a scope. Whoever is at it keeps it, and goes on.
+-- Queued once for a scope. A worker that holds the row keeps it and continues.
 , owed AS (
     INSERT INTO context.outbox AS o (tenant_id, id, topic, subject_id, payload)
     SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, %(scope_id)s, {{vector_outbox.of_passages}}
@@ -103,7 +102,7 @@ WITH audience AS (
 );
 
 -- remove_vectors
--- A statement behind the one that removes passages: it sees the vectors that were stored while that one waited.
+-- Runs after the statement that removes passages, so it sees vectors that were stored while that one waited.
 DELETE FROM context.passage_vector
 WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
     AND seq = ANY (%(seqs)s::bigint[]) AND ordinal BETWEEN %(first)s AND %(last)s;
@@ -141,7 +140,7 @@ WHERE t.tenant_id = %(tenant_id)s AND t.scope_id = %(scope_id)s AND t.scope_kind
 RETURNING g.passages;
 
 -- forget_sessions
--- Of what has its sessions for itself: nothing is counted of it any more.
+-- Removes counters of sessions that have only one source.
 DELETE FROM context.passage_session
 WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
     AND session = ANY (%(seqs)s::bigint[]) AND passages = 0;
@@ -177,8 +176,8 @@ WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s AND s.scope_kind
 -- as_rows(sessions)
 -- Reads the passages of `read` as rows, each with its session.
 --
--- Which of the terms stand where is told by one number each: of terms that nobody asked for none is sent. Each is
--- looked for in the passage: going through all that a long one has takes four times as long.
+-- One number encodes a term and its position; terms that are not in the query are not sent. Each term is searched in the
+-- passage, since walking over all terms of a long one takes four times as long.
 SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before,
     s.length AS session_length, s.places AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
     ARRAY(
@@ -194,7 +193,7 @@ ORDER BY p.seq DESC, p.ordinal DESC
 {{as_rows(JOIN ({{session}}) s ON s.session = p.session)}}
 
 -- of_many_sessions
--- Of a large scope each is looked up: a join that nobody has counted for reads all sessions for each row.
+-- In a large scope each session is looked up: without statistics a join reads all sessions for each row.
 {{as_rows(CROSS JOIN LATERAL ({{session}} AND s.session = p.session LIMIT 1) s)}}
 
 -- whole
@@ -208,7 +207,7 @@ context.passage_of_tenant p
 WHERE p.terms && %(finding)s::integer[] AND nullif({{in_scope}}, false) IS NOT NULL
 
 -- found_at_end
--- Below row-level security no index serves the terms: they are looked for from the end of the scope on.
+-- Under row-level security no index serves the terms, so the scope is scanned from its end.
 (
     SELECT {{columns}} FROM context.passage p
     WHERE {{in_scope}} AND p.seq >= %(seq_from)s AND p.terms && %(finding)s::integer[]
@@ -217,8 +216,8 @@ WHERE p.terms && %(finding)s::integer[] AND nullif({{in_scope}}, false) IS NOT N
 ) p
 
 -- best(found)
--- The scope is asked so that no index serves it: of a large one the primary key would be read whole, to meet the few
--- rows that the terms find.
+-- The condition on the scope is written so that no index serves it: for a large one the planner would read the whole
+-- primary key to find few rows.
 SELECT {{columns}}
 FROM {{found}}
 ORDER BY (
@@ -232,9 +231,9 @@ WITH read AS MATERIALIZED ({{best({{found}})}})
 {{of_many_sessions}}
 
 -- matching_and_beside(found)
--- What was said beside them is looked up by its place, but for what is one of them already; what was said before them
--- only where it may have a term, and not be found by it.
-WITH matched AS MATERIALIZED ({{best({{found}})}}), behind AS MATERIALIZED (
+-- Neighbours are looked up by their places, except those that matched already; passages before a match only where they
+-- may have a term and may not have been found by it.
+WITH matched AS MATERIALIZED ({{best({{found}})}}), next_places AS MATERIALIZED (
     SELECT m.session, m.place + 1 AS place FROM matched m WHERE m.place IS NOT NULL
     EXCEPT
     SELECT m.session, m.place FROM matched m
@@ -244,12 +243,12 @@ WITH matched AS MATERIALIZED ({{best({{found}})}}), behind AS MATERIALIZED (
     EXCEPT
     SELECT m.session, m.place FROM matched m
     EXCEPT
-    SELECT b.session, b.place FROM behind b
+    SELECT b.session, b.place FROM next_places b
 ), read AS MATERIALIZED (
     SELECT {{columns}} FROM matched p
     UNION ALL
     SELECT {{columns}}
-    FROM behind b
+    FROM next_places b
         CROSS JOIN LATERAL (
             SELECT {{columns}} FROM context.passage p
             WHERE {{in_scope}} AND p.session = b.session AND p.place = b.place
@@ -268,8 +267,7 @@ WITH matched AS MATERIALIZED ({{best({{found}})}}), behind AS MATERIALIZED (
 {{of_many_sessions}}
 
 -- matching
--- Only in contexts does somebody say something: in others there is nothing beside, and planning for it takes as long as
--- reading.
+-- Only contexts have spoken passages: elsewhere there are no neighbours, and planning for them takes as long as reading.
 {{matching_of({{found_by_index}})}};
 
 -- matching_at_end
@@ -282,7 +280,7 @@ WITH matched AS MATERIALIZED ({{best({{found}})}}), behind AS MATERIALIZED (
 {{matching_and_beside({{found_at_end}})}};
 
 -- at
--- Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
+-- Each is looked up alone: without statistics of the table a join would read the whole scope.
 WITH read AS MATERIALIZED (
     SELECT {{columns}}
     FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
@@ -295,7 +293,7 @@ WITH read AS MATERIALIZED (
 {{of_many_sessions}};
 
 -- sample
--- At random: evenly, in a conversation of two, one might be asked each time.
+-- A random sample: with even steps, a conversation of two could give the same speaker each time.
 SELECT t.term, count(*) AS passages
 FROM (
     SELECT %(first_seq)s::bigint + floor(random() * (%(last_seq)s::bigint - %(first_seq)s::bigint + 1))::bigint AS seq
@@ -328,8 +326,8 @@ ORDER BY p.seq DESC, p.ordinal DESC
 LIMIT %(rows_max)s;
 
 -- texts_with
--- Of so many terms the planner would think that every row has one, and read them all: it is not told them. And the
--- index looks, for each row that one of them finds, at each of them: so a few are asked for at a time.
+-- The terms are hidden from the planner, which would expect every row to have one of them and read all rows. The index
+-- checks every term for each row that one term finds, so the terms are searched a few at a time.
 WITH f AS MATERIALIZED (
     SELECT array_agg(a.term) AS terms
     FROM unnest(%(finding)s::integer[]) WITH ORDINALITY a (term, n)
@@ -348,7 +346,7 @@ WITH f AS MATERIALIZED (
 SELECT text FROM found LIMIT %(rows_max)s;
 
 -- of_sources
--- Of sources that are named, whatever their terms: as rows in which nothing was asked for.
+-- Passages of named sources, as rows without terms of a query.
 SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before, 0 AS session_length,
     0 AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at, '{}'::integer[] AS found
 FROM context.passage p
@@ -361,7 +359,7 @@ DELETE FROM context.passage_scope
 WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s;
 
 -- dropping(table)
--- Each step goes on behind the one before: what is deleted stays in the index for a while, and would be passed again.
+-- Each step continues after the one before: deleted rows stay in the index for a while and would be read again.
 DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM {{table}}
     WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s

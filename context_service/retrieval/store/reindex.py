@@ -1,4 +1,4 @@
-"""The index of words built anew, while it is read and written: for an operator, as the owner of the tables.
+"""A rebuild of the index of words while it is read and written, for an operator, as the owner of the tables.
 
 A GIN index keeps the pages that passages took which are gone. It levels off (docs/benchmarks.md, "The index of words"),
 and is small again after this.
@@ -32,7 +32,7 @@ class Reindexed:
 
 
 def reindex(admin_url: str) -> Reindexed:
-    """Build the index of words anew; readers and writers wait for nothing but each other's transactions.
+    """Rebuild the index of words; readers and writers wait only for each other's transactions.
 
     Args:
         admin_url: URL of the role that owns the tables.

@@ -1,5 +1,5 @@
 -- left
--- What a REINDEX leaves behind that was broken off: an index that is written to, and that nobody reads.
+-- Finds the remains of a cancelled REINDEX: an index that is written and never read.
 SELECT format('%I.%I', n.nspname, c.relname) AS name
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE i.indrelid = 'context.passage'::regclass AND NOT i.indisvalid AND c.relname ~ '^passage_terms_cc(new|old)';

@@ -13,25 +13,25 @@ from service_runtime.postgres import Tenant, Transaction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextVector:
-    """A vector that was made here, and of which text."""
+    """A vector, with the hash of its text."""
 
     embedding: Embedding
     text_sha256: bytes
 
 
 class TextOwners(Protocol):
-    """Things of one kind that have texts: what they do for their vectors. Those of one are made and stored together."""
+    """Things of one kind that have texts, such as records. All vectors of one owner are made and stored together."""
 
     topic: str  # of the outbox, where their ids are
 
     async def texts(self, tenant: Tenant, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[str]]:
-        """Return the texts of those that are still there."""
+        """Return the texts of owners that still exist, by their ids."""
 
     async def lock(self, transaction: Transaction, owner_id: UUID) -> bool:
-        """Lock one until the transaction ends; False if it is gone."""
+        """Lock an owner until the transaction ends; return False if it is gone."""
 
     async def put(self, transaction: Transaction, owner_id: UUID, vectors: Sequence[TextVector]) -> None:
-        """Store the vectors of all texts of a locked one, in their order, instead of those it has."""
+        """Replace the vectors of a locked owner by those of all its texts, in their order."""
 
     async def tell(self, transaction: Transaction, owner_id: UUID, error: str, *, failed: bool) -> None:
-        """Let a locked one say what went wrong, and with `failed` that it may stay so."""
+        """Store the error with a locked owner; `failed` if a retry may not help."""

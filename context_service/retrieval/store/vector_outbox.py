@@ -1,8 +1,8 @@
-"""Which passages of a scope may lack a vector: what the scope's row of the outbox says.
+"""The passages of a scope that may lack a vector, as the payload of the scope's outbox row says.
 
-Passages are written behind the last ones (`seq` from 0 on: messages) or somewhere before all of them (below zero: what
-tasks made). So a row says from which `seq` on, and between which two below zero: whoever makes vectors looks at nothing
-else. An artifact in a long conversation lets nobody look at the conversation again.
+Passages of messages are appended (`seq` from 0 on), and those of artifacts are written before all of them (below zero).
+So a row has the first `seq` to read, and a range below zero, and the worker reads nothing else. An artifact in a long
+conversation does not make it read the conversation again.
 """
 
 from __future__ import annotations
@@ -19,5 +19,5 @@ BEHIND = SQL["behind"]
 
 
 def owing_topic(kind: str) -> str:
-    """Return the topic of the outbox under which vectors of scopes of a kind are owed."""
+    """Return the topic of the outbox for vectors of scopes of a kind."""
     return f"vectors of {kind}"

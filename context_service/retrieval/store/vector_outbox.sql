@@ -15,21 +15,21 @@ coalesce(p.seq BETWEEN (o.payload ->> 'below_from')::bigint AND (o.payload ->> '
 least((o.payload ->> 'below_from')::bigint, (o.payload ->> 'seq_from')::bigint)
 
 -- of_passages
--- What is owed of the passages `p`, together.
+-- The payload for the passages `p`.
 jsonb_strip_nulls(jsonb_build_object(
     'seq_from', min(p.seq) FILTER (WHERE p.seq >= 0),
     'below_from', min(p.seq) FILTER (WHERE p.seq < 0),
     'below_to', max(p.seq) FILTER (WHERE p.seq < 0)))
 
 -- together
--- What is owed by the row `o` that is there, and by one that was to be inserted beside it.
+-- The payload of the stored row `o` joined with that of a new one.
 jsonb_strip_nulls(jsonb_build_object(
     'seq_from', least((o.payload ->> 'seq_from')::bigint, (excluded.payload ->> 'seq_from')::bigint),
     'below_from', least((o.payload ->> 'below_from')::bigint, (excluded.payload ->> 'below_from')::bigint),
     'below_to', greatest((o.payload ->> 'below_to')::bigint, (excluded.payload ->> 'below_to')::bigint)))
 
 -- behind
--- What is left of the row `o` when all before a `seq` is made.
+-- The rest of the row `o` when all before a `seq` is done.
 CASE
     WHEN %(seq)s < 0 THEN o.payload || jsonb_build_object('below_from', %(seq)s::bigint)
     ELSE jsonb_build_object('seq_from', %(seq)s::bigint)

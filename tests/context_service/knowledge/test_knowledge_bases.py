@@ -190,7 +190,7 @@ async def test_one_that_cannot_be_read_says_why_and_the_others_are_found(bases: 
     }
     answer = await bases.ask(word)
     assert [one.title for one in answer.hits] == ["good.txt"]
-    assert answer.providers[0].target == f"1 knowledge base ({base}): 5 documents, 4 of which could not be read"
+    assert answer.providers[0].target == f"1 knowledge base ({base}): 5 documents, 4 could not be read"
     (known,) = [(await bases.call("GetKnowledgeBase", name=base)).knowledge_base]
     counts = {one.state: one.count for one in known.documents}
     assert counts == {pb.DOCUMENT_STATE_INDEXED: 1, pb.DOCUMENT_STATE_FAILED: 4}

@@ -69,7 +69,7 @@ async def test_a_question_of_the_team_is_told_nothing_that_a_user_is_remembered_
     )  # fmt: skip
     assert (states(answer), statuses(answer)["memory"]["reason"]) == (
         {"memory": "skipped"},
-        "it has only what is PERSONAL",
+        "it has only PERSONAL hits",
     )
     by_default = await ask.query("runtime", query="Who pays late?", **fields)
     assert "memory" not in states(by_default)

@@ -110,7 +110,7 @@ async def test_a_provider_of_the_team_is_not_shown_to_a_personal_question_that_d
     await say(world, "team", is_default=True)
     assert "team" not in states(await ask.query("ada", query=RENEWAL, scope="personal"))
     answer = await only(ask, "team", key="ada", scope="personal")
-    assert (states(answer), statuses(answer)["team"]["reason"]) == ({"team": "skipped"}, "it has only what is TEAM")
+    assert (states(answer), statuses(answer)["team"]["reason"]) == ({"team": "skipped"}, "it has only TEAM hits")
 
 
 async def test_a_provider_has_the_time_that_the_tenant_gives_it(world: World, ask: Asker):

@@ -27,7 +27,7 @@ from context_service.query.providers.memories import UserMemories
 from context_service.query.providers.specialists import SpecialistProvider
 from context_service.query.providers.wiki import WikiPages
 from context_service.query.providers.workspace import Workspace
-from context_service.query.pure.hit_checks import LOOKED_AT_MAX, Malformed, checked
+from context_service.query.pure.hit_checks import LOOKED_AT_MAX, Malformed, checked_answer
 from context_service.query.pure.provider_table import ProviderInvalid, Providers
 from context_service.retrieval.store.passages import Passages
 from context_service.specialists.model import Specialist
@@ -212,13 +212,13 @@ def test_a_hit_that_is_fine_is_shown_as_it_is():
         metadata={"a": 1, "b": None, "c": True, "d": "x", "e": 0.5},
         as_of=NOW,
     )
-    assert checked(Answered(hits=[hit]), ASKED, now=NOW).hits == (hit,)
+    assert checked_answer(Answered(hits=[hit]), ASKED, now=NOW).hits == (hit,)
 
 
 def test_time_and_scope_bound_hits_and_what_has_no_time_is_left_out_then():
     hits = [stubs.hit("a", "x"), stubs.hit("b", "x", as_of=NOW), stubs.hit("c", "x", scope=Scope.PERSONAL, as_of=NOW)]
     asked = ProviderQuery(query="?", limit=3, scopes=frozenset({Scope.TEAM}), time_from=NOW)
-    assert [one.source_id for one in checked(Answered(hits=hits), asked, now=NOW).hits] == ["b"]
+    assert [one.source_id for one in checked_answer(Answered(hits=hits), asked, now=NOW).hits] == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_time_and_scope_bound_hits_and_what_has_no_time_is_left_out_then():
 )
 def test_what_is_no_answer_is_malformed(answered):
     with pytest.raises(Malformed):
-        checked(answered, ASKED, now=NOW)
+        checked_answer(answered, ASKED, now=NOW)
 
 
 def test_a_text_that_only_looks_like_one_is_none():
@@ -245,19 +245,19 @@ def test_a_text_that_only_looks_like_one_is_none():
             raise RuntimeError
 
     with pytest.raises(Malformed):
-        checked(Answered(hits=[stubs.hit("a", Evil("x"))]), ASKED, now=NOW)
+        checked_answer(Answered(hits=[stubs.hit("a", Evil("x"))]), ASKED, now=NOW)
 
 
 def test_of_very_many_hits_few_are_looked_at():
     hits = [stubs.hit("same", "x")] * 100_000
-    answered = checked(Answered(hits=hits), ASKED, now=NOW)
+    answered = checked_answer(Answered(hits=hits), ASKED, now=NOW)
     assert len(answered.hits) == 1 and f"{LOOKED_AT_MAX - 1} that" in answered.reason
 
 
 def test_an_answer_is_stale_when_its_time_is_over():
     for age_s, state in ((59, State.OK), (61, State.STALE)):
         as_of = NOW - timedelta(seconds=age_s)
-        assert checked(Answered(as_of=as_of, ttl_s=60), ASKED, now=NOW).state is state
+        assert checked_answer(Answered(as_of=as_of, ttl_s=60), ASKED, now=NOW).state is state
 
 
 # How they are installed.

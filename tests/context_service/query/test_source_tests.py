@@ -102,7 +102,7 @@ async def test_a_mode_that_did_not_run_as_asked_is_warned_of(world: World):
     fine = await ran(world, providers=only("memory"), provider_options=options, subject_user_id="ada")
     assert list(fine.warnings) == [] and fine.owner_user_id == "ada"
     skipped = await ran(world, providers=only("empty"), mode=pb.QUERY_MODE_ANSWER)
-    assert list(skipped.warnings) == ["an answer was asked for, and there is none: nothing was found"]
+    assert list(skipped.warnings) == ["the mode is answer, but nothing was found"]
 
 
 async def test_the_last_state_and_latency_stand_on_the_provider_for_who_tests(world: World):

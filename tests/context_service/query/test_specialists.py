@@ -384,13 +384,13 @@ def test_what_a_model_is_shown_is_bounded_and_every_line_of_it_is_quoted(texts: 
             made.add_search(text, [Hit(source_id=str(number), title="t", snippet=text)] * 3)
             made.add_reading(len(made.hits), text * 20)
     ours = re.compile(r"> |\[\d+\]( again)?$|Around \[\d+\]:$|Searched:$|Question:$|There is no more of it\.$|Nothing")
-    lines = [line for line in made.asked(0).splitlines() if line]
+    lines = [line for line in made.prompt(0).splitlines() if line]
     assert all(ours.match(line) for line in lines)
-    assert len(made.asked(0)) < 3 * SHOWN_CHARS_MAX
+    assert len(made.prompt(0)) < 3 * SHOWN_CHARS_MAX
 
 
 def test_a_search_shows_few_passages_and_none_twice():
     made = shown(2 * PASSAGES_MAX)
     assert len(made.hits) == PASSAGES_MAX
     made.add_search("again", made.hits[:1])
-    assert len(made.hits) == PASSAGES_MAX and "[1] again" in made.asked(1)
+    assert len(made.hits) == PASSAGES_MAX and "[1] again" in made.prompt(1)

@@ -170,7 +170,7 @@ async def test_a_word_with_a_slip_finds_what_has_the_word_without(
         monkeypatch.setattr(passages_module, "READ_WHOLE", 2)
     scope = await written(passages, "Her complaint is a headache.", *(f"Talk of nothing {n}." for n in range(20)))
 
-    question, matching = await candidates.asked(passages, PRINCIPAL, scope, "What was the complant?")
+    question, matching = await candidates.query_and_rows(passages, PRINCIPAL, scope, "What was the complant?")
 
     assert [row.seq for row in matching.rows if row.found] == [1]
     assert question.terms == ["complaint"]
@@ -185,7 +185,7 @@ async def test_a_slip_is_forgiven_beside_a_word_that_is_nearly_everywhere(
     monkeypatch.setattr(passages_module, "FOUND_MAX", 5)
     scope = await written(passages, "A complaint, talk of it.", *(f"Talk of nothing {n}." for n in range(20)))
 
-    _, matching = await candidates.asked(passages, PRINCIPAL, scope, "complant talk")
+    _, matching = await candidates.query_and_rows(passages, PRINCIPAL, scope, "complant talk")
 
     assert 1 in [row.seq for row in matching.rows if len(row.found) == 2]
 
@@ -193,7 +193,7 @@ async def test_a_slip_is_forgiven_beside_a_word_that_is_nearly_everywhere(
 async def test_a_word_that_is_there_is_what_it_is(passages: Passages):
     scope = await written(passages, "The stone is red.", "The store is open.", "A stony road.")
 
-    question, matching = await candidates.asked(passages, PRINCIPAL, scope, "stone")
+    question, matching = await candidates.query_and_rows(passages, PRINCIPAL, scope, "stone")
 
     assert question.terms == ["stone"]
     assert [row.seq for row in matching.rows if row.found] == [1]
@@ -202,7 +202,7 @@ async def test_a_word_that_is_there_is_what_it_is(passages: Passages):
 async def test_the_name_of_who_speaks_stands_for_itself(passages: Passages):
     scope = await written(passages, "The anika shop is closed.", author="Annika")
 
-    question, _ = await candidates.asked(passages, PRINCIPAL, scope, "What did Annika say?")
+    question, _ = await candidates.query_and_rows(passages, PRINCIPAL, scope, "What did Annika say?")
 
     assert question.terms[0] == "annika"
 
@@ -211,7 +211,7 @@ async def test_words_of_another_scope_stand_for_none_of_this_one(passages: Passa
     await written(passages, "The password is swordfish.")
     scope = await written(passages, "Nothing is said of it.")
 
-    question, matching = await candidates.asked(passages, PRINCIPAL, scope, "swordfihs")
+    question, matching = await candidates.query_and_rows(passages, PRINCIPAL, scope, "swordfihs")
 
     assert question.terms == ["swordfih"]
     assert not any(row.found for row in matching.rows)
@@ -227,7 +227,7 @@ async def test_words_are_those_of_the_scope_as_it_is_now(
     scope = await written(passages, "Nothing yet.")
 
     async def terms(text: str) -> list[str]:
-        return list((await candidates.asked(passages, PRINCIPAL, scope, text))[0].terms)
+        return list((await candidates.query_and_rows(passages, PRINCIPAL, scope, text))[0].terms)
 
     assert await terms("complant") == ["complant"]
     said = Passage(
