@@ -74,7 +74,7 @@ def _within(
     whole = answer.text if answer else _NONE
     said_tokens = count(whole[: _CHARS_OF_TOKEN * max(room, 0) + 1])
     if said_tokens <= room:
-        found = [one for one in found if one.text not in whole]
+        found = [result for result in found if result.text not in whole]
     lines = _lines(fork, found, max(int(room * _FOUND_SHARE), room - said_tokens - 2), count)
     behind = "\n".join([_HEAD, *lines]) if lines else ""
     said = _cut(whole, answer, fork, room - count(behind), count)

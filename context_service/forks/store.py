@@ -135,10 +135,10 @@ class ForkRows:
             "state_tokens": said.state_tokens,
             "pins_pieces": pieces_json(said.pins_pieces),
             "pins_tokens": said.pins_tokens,
-            "sections": TextArray([one.section for one in said.entries]),
-            "keys": TextArray([one.key for one in said.entries]),
-            "texts": TextArray([one.text for one in said.entries]),
-            "values": TextArray([one.value for one in said.entries]),
+            "sections": TextArray([entry.section for entry in said.entries]),
+            "keys": TextArray([entry.key for entry in said.entries]),
+            "texts": TextArray([entry.text for entry in said.entries]),
+            "values": TextArray([entry.value for entry in said.entries]),
         }
         await transaction.query(_INHERIT, named)
         return replace(

@@ -55,6 +55,8 @@ class PackingServicer(context_windows_pb2_grpc.PackingServicer):
             PageRequest(size=request.page_size, token=request.page_token),
             principal=principal_of(request.subject_user_id),
         )
-        size = sum(20 * len(one.account.masked_steps) + _PART_BYTES * len(one.account.summaries) for one in found)
+        size = sum(
+            20 * len(result.account.masked_steps) + _PART_BYTES * len(result.account.summaries) for result in found
+        )
         receipts = await beside_the_loop(size, receipt_messages, found)
         return pb.GetLineageResponse(receipts=receipts, next_page_token=next_page_token)

@@ -30,7 +30,7 @@ def pack_response(pack: Pack) -> pb.PackResponse:
         epoch=window.epoch,
         wrap_up=pack.wraps_up,
         calibrated_tokens=calibrated(pack.zones.all, window.token_factor),
-        breakpoints=[pb.CacheBreakpoint(**one._asdict()) for one in pack.breakpoints],
+        breakpoints=[pb.CacheBreakpoint(**breakpoint._asdict()) for breakpoint in pack.breakpoints],
     )
 
 
@@ -75,15 +75,15 @@ def receipt_message(receipt: Receipt) -> pb.FoldReceipt:
         summaries=[
             copied(
                 pb.PackPart,
-                one,
-                zone="segments" if one.level == SEGMENT else "digests",
-                ref=refs_between(one.seq_from, one.seq_to),
+                summary,
+                zone="segments" if summary.level == SEGMENT else "digests",
+                ref=refs_between(summary.seq_from, summary.seq_to),
             )
-            for one in account.summaries
+            for summary in account.summaries
         ],
         state_left_out_count=account.state_left_out,
-        state_added=[pb.StateChange(section=one.section, ref=one.ref) for one in account.state_added],
-        state_removed=[pb.StateChange(section=one.section, ref=one.ref) for one in account.state_removed],
+        state_added=[pb.StateChange(section=change.section, ref=change.ref) for change in account.state_added],
+        state_removed=[pb.StateChange(section=change.section, ref=change.ref) for change in account.state_removed],
         tokens_written_again=account.written_again,
         prepared_last_seq=account.prepared_seq,
         left_out_refs=LeftOut(tuple((first, last) for first, last in account.left_out)).refs,

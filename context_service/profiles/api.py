@@ -52,7 +52,7 @@ class CompressionProfilesServicer(context_windows_pb2_grpc.CompressionProfilesSe
             principal=calls.principal(),
             with_text=request.with_text,
         )
-        made = [_profile(one, with_evidence=request.with_evidence) for one in found]
+        made = [_profile(result, with_evidence=request.with_evidence) for result in found]
         return pb.ListProfilesResponse(profiles=made, next_page_token=next_page_token)
 
     async def SetLearning(self, request: pb.SetLearningRequest, context: object) -> pb.SetLearningResponse:

@@ -39,8 +39,13 @@ def statistics_response(statistics: WindowStatistics, *, zones: pb.PackZones) ->
         tokens=statistics.zones.all,
         tokens_by_zone=zones,
         levels=[
-            copied(pb.LevelStats, one, step_count=one.steps, ratio=one.log_tokens / one.tokens if one.tokens else 0)
-            for one in statistics.levels
+            copied(
+                pb.LevelStats,
+                level,
+                step_count=level.steps,
+                ratio=level.log_tokens / level.tokens if level.tokens else 0,
+            )
+            for level in statistics.levels
         ],
         savings=statistics.savings,
         breaks=[pb.BreakCount(reason=reason, count=count) for reason, count in sorted(statistics.breaks.items())],

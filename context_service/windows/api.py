@@ -145,8 +145,8 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
         """Set and remove entries of the state."""
         changed_count = await self._editing.patch_state(
             parse_id("window_id", request.window_id),
-            [copied(StateStatement, one) for one in request.set],
-            [StateStatement(section=one.section, key=one.key, text=one.text) for one in request.remove],
+            [copied(StateStatement, entry) for entry in request.set],
+            [StateStatement(section=entry.section, key=entry.key, text=entry.text) for entry in request.remove],
             principal=principal_of(request.subject_user_id),
             request=request_of("PatchState", request, replay=lambda answer: pb.PatchStateResponse(**answer)),
         )
@@ -203,5 +203,5 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
             check=partial(check_same_caller, self._callers),
         )
         async with aclosing(happened):
-            async for one in happened:
-                yield event_response(one)
+            async for event in happened:
+                yield event_response(event)

@@ -43,7 +43,7 @@ def rewound(steps: Sequence[StepPlace], seq: int, *, folded_step: int, seq_folde
     if first is None:
         return end if seq > seq_folded else None
     while True:
-        border = min(one.seq_from for one in steps[first:])
+        border = min(step.seq_from for step in steps[first:])
         crossing = next((place for place in range(first) if steps[place].seq_to >= border), None)
         if crossing is None:
             break

@@ -356,8 +356,8 @@ class Checkpoints:
 
     async def _pins(self, transaction: Transaction, locked: Window) -> Pinned:
         """Return the pins of a window as a model sees them, without those of messages that are retracted."""
-        pins = [one.entry for one in await self._views.kept_pins(transaction, locked)]
-        size = sum(len(one.text) for one in pins)
+        pins = [kept_pin.entry for kept_pin in await self._views.kept_pins(transaction, locked)]
+        size = sum(len(pin.text) for pin in pins)
         return await beside_the_loop(RENDERING * size, pinned, pins, locked)
 
     async def _rolled_back_before(self, window_id: UUID, answer: Any, principal: Principal) -> RolledBack:

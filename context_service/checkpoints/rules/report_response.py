@@ -189,10 +189,10 @@ class Recovery:
             newest_first=True,
         )
         texts = []
-        for one in messages or []:
-            text = " ".join(texts_of(one.content, one.parts)).strip()
-            texts.append(text[:_RESULT_CHARS] if one.role == "tool" else text)
-            if text and one.role != "tool":
+        for message in messages or []:
+            text = " ".join(texts_of(message.content, message.parts)).strip()
+            texts.append(text[:_RESULT_CHARS] if message.role == "tool" else text)
+            if text and message.role != "tool":
                 break
         return " ".join(texts).strip()
 

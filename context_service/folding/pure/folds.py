@@ -125,7 +125,10 @@ class View:
     def tokens(self) -> int:
         """Of all of it."""
         return (
-            self.head + self.state + sum(one.tokens for one in self.summaries) + sum(one.tokens for one in self.blocks)
+            self.head
+            + self.state
+            + sum(one.tokens for one in self.summaries)
+            + sum(block.tokens for block in self.blocks)
         )
 
 
@@ -231,8 +234,8 @@ class _Folding:
         self._head, self._state, self._waiting = view.head, view.state, waiting
         self._summaries, self._blocks = list(view.summaries), list(view.blocks)
         self._first = 0  # of the blocks, the oldest that is left: those before it are in summaries
-        self._blocks_tokens = sum(one.tokens for one in view.blocks)
-        self._step_count = sum(not one.is_appended for one in view.blocks)
+        self._blocks_tokens = sum(block.tokens for block in view.blocks)
+        self._step_count = sum(not block.is_appended for block in view.blocks)
         self._limits, self._count, self._weights = limits, count, weights
         self._state_tokens, self._cost = state_tokens, cost
         self._masked: set[int] = set()
@@ -240,10 +243,10 @@ class _Folding:
         self._merged: set[int] = set()
         self._rules: list[str] = []
         self._worth: list[tuple[float, bool]] = []
-        mentions = Counter(name for one in view.blocks for name in one.names)
+        mentions = Counter(name for block in view.blocks for name in block.names)
         last = view.blocks[-1].step if view.blocks else 0
-        units = [unit for one in view.blocks for unit in one.units]
-        units += [one.unit for summary in view.summaries for one in summary.kept]
+        units = [unit for block in view.blocks for unit in block.units]
+        units += [item.unit for summary in view.summaries for item in summary.kept]
         forms = Counter(form_of(unit.text) for unit in units)
         self._seen = ImportanceInputs(
             step=last, goal_terms=shares_of(goal, units), mentions=mentions, forms=forms, endings=endings, own=own
@@ -257,16 +260,16 @@ class _Folding:
     def mask_older(self) -> None:
         """Mask all but the last steps, and leave out what was appended to those that are masked."""
         kept = self._kept()
-        older = [one for one in self._left() if kept and one.step < kept[0].step]
-        if any(one.is_appended or (not one.is_masked and one.masked_tokens < one.tokens) for one in older):
-            self._mask([one for one in older if not one.is_appended])
-            self._drop([one for one in older if one.is_appended])
+        older = [block for block in self._left() if kept and block.step < kept[0].step]
+        if any(block.is_appended or (not block.is_masked and block.masked_tokens < block.tokens) for block in older):
+            self._mask([block for block in older if not block.is_appended])
+            self._drop([block for block in older if block.is_appended])
             self._rules.append(f"mask all but the last {len(kept)} steps")
 
     def mask_largest(self, *, until: int) -> None:
         """Mask the steps that save most, the last one last, until the view has so many tokens."""
         check_wanted()
-        able = [one for one in self._left() if not one.is_masked and one.masked_tokens < one.tokens]
+        able = [block for block in self._left() if not block.is_masked and block.masked_tokens < block.tokens]
         last = self._blocks[-1].number if self._blocks else 0
         able.sort(key=lambda one: (one.number == last, one.masked_tokens - one.tokens))
         tokens, count = self.tokens, 0
@@ -274,9 +277,9 @@ class _Folding:
             tokens += able[count].masked_tokens - able[count].tokens
             count += 1
         self._mask(able[:count])
-        self._rules += [f"mask step {one.step} of the last ones" for one in able[:count]]
+        self._rules += [f"mask step {block.step} of the last ones" for block in able[:count]]
         if self.tokens > until:
-            self._drop([one for one in self._left() if one.is_appended])
+            self._drop([block for block in self._left() if block.is_appended])
 
     def merge_oldest(self, *, is_last_resort: bool = False) -> bool:
         """Make the oldest masked steps a segment, and keep summaries within their shares; say whether any were.
@@ -286,18 +289,20 @@ class _Folding:
         """
         check_wanted()
         able = max(self._step_count - (1 if is_last_resort else len(self._kept())), 0)
-        steps = (one for one in self._left() if not one.is_appended)
+        steps = (block for block in self._left() if not block.is_appended)
         taken = list(islice(steps, min(able, self._limits.segment_steps)))
         if not taken:
             return self._merge_summaries(force=is_last_resort)
-        numbers = {one.number for one in taken}
-        before = sum(one.tokens for one in taken)
+        numbers = {block.number for block in taken}
+        before = sum(block.tokens for block in taken)
         worth: list[tuple[float, bool]] = []
         segment = summary(
             SEGMENT,
             steps=(taken[0].step, taken[-1].step),
-            seqs=(min(one.seq_from for one in taken), max(one.seq_to for one in taken)),
-            units=[Scored(unit=unit, step=one.step, is_error=one.is_error) for one in taken for unit in one.units],
+            seqs=(min(block.seq_from for block in taken), max(block.seq_to for block in taken)),
+            units=[
+                Scored(unit=unit, step=block.step, is_error=block.is_error) for block in taken for unit in block.units
+            ],
             tokens_max=max(min(SEGMENT_TOKENS_MAX, before // 2, self._limits.segments // 2), _HEAD_TOKENS),
             seen=self._seen,
             weights=self._weights,
@@ -313,7 +318,7 @@ class _Folding:
         self._first += len(gone)
         self._blocks_tokens -= _tokens(gone)
         self._step_count -= len(taken)
-        self._dropped |= {one.number for one in gone if one.is_appended}
+        self._dropped |= {block.number for block in gone if block.is_appended}
         self._merged |= numbers
         self._masked -= numbers
         self._worth += worth
@@ -326,7 +331,7 @@ class _Folding:
     def _kept(self) -> list[FoldableBlock]:
         """Return the last steps that stay as they are: the very last, and those before it that fit."""
         newest_first = (self._blocks[at] for at in range(len(self._blocks) - 1, self._first - 1, -1))
-        steps = list(islice((one for one in newest_first if not one.is_appended), self._limits.keep_last))[::-1]
+        steps = list(islice((block for block in newest_first if not block.is_appended), self._limits.keep_last))[::-1]
         together = 0
         for count, one in enumerate(reversed(steps)):
             together += one.tokens
@@ -352,8 +357,8 @@ class _Folding:
 
     def _merge_summaries(self, *, force: bool) -> bool:
         """Make digests of segments, or one deeper digest, when they have more than their share; say whether so."""
-        segments = [one for one in self._summaries if one.level == SEGMENT]
-        digests = [one for one in self._summaries if one.level > SEGMENT]
+        segments = [shown for shown in self._summaries if shown.level == SEGMENT]
+        digests = [shown for shown in self._summaries if shown.level > SEGMENT]
         if len(segments) > 1 and (force or _tokens(segments) > self._limits.segments):
             older = segments[: (len(segments) + 1) // 2] if len(segments) > 2 else segments
             made = [self._digest(older[at : at + DIGEST_SEGMENTS]) for at in range(0, len(older), DIGEST_SEGMENTS)]
@@ -385,19 +390,19 @@ class _Folding:
         return replace(made, tokens=self._cost(made.text))
 
     def _mask(self, blocks: Sequence[FoldableBlock]) -> None:
-        able = {one.number for one in blocks if not one.is_masked and one.masked_tokens < one.tokens}
+        able = {block.number for block in blocks if not block.is_masked and block.masked_tokens < block.tokens}
         self._masked |= able
         self._put(
             [
-                replace(one, tokens=one.masked_tokens, is_masked=True) if one.number in able else one
-                for one in self._left()
+                replace(block, tokens=block.masked_tokens, is_masked=True) if block.number in able else block
+                for block in self._left()
             ]
         )
 
     def _drop(self, blocks: Sequence[FoldableBlock]) -> None:
-        numbers = {one.number for one in blocks}
+        numbers = {block.number for block in blocks}
         self._dropped |= numbers
-        self._put([one for one in self._left() if one.number not in numbers])
+        self._put([block for block in self._left() if block.number not in numbers])
 
     def _left(self) -> Iterator[FoldableBlock]:
         """Yield the blocks that are not in summaries, the oldest first."""
@@ -413,4 +418,4 @@ _HEAD_TOKENS = 40  # of a summary that shows nothing but what it covers
 
 
 def _tokens(shown: Sequence[Summary] | Sequence[FoldableBlock]) -> int:
-    return sum(one.tokens for one in shown)
+    return sum(entry.tokens for entry in shown)

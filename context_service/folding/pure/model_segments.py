@@ -108,8 +108,10 @@ class SegmentSteps:
     @property
     def mandatory(self) -> list[Unit]:
         """What it must cover: the heaviest of the lines that rules chose for it."""
-        chosen = [one.unit for one in self.summary.kept if f"- {one.unit.text} ({one.unit.ref})" in self.summary.text]
-        return [one for one in chosen if one.weight >= _MANDATORY_WEIGHT][:_MANDATORY_MAX]
+        chosen = [
+            item.unit for item in self.summary.kept if f"- {item.unit.text} ({item.unit.ref})" in self.summary.text
+        ]
+        return [unit for unit in chosen if unit.weight >= _MANDATORY_WEIGHT][:_MANDATORY_MAX]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +133,8 @@ def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[Step
     texts = list(_texts_of(messages))
     chars = max(min(_SHOWN_CHARS, _ASKED_CHARS // max(len(texts), 1)), _SHOWN_CHARS_MIN)
     best: dict[str, list[str]] = {}
-    for one in kept:
-        best.setdefault(one.unit.ref, []).append(one.unit.text)
+    for item in kept:
+        best.setdefault(item.unit.ref, []).append(item.unit.text)
     found, room = [], 2 * _ASKED_CHARS
     for ref, role, text in texts:
         head = text[:chars]
@@ -146,8 +148,8 @@ def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[Step
 def asked(steps: SegmentSteps) -> str:
     """Return what a model is asked."""
     of = steps.summary
-    must = [f"- {one.text} ({one.ref})" for one in steps.mandatory] or ["- nothing"]
-    sources = [f"[{one.ref}] {one.role}\n{_quoted(one.text)}" for one in steps.sources]
+    must = [f"- {unit.text} ({unit.ref})" for unit in steps.mandatory] or ["- nothing"]
+    sources = [f"[{source.ref}] {source.role}\n{_quoted(source.text)}" for source in steps.sources]
     head = f"Steps {of.step_from} to {of.step_to}, in at most {steps.tokens_max // 2} words."
     return "\n".join([head, "", "Must be covered:", *must, "", "Sources:", "", *sources])
 
@@ -197,7 +199,7 @@ def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], co
 def _texts_of(messages: Sequence[Message]) -> Iterator[tuple[str, str, str]]:
     """Yield ref, role and text of all that messages say, call and answer."""
     for message in messages:
-        said = {one.part: one for one in said_in(message)}
+        said = {spoken.part: spoken for spoken in said_in(message)}
         for number, part in enumerate([None, *message.parts]):
             ref = ref_of(message.seq, number)
             if part and part.tool_call:
@@ -211,7 +213,7 @@ def _lines(answer: str) -> list[_Line]:
     lines = _object(answer).get("lines")
     if not isinstance(lines, list) or not 0 < len(lines) <= _LINES_MAX:
         raise NotUsed("schema", f"it has not one to {_LINES_MAX} lines")
-    return [_line(one) for one in lines]
+    return [_line(line) for line in lines]
 
 
 def _object(answer: str) -> dict[str, Any]:
@@ -252,9 +254,9 @@ def _grounded(lines: Sequence[_Line], steps: SegmentSteps) -> str:
         numbers = set(_NUMBER.findall(said))
         quotes = ["".join(found) for found in _QUOTED.findall(line.text)]
         invented = [
-            *(one for one in _NUMBER.findall(line.text) if one not in numbers),
-            *(one for one in _names(line.text) if not _stands_in(one, said)),
-            *(one for one in quotes if one not in said),
+            *(number for number in _NUMBER.findall(line.text) if number not in numbers),
+            *(name for name in _names(line.text) if not _stands_in(name, said)),
+            *(quote for quote in quotes if quote not in said),
         ]
         if invented:
             return f"{invented[0]} is in no source of its line"

@@ -41,14 +41,14 @@ def extracted(said: object, sources: Sequence[StepText]) -> tuple[list[Entry], i
     if not isinstance(said, list):
         return [], 0
     texts = {source.ref: source for source in sources}
-    found = [entry for one in said[:FOUND_MAX] if (entry := _entry(one, texts))]
+    found = [entry for statement in said[:FOUND_MAX] if (entry := _entry(statement, texts))]
     return list(dict.fromkeys(found)), len(said) - len(found)
 
 
 def not_known(found: Sequence[Entry], known: Sequence[Entry]) -> list[Entry]:
     """Return what was found, without what is known: of the same section and sentence, by whoever read it."""
-    places = {(one.section, one.ref) for one in known} | {(one.section, one.text) for one in known}
-    return [one for one in found if not {(one.section, one.ref), (one.section, one.text)} & places]
+    places = {(item.section, item.ref) for item in known} | {(item.section, item.text) for item in known}
+    return [result for result in found if not {(result.section, result.ref), (result.section, result.text)} & places]
 
 
 def _entry(said: Any, sources: dict[str, StepText]) -> Entry | None:
@@ -59,7 +59,7 @@ def _entry(said: Any, sources: dict[str, StepText]) -> Entry | None:
     ref = parsed(said["ref"])
     if source is None or ref is None or source.role not in _ROLES.get(section, ()) or len(text) < _CHARS_MIN:
         return None
-    if text not in {one.text for one in sentences(source.text)}:  # whole, of his own, and word for word
+    if text not in {sentence.text for sentence in sentences(source.text)}:  # whole, of his own, and word for word
         return None
     key = value = ""
     if section == "value":
@@ -80,5 +80,5 @@ def _set_in(text: str, name: object, value: object) -> tuple[str, str]:
     words = key_of(text)
     if not all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", words) for word in key.split()):
         return "", ""
-    things = [one for one in _THING.findall(text) if _DIGITS.search(one)]
+    things = [thing for thing in _THING.findall(text) if _DIGITS.search(thing)]
     return (key, value) if things == [value] else ("", "")

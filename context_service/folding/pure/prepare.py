@@ -50,8 +50,8 @@ def prepared(before: View, done: Fold, *, last_seq: int) -> Prepared:
         masked=sorted(done.masked),
         dropped=sorted(done.dropped),
         merged=sorted(done.merged),
-        gone=[_place(one) for one in old if one not in new],
-        made=[one for one in new if one not in old],
+        gone=[_place(summary) for summary in old if summary not in new],
+        made=[summary for summary in new if summary not in old],
         rules=done.rules,
         worth=done.worth,
     )
@@ -66,11 +66,11 @@ def committed(view: View, fold: Prepared, *, state_tokens: int) -> Fold:
         state_tokens: Of the state that is written anew.
     """
     gone, masked, unseen = set(fold.gone), frozenset(fold.masked), {*fold.dropped, *fold.merged}
-    summaries = [*(one for one in view.summaries if _place(one) not in gone), *fold.made]
+    summaries = [*(summary for summary in view.summaries if _place(summary) not in gone), *fold.made]
     blocks = [
-        replace(one, tokens=one.masked_tokens, is_masked=True) if one.number in masked else one
-        for one in view.blocks
-        if one.number not in unseen
+        replace(block, tokens=block.masked_tokens, is_masked=True) if block.number in masked else block
+        for block in view.blocks
+        if block.number not in unseen
     ]
     now = View(
         head=view.head,

@@ -86,28 +86,30 @@ def summary(
         whole_max: Tokens that the text may have where texts of users need more than `tokens_max`.
     """
     kept_max = _KEPT_OF_SEGMENT if level == SEGMENT else max(_KEPT_OF_DIGEST, tokens_max // _KEPT_TOKENS)
-    worth = [importance(one.unit, step=one.step, is_error=one.is_error, seen=seen, weights=weights) for one in units]
+    worth = [
+        importance(unit.unit, step=unit.step, is_error=unit.is_error, seen=seen, weights=weights) for unit in units
+    ]
     best = _users_first(_different(worth, units, seen), units)[:kept_max]
     head = f"[Steps {steps[0]} to {steps[1]}, {refs_between(*seqs)}, in excerpts]"
     room_of_all = max(tokens_max, whole_max) - count(head)
     room = tokens_max - count(head)
     left = room_of_all - room // 2  # for texts of users
     chosen: dict[int, str] = {}
-    for one in best:
-        if _is_whole(units[one].unit) and (line := _fitted(units[one].unit, left - 1, count)):
-            chosen[one] = line
+    for number in best:
+        if _is_whole(units[number].unit) and (line := _fitted(units[number].unit, left - 1, count)):
+            chosen[number] = line
             left -= count(line) + 1
             room_of_all -= count(line) + 1
     room = min(room, room_of_all)
-    for one in best:
-        needed = 0 if _is_whole(units[one].unit) else count(_line(units[one].unit)) + 1
+    for number in best:
+        needed = 0 if _is_whole(units[number].unit) else count(_line(units[number].unit)) + 1
         if 0 < needed <= room:
-            chosen[one] = _line(units[one].unit)
+            chosen[number] = _line(units[number].unit)
             room -= needed
     if chose is not None:
         for one, worth_of_one in enumerate(worth):
             chose(worth_of_one, one in chosen)
-    text = "\n".join([head, *(chosen[one] for one in sorted(chosen))])
+    text = "\n".join([head, *(chosen[number] for number in sorted(chosen))])
     return Summary(
         level=level,
         step_from=steps[0],
@@ -116,7 +118,7 @@ def summary(
         seq_to=seqs[1],
         tokens=count(text),
         text=text,
-        kept=tuple(units[one] for one in sorted(best)),
+        kept=tuple(units[number] for number in sorted(best)),
     )
 
 
@@ -132,10 +134,10 @@ def digest(
     """Return a digest of summaries that follow each other, one level deeper than the deepest of them."""
     first, last = several[0], several[-1]
     return summary(
-        max(one.level for one in several) + 1,
+        max(part.level for part in several) + 1,
         steps=(first.step_from, last.step_to),
-        seqs=(min(one.seq_from for one in several), max(one.seq_to for one in several)),
-        units=[unit for one in several for unit in one.kept],
+        seqs=(min(part.seq_from for part in several), max(part.seq_to for part in several)),
+        units=[unit for part in several for unit in part.kept],
         tokens_max=tokens_max,
         seen=seen,
         weights=weights,
@@ -151,7 +153,7 @@ def _is_whole(unit: Unit) -> bool:
 
 def _users_first(best: Sequence[int], units: Sequence[Scored]) -> list[int]:
     """Return units in their order, but long texts of users before others, and the oldest of those before all."""
-    long = [one for one in best if _is_whole(units[one].unit)]
+    long = [number for number in best if _is_whole(units[number].unit)]
     oldest = min(long, key=lambda one: units[one].unit.seq, default=None)
     return sorted(best, key=lambda one: (one != oldest, not _is_whole(units[one].unit)))
 

@@ -104,7 +104,7 @@ class Writing:
             state_tokens: Of the state that is written with it.
             principal: Who asks.
         """
-        segments = [one for one in fold.made if one.level == SEGMENT][-SEGMENTS_MAX:]
+        segments = [summary for summary in fold.made if summary.level == SEGMENT][-SEGMENTS_MAX:]
         if not segments or window.config.summarization_model == NO_MODEL:
             return None
         failures, extractive_to = await self._views.failures_of_model(window, principal=principal)
@@ -113,23 +113,23 @@ class Writing:
         limits = Limits.of(window.counted_limit, window.config)
         model = self._model(window)
         answers = await asyncio.gather(
-            *(self._segment(window, before, limits, one, model, principal) for one in segments)
+            *(self._segment(window, before, limits, segment, model, principal) for segment in segments)
         )
-        done = [one.summary for one in answers]
-        for one in done:
-            self._telemetry.written(one.verdict)
-            failures = failures + 1 if one.method == BY_RULES else 0
+        done = [answer.summary for answer in answers]
+        for result in done:
+            self._telemetry.written(result.verdict)
+            failures = failures + 1 if result.method == BY_RULES else 0
             if failures >= FAILURES_MAX:
                 failures, extractive_to = 0, window.step_count + EXTRACTIVE_STEPS
         instead = {(old.level, old.step_from): new for old, new in zip(segments, done, strict=True)}
-        count = sum(one.method != BY_RULES for one in done)
-        entries = [entry for one in answers for entry in one.entries]
+        count = sum(result.method != BY_RULES for result in done)
+        entries = [entry for answer in answers for entry in answer.entries]
         rules = [*fold.rules, f"a model wrote {count} of {len(done)} segments"]
-        if found := len(entries) + sum(one.refused for one in answers):
+        if found := len(entries) + sum(answer.refused for answer in answers):
             rules.append(f"it found {found} statements of the state, of which {len(entries)} are kept")
         better = replace(
             fold,
-            made=[instead.get((one.level, one.step_from), one) for one in fold.made],
+            made=[instead.get((summary.level, summary.step_from), summary) for summary in fold.made],
             rules=rules,
             entries=entries,
         )
@@ -145,7 +145,7 @@ class Writing:
         named = window.config.summarization_model
         if named != BY_ANY_MODEL:
             return named
-        able = (one for one in self._chat.models if not 0 < model_of(one).context_tokens < _ASKED_TOKENS_MAX)
+        able = (model for model in self._chat.models if not 0 < model_of(model).context_tokens < _ASKED_TOKENS_MAX)
         return next(able, self._chat.models[0])
 
     async def _segment(
@@ -153,8 +153,8 @@ class Writing:
     ) -> _Answer:
         """Return a segment as a model wrote it, or as it was, with why."""
         messages = await self._messages(window, of, principal)
-        steps = [one for one in before.blocks if of.step_from <= one.step <= of.step_to and not one.is_appended]
-        tokens = sum(min(one.tokens, one.masked_tokens) for one in steps)
+        steps = [block for block in before.blocks if of.step_from <= block.step <= of.step_to and not block.is_appended]
+        tokens = sum(min(step.tokens, step.masked_tokens) for step in steps)
         profile = await self._profiles.of(window.profile, principal=principal)
         size = sum(len(text) for message in messages for text in texts_of(message.content, message.parts))
         sources = await beside_the_loop(size, sources_of, messages, of.kept)
@@ -185,7 +185,7 @@ class Writing:
             return _Answer(checked(answer, what, count=count, cost=cost), *state_in(answer, what))
 
         try:
-            shown = sum(len(one.text) for one in sources)
+            shown = sum(len(source.text) for source in sources)
             made = await self._profiles.beside(profile, principal, _CHECKING * shown, check)
             if self._validating:
                 await self._validating.check(made.summary.text, sources)
@@ -208,6 +208,6 @@ class Writing:
             )
             if not page:
                 break
-            found += [one for one in page if one.seq not in window.left_out]
+            found += [message for message in page if message.seq not in window.left_out]
             seq = page[-1].seq + 1
         return found

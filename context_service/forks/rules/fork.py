@@ -262,7 +262,7 @@ class Forks:
             return Inherited()
         whole, newest = ((PIN, *_WHOLE), _NEWEST) if inherits is Inherits.STATE else ((PIN,), {})
         entries = await self._forks.newest(window, newest, whole=whole, principal=principal)
-        return await beside_the_loop(RENDERING * sum(len(one.text) for one in entries), _passed_on, entries, given)
+        return await beside_the_loop(RENDERING * sum(len(entry.text) for entry in entries), _passed_on, entries, given)
 
     async def key_again(self, context_id: UUID, principal: Principal, lifetime: timedelta) -> IssuedKey | None:
         """Return another key of a fork's context; None: the caller has a key of a context, or the fork is gone."""
@@ -298,20 +298,20 @@ def _passed_on(entries: Sequence[Entry], given: WindowInput) -> Inherited:
     """Return what a window begins with: entries without refs, which would lead into another log."""
     own = [
         replace(
-            one,
-            key=str(new_id()) if one.section == PIN else one.key,
-            text=_REF_WITHIN.sub("", one.text) if one.section == "error" else one.text,
+            entry,
+            key=str(new_id()) if entry.section == PIN else entry.key,
+            text=_REF_WITHIN.sub("", entry.text) if entry.section == "error" else entry.text,
             ref="",
             seq=0,
         )
-        for one in entries
+        for entry in entries
     ]
     count = TokenCounter(given.tokens_family).count
-    holds = [one for one in own if one.section != PIN]
+    holds = [entry for entry in own if entry.section != PIN]
     state = shown(holds, tokens_max=Limits.of(given.token_limit, given.config).state, count=count)
     text = f"[State of the work after step 0]\n{state.text}" if state.text else ""
     pieces = text_pieces(text, given.format) if text else []
-    front = pinned([one for one in own if one.section == PIN], given)
+    front = pinned([entry for entry in own if entry.section == PIN], given)
     return Inherited(
         entries=own,
         state_text=text,

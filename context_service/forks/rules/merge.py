@@ -160,10 +160,12 @@ class Merges:
         messages = await self._log.newest(window.context_id, principal=principal, count=_LAST_MESSAGES)
         if not messages:
             raise window_not_found(window.window_id)
-        last = next((one for one in reversed(messages) if _speaks(one) and one.seq not in window.left_out), None)
+        last = next(
+            (message for message in reversed(messages) if _speaks(message) and message.seq not in window.left_out), None
+        )
         found = await self._forks.newest(window, FOUND, principal=principal)
         room = min(tokens_max or TOKENS, parent.counted_limit // SHARE)
-        size = RENDERING * (sum(len(one.text) for one in found) + (len(_said(last)) if last else 0))
+        size = RENDERING * (sum(len(result.text) for result in found) + (len(_said(last)) if last else 0))
         last_seq = messages[-1].seq
         result = await beside_the_loop(size, _result, fork, window, parent, last, found, last_seq, room)
         return _Worked(result, last_seq, last.agent_id if last else "")
@@ -257,7 +259,7 @@ def _speaks(message: Message) -> bool:
 
 def _said(message: Message) -> str:
     """Return what a message says, without calls, results and reasoning."""
-    parts = [one for one in message.parts if not (one.tool_call or one.tool_result or one.reasoning)]
+    parts = [part for part in message.parts if not (part.tool_call or part.tool_result or part.reasoning)]
     return "\n\n".join(filter(None, [message.content, text_of(parts)]))
 
 
@@ -267,7 +269,7 @@ def _result(
     return result_of(
         fork_ref(fork.number),
         LastReply(_said(last), refs_between(last.seq, last.seq)) if last else None,
-        [one for one in found if one.seq],  # what was inherited is known where it came from
+        [result for result in found if result.seq],  # what was inherited is known where it came from
         step_count=window.step_count,
         last_seq=last_seq,
         tokens_max=room,

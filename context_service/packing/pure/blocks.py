@@ -61,7 +61,7 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
 def tokens_of(rendered: Sequence[Rendered], to: Format, count: Callable[[str], int]) -> int:
     """Return how many tokens pieces add to a request: those of their JSON, and at most so many of what is around it."""
     messages = sum(1 for _ in groupby(rendered, key=lambda one: (one.role, one.is_result)))
-    return sum(count(one.json) for one in rendered) + messages * count(_AROUND.get(to, ""))
+    return sum(count(piece.json) for piece in rendered) + messages * count(_AROUND.get(to, ""))
 
 
 def text_pieces(text: str, to: Format) -> list[Rendered]:

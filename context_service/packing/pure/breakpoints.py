@@ -38,10 +38,10 @@ def breakpoints(places: Iterable[Breakpoint], *, least_tokens: int) -> list[Brea
         least_tokens: That the vendor keeps.
     """
     kept: list[Breakpoint] = []
-    for one in places:
-        if not one.pointer or (kept and kept[-1].pointer == one.pointer):
+    for place in places:
+        if not place.pointer or (kept and kept[-1].pointer == place.pointer):
             continue
         if kept and kept[-1].tokens < least_tokens:
             kept.pop()
-        kept.append(one)
-    return [one for one in kept if one.zone != "digests"] if len(kept) > PLACES_MAX else kept
+        kept.append(place)
+    return [item for item in kept if item.zone != "digests"] if len(kept) > PLACES_MAX else kept

@@ -185,10 +185,18 @@ def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Seque
         if part.tool_call
     }
     written = [
-        one for one in entries if one.section == "artifact" and one.text.endswith("(edited)") and one.ref in names
+        entry
+        for entry in entries
+        if entry.section == "artifact" and entry.text.endswith("(edited)") and entry.ref in names
     ]
     left += [
-        Unit(kind="artifact", text=f"{names[one.ref]} {one.key}", ref=one.ref, seq=one.seq, weight=_WRITTEN_WEIGHT)
-        for one in written
+        Unit(
+            kind="artifact",
+            text=f"{names[entry.ref]} {entry.key}",
+            ref=entry.ref,
+            seq=entry.seq,
+            weight=_WRITTEN_WEIGHT,
+        )
+        for entry in written
     ]
     return left

@@ -91,10 +91,10 @@ NO_TALLIES = Tallies(tools={}, entities={})
 def uses_of(calls: Iterable[Call]) -> list[ToolUse]:
     """Return what the calls of a step did with which tools, in the order of their names."""
     counted: dict[str, list[int]] = {}
-    for one in calls:
-        counts = counted.setdefault(one.call.name[:KEY_CHARS_MAX], [0, 0])
+    for call in calls:
+        counts = counted.setdefault(call.call.name[:KEY_CHARS_MAX], [0, 0])
         counts[0] += 1
-        counts[1] += one.result is not None and one.result.is_error
+        counts[1] += call.result is not None and call.result.is_error
     return [ToolUse(name, *counts) for name, counts in sorted(counted.items())][:_OF_STEP_MAX]
 
 
@@ -113,7 +113,7 @@ def nodes_in(message: Message) -> set[str]:
         said = _document(text)
         for value in map(said.get, _NODE_KEYS):
             found += value if isinstance(value, list) else [value]
-    ids = dict.fromkeys(str(one) for one in map(_node_id, found) if one)
+    ids = dict.fromkeys(str(result) for result in map(_node_id, found) if result)
     return set(list(ids)[:_NODES_OF_MESSAGE_MAX])
 
 
@@ -123,7 +123,7 @@ def added(before: Tallies, steps: Iterable[StepTally]) -> Tallies:
     for step in steps:
         for use in step.tools:
             _add(tools, use.name, Tally(use.calls, use.failures, step.step, step.seq))
-        for name in {one.rstrip(AFTER_NAMES) for one in step.names}:  # a path at the end of a sentence is the same
+        for name in {name.rstrip(AFTER_NAMES) for name in step.names}:  # a path at the end of a sentence is the same
             _add(entities, name, Tally(1, 0, step.step, step.seq))
     return Tallies(tools=_ordered(tools), entities=_ordered(entities))
 

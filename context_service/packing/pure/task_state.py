@@ -151,7 +151,7 @@ def entries_of(message: Message, profile: Profile) -> list[Entry]:
 
 def is_rule(text: str, profile: Profile) -> bool:
     """Say whether a text makes a rule, or takes one back, if a user says it."""
-    said = (_of_sentence(one, "user", "", 0, profile) for one in sentences(text))
+    said = (_of_sentence(sentence, "user", "", 0, profile) for sentence in sentences(text))
     return any(entry.section in ("constraint", "lifted") for made in said for entry in made)
 
 
@@ -166,8 +166,8 @@ def sentences(text: str) -> list[Sentence]:
             under = line.strip() if _HEADING.search(line) else ""
             if line.lstrip().startswith("#"):
                 continue
-        found += [Sentence(one.strip(" \t-*•"), under if is_item else "") for one in _SENTENCE.findall(line)]
-    found = [one for one in found if one.text and len(one.text) <= SENTENCE_CHARS_MAX]
+        found += [Sentence(sentence.strip(" \t-*•"), under if is_item else "") for sentence in _SENTENCE.findall(line)]
+    found = [result for result in found if result.text and len(result.text) <= SENTENCE_CHARS_MAX]
     if len(found) > 2 * _SENTENCES_OF_END_MAX:
         return found[:_SENTENCES_OF_END_MAX] + found[-_SENTENCES_OF_END_MAX:]
     return found
@@ -196,7 +196,7 @@ def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry],
         entries: What held before, in the order of the log.
         said: What was said since, in order.
     """
-    now: dict[tuple[str, str], Entry] = {place_of(one): one for one in entries}
+    now: dict[tuple[str, str], Entry] = {place_of(entry): entry for entry in entries}
     superseded = []
     for entry in said:
         if entry.section == "resolution":
@@ -223,13 +223,13 @@ def shown(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], i
     """
     blocks, left_out = [], 0
     for section, title in WHOLE.items():
-        lines = list(dict.fromkeys(_line(one) for one in entries if one.section == section))
+        lines = list(dict.fromkeys(_line(entry) for entry in entries if entry.section == section))
         if lines:
             blocks.append("\n".join([f"{title}:", *lines]))
     room = tokens_max - sum(map(count, blocks))
     for section, (title, share) in SHARES.items():
         lines, used = [], count(title) + 1
-        of_section = [one for one in entries if one.section == section]
+        of_section = [entry for entry in entries if entry.section == section]
         for entry in reversed(of_section):
             used += count(line := _line(entry)) + 1
             if used > room * share:
@@ -353,24 +353,26 @@ def _lifted(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
     """
     said = set(terms_of(entry.value)) - _SAYS_NOTHING
     found = []
-    for one in now.values():
-        if one.section != "constraint" or not said:
+    for held in now.values():
+        if held.section != "constraint" or not said:
             continue
-        if entry.key == "duty" and bool(_NEGATIVE.search(one.text)) != bool(_NEGATIVE.search(entry.value)):
+        if entry.key == "duty" and bool(_NEGATIVE.search(held.text)) != bool(_NEGATIVE.search(entry.value)):
             continue
-        words = set(terms_of(one.text)) - _SAYS_NOTHING
+        words = set(terms_of(held.text)) - _SAYS_NOTHING
         if said <= words:
-            found.append((one, 2 * len(said) >= len(words)))
+            found.append((held, 2 * len(said) >= len(words)))
     return found[0][0] if len(found) == 1 and found[0][1] else None
 
 
 def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
     """Put what helped to the error that it names a word of, else to the last one that nothing helped yet."""
     helped = replace(entry, section="error", value=entry.text)
-    open_errors = [one for one in now.values() if one.section == "error" and not one.value]
+    open_errors = [held for held in now.values() if held.section == "error" and not held.value]
     if open_errors:
         words = set(_LONG_WORD.findall(entry.text.casefold()))
-        named = [one for one in open_errors if words & set(_LONG_WORD.findall(one.text.casefold()))]
+        named = [
+            open_error for open_error in open_errors if words & set(_LONG_WORD.findall(open_error.text.casefold()))
+        ]
         error = (named or open_errors)[-1]
         del now[place_of(error)]
         helped = replace(helped, text=f"{error.text} ({error.ref}) -> {entry.text}")
@@ -399,7 +401,9 @@ def _said(entry: Entry) -> str:
 
 def _entries_in(text: str) -> dict[tuple[str, str], StateChange]:
     """Return the entries of a state as text, by section and line."""
-    sections = {f"{title}:": name for name, title in [*WHOLE.items(), *((one, SHARES[one][0]) for one in SHARES)]}
+    sections = {
+        f"{title}:": name for name, title in [*WHOLE.items(), *((section, SHARES[section][0]) for section in SHARES)]
+    }
     found, section = {}, ""
     for line in text.split("\n"):
         section = sections.get(line, section)
@@ -437,4 +441,8 @@ def _files(call: ToolCall) -> list[tuple[str, str]]:
 
 def _several(said: object) -> list[str]:
     several = said if isinstance(said, list) else [said]
-    return [one for one in several if isinstance(one, str) and len(one) <= KEY_CHARS_MAX and one.isprintable()]
+    return [
+        summary
+        for summary in several
+        if isinstance(summary, str) and len(summary) <= KEY_CHARS_MAX and summary.isprintable()
+    ]

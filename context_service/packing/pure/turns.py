@@ -31,8 +31,8 @@ def _own_renderer(to: Format) -> Guarded | None:
 
 def _pieces_of(answer: object) -> list[RequestPart]:
     """Return an answer as the pieces of a turn, if it is some."""
-    if not isinstance(answer, list) or not all(isinstance(one, RequestPart) for one in answer):
+    if not isinstance(answer, list) or not all(isinstance(part, RequestPart) for part in answer):
         raise TypeError("it is no list of pieces")
-    if not all(isinstance(orjson.loads(Rendered.of(one).json), dict) for one in answer):
+    if not all(isinstance(orjson.loads(Rendered.of(part).json), dict) for part in answer):
         raise TypeError("a piece is no JSON object")
     return answer

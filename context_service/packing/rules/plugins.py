@@ -92,14 +92,18 @@ class Scoring:
 
     async def worth(self, blocks: Sequence[FoldableBlock], summaries: Sequence[Summary]) -> Mapping[Unit, float]:
         """Return what the lines of a view are worth; nothing, if the scorer gives nothing of use."""
-        scored = [Scored(unit=unit, step=one.step, is_error=one.is_error) for one in blocks for unit in one.units]
-        scored += [one for summary in summaries for one in summary.kept]
+        scored = [
+            Scored(unit=unit, step=block.step, is_error=block.is_error) for block in blocks for unit in block.units
+        ]
+        scored += [item for summary in summaries for item in summary.kept]
         last = blocks[-1].step if blocks else 0
-        lines = [Line(one.unit.text, one.unit.kind, one.unit.weight, one.step, last, one.is_error) for one in scored]
+        lines = [
+            Line(line.unit.text, line.unit.kind, line.unit.weight, line.step, last, line.is_error) for line in scored
+        ]
 
         def checked(answer: Any) -> Mapping[Unit, float]:
-            worth = [float(one) for one in answer]
-            if len(worth) != len(lines) or not all(math.isfinite(one) and 0 <= one <= 1 for one in worth):
+            worth = [float(value) for value in answer]
+            if len(worth) != len(lines) or not all(math.isfinite(value) and 0 <= value <= 1 for value in worth):
                 raise ValueError("it is no list of one number from 0 to 1 for each line")
             return {one.unit: value for one, value in zip(scored, worth, strict=True)}
 
@@ -120,7 +124,7 @@ class Extracting:
 
     async def entries(self, messages: Sequence[Message]) -> Mapping[int, Sequence[Entry]] | None:
         """Return what messages say of the state, by their `seq`; None: rules are to read it."""
-        said = [(message.seq, one) for message in messages for one in said_in(message) if not one.is_data]
+        said = [(message.seq, spoken) for message in messages for spoken in said_in(message) if not spoken.is_data]
         given = [ExtractorText(one.role, one.text, one.is_error) for _, one in said]
 
         def checked(answer: Any) -> Mapping[int, Sequence[Entry]]:
@@ -214,7 +218,7 @@ class Middleware:
         def checked(answer: Any) -> Decided:
             veto, annotations, note = answer
             texts = [veto, note, *annotations, *annotations.values()]
-            if not all(isinstance(one, str) and len(one) <= _DECIDED_CHARS_MAX for one in texts):
+            if not all(isinstance(text, str) and len(text) <= _DECIDED_CHARS_MAX for text in texts):
                 raise TypeError("it is not of texts of 2,000 characters at most")
             if len(annotations) > _ANNOTATIONS_MAX:
                 raise ValueError(f"it has more than {_ANNOTATIONS_MAX} annotations")

@@ -147,7 +147,7 @@ class ViewRows:
         Returns:
             Whether it was written.
         """
-        size = sum(_ROW_BYTES + sum(len(piece.json) for piece in one.pieces) for one in blocks)
+        size = sum(_ROW_BYTES + sum(len(piece.json) for piece in block.pieces) for block in blocks)
         columns = await beside_the_loop(_WRITING * size, _columns, blocks)
         written = await door.query(
             _ADD,
@@ -161,19 +161,19 @@ class ViewRows:
                 "reached_seq": reached_seq,
                 "packed_seq": packed_seq,
                 "blocks": len(blocks),
-                "steps_added": sum(one.kind == STEP for one in blocks),
+                "steps_added": sum(block.kind == STEP for block in blocks),
                 **columns,
                 "renderer": RENDERER,
                 "ended": list(ended),
                 "ended_seqs": list(ended.values()),
                 "entries": len(entries),
                 "at_once": [ended.get(number) for number, _ in enumerate(entries, window.entry_count)],
-                "entry_seqs": [one.seq for one in entries],
-                "sections": TextArray([one.section for one in entries]),
-                "keys": TextArray([one.key for one in entries]),
-                "texts": TextArray([one.text for one in entries]),
-                "values": TextArray([one.value for one in entries]),
-                "refs": TextArray([one.ref for one in entries]),
+                "entry_seqs": [entry.seq for entry in entries],
+                "sections": TextArray([entry.section for entry in entries]),
+                "keys": TextArray([entry.key for entry in entries]),
+                "texts": TextArray([entry.text for entry in entries]),
+                "values": TextArray([entry.value for entry in entries]),
+                "refs": TextArray([entry.ref for entry in entries]),
                 "source": source,
             },
         )
@@ -191,11 +191,11 @@ class ViewRows:
             without_key: Sections of which those are wanted, too, that have no key.
         """
         door = self._log.of(principal, window.context_id)
-        whole = {name for one in entries for name in _CHANGED_BY.get(one.section, ())}
+        whole = {name for entry in entries for name in _CHANGED_BY.get(entry.section, ())}
         named = {
             "window_id": window.window_id,
-            "sections": TextArray([*(one.section for one in entries), *(REMOVED for _ in entries)]),
-            "keys": TextArray([*(one.key for one in entries), *(" ".join(place_of(one)) for one in entries)]),
+            "sections": TextArray([*(entry.section for entry in entries), *(REMOVED for _ in entries)]),
+            "keys": TextArray([*(entry.key for entry in entries), *(" ".join(place_of(entry)) for entry in entries)]),
             "whole": TextArray(whole.union(without_key)),
         }
         rows = await door.query(_HELD_OF, named)
@@ -216,10 +216,10 @@ class ViewRows:
         ended = list(map(_held, await door.query(_ENDED_OF, (door.tenant_id, window.window_id, list(seqs)))))
         if not ended:
             return []
-        keys = TextArray({one.entry.key for one in ended})
+        keys = TextArray({entry.entry.key for entry in ended})
         rows = map(_held, await door.query(_NOW, (door.tenant_id, window.window_id, keys)))
-        now = {(one.entry.section, one.entry.key): one.entry for one in rows}
-        return [(one.entry, now.get((one.entry.section, one.entry.key))) for one in reversed(ended)]
+        now = {(row.entry.section, row.entry.key): row.entry for row in rows}
+        return [(entry.entry, now.get((entry.entry.section, entry.entry.key))) for entry in reversed(ended)]
 
     async def held_in(self, transaction: Transaction, window: Window, sections: Sequence[str]) -> list[StoredEntry]:
         """Return the entries of sections that hold, in the order in which they were said."""
@@ -328,7 +328,7 @@ class ViewRows:
     async def prepare(self, window: Window, fold: Prepared, *, principal: Principal) -> bool:
         """Keep a fold until it is done, in the place of one before; False: the window is another one meanwhile."""
         door = self._log.of(principal, window.context_id)
-        size = sum(_ROW_BYTES * (1 + len(one.kept)) for one in fold.made) + _WORTH_BYTES * len(fold.worth)
+        size = sum(_ROW_BYTES * (1 + len(summary.kept)) for summary in fold.made) + _WORTH_BYTES * len(fold.worth)
         named = {
             "window_id": window.window_id,
             "epoch": window.epoch,
@@ -359,7 +359,7 @@ class ViewRows:
             principal: Who asks.
         """
         door = self._log.of(principal, window.context_id)
-        size = sum(_ROW_BYTES * (1 + len(one.kept)) for one in fold.made) + _WORTH_BYTES * len(fold.worth)
+        size = sum(_ROW_BYTES * (1 + len(summary.kept)) for summary in fold.made) + _WORTH_BYTES * len(fold.worth)
         named = {
             "window_id": window.window_id,
             "before": await beside_the_loop(_WRITING * size, _prepared_text, before),
@@ -438,22 +438,22 @@ class ViewRows:
             tallies = await beside_the_loop(_size_of(rows), _tallies, kept.tallies, rows)
             await transaction.query(_KEEP_TALLIES, (stored_tallies(tallies), tenant_id, window_id))
         if gone:
-            places = [one.step_from for one in gone], [one.level for one in gone]
+            places = [old.step_from for old in gone], [old.level for old in gone]
             await transaction.query(_OUT_OF_VIEW, (window.epoch + 1, tenant_id, window_id, *places))
         if made:
             summaries = [one for one, _ in made]
             columns = {
-                "levels": [one.level for one in summaries],
-                "steps_from": [one.step_from for one in summaries],
-                "steps_to": [one.step_to for one in summaries],
-                "seqs_from": [one.seq_from for one in summaries],
-                "seqs_to": [one.seq_to for one in summaries],
-                "tokens": [one.tokens for one in summaries],
-                "texts": TextArray([one.text for one in summaries]),
+                "levels": [summary.level for summary in summaries],
+                "steps_from": [summary.step_from for summary in summaries],
+                "steps_to": [summary.step_to for summary in summaries],
+                "seqs_from": [summary.seq_from for summary in summaries],
+                "seqs_to": [summary.seq_to for summary in summaries],
+                "tokens": [summary.tokens for summary in summaries],
+                "texts": TextArray([summary.text for summary in summaries]),
                 "pieces": TextArray([pieces_json(pieces) for _, pieces in made]),
-                "kept": TextArray([_json(list(map(_scored_row, one.kept))) for one in summaries]),
-                "methods": TextArray([one.method for one in summaries]),
-                "verdicts": TextArray([one.verdict for one in summaries]),
+                "kept": TextArray([_json(list(map(_scored_row, summary.kept))) for summary in summaries]),
+                "methods": TextArray([summary.method for summary in summaries]),
+                "verdicts": TextArray([summary.verdict for summary in summaries]),
             }
             await transaction.query(_ADD_SUMMARIES, {**named, **columns})
         text, pieces, tokens = state
@@ -573,19 +573,19 @@ def _parts(rows: Sequence[Row]) -> list[ViewPart]:
 
 def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
     return {
-        "tokens": [one.tokens for one in blocks],
-        "seqs_from": [one.seq_from for one in blocks],
-        "seqs_to": [one.seq_to for one in blocks],
-        "pieces": TextArray([pieces_json(one.pieces) for one in blocks]),
-        "steps": [one.step for one in blocks],
-        "kinds": TextArray([one.kind for one in blocks]),
-        "errors": [one.is_error for one in blocks],
-        "masked": TextArray([pieces_json(one.masked[0]) if one.masked else None for one in blocks]),
-        "masked_tokens": [one.masked[1] if one.masked else None for one in blocks],
-        "units": TextArray([_json(list(map(_unit_row, one.units))) for one in blocks]),
-        "names": TextArray([_json(sorted(one.names)) for one in blocks]),
-        "tools": TextArray([_json(list(map(tuple, one.tools))) for one in blocks]),
-        "block_refs": TextArray([" ".join(one.refs) for one in blocks]),
+        "tokens": [block.tokens for block in blocks],
+        "seqs_from": [block.seq_from for block in blocks],
+        "seqs_to": [block.seq_to for block in blocks],
+        "pieces": TextArray([pieces_json(block.pieces) for block in blocks]),
+        "steps": [block.step for block in blocks],
+        "kinds": TextArray([block.kind for block in blocks]),
+        "errors": [block.is_error for block in blocks],
+        "masked": TextArray([pieces_json(block.masked[0]) if block.masked else None for block in blocks]),
+        "masked_tokens": [block.masked[1] if block.masked else None for block in blocks],
+        "units": TextArray([_json(list(map(_unit_row, block.units))) for block in blocks]),
+        "names": TextArray([_json(sorted(block.names)) for block in blocks]),
+        "tools": TextArray([_json(list(map(tuple, block.tools))) for block in blocks]),
+        "block_refs": TextArray([" ".join(block.refs) for block in blocks]),
     }
 
 
@@ -623,7 +623,7 @@ def _tallies(kept: str, rows: Sequence[Row]) -> Tallies:
             step=row.step,
             seq=row.seq_from,
             names=orjson.loads(row.names),
-            tools=[ToolUse(*one) for one in orjson.loads(row.tools)],
+            tools=[ToolUse(*row) for row in orjson.loads(row.tools)],
         )
         for row in rows
         if row.kind == STEP
@@ -667,13 +667,13 @@ def _summary(row: Row) -> Summary:
 
 
 def _kept(rows: Sequence[Sequence[Any]]) -> tuple[Scored, ...]:
-    return tuple(Scored(unit=_unit(one[:5]), step=one[5], is_error=one[6]) for one in rows)
+    return tuple(Scored(unit=_unit(row[:5]), step=row[5], is_error=row[6]) for row in rows)
 
 
 def _prepared_text(fold: Prepared) -> str:
-    said = {one.name: getattr(fold, one.name) for one in fields(fold)}
+    said = {field.name: getattr(fold, field.name) for field in fields(fold)}
     said["made"] = [
-        {one.name: getattr(made, one.name) for one in fields(made)} | {"kept": list(map(_scored_row, made.kept))}
+        {field.name: getattr(made, field.name) for field in fields(made)} | {"kept": list(map(_scored_row, made.kept))}
         for made in fold.made
     ]
     return _json(said)
@@ -682,7 +682,7 @@ def _prepared_text(fold: Prepared) -> str:
 def _prepared_of(text: str) -> Prepared:
     said = orjson.loads(text)
     said["gone"] = [(level, step_from) for level, step_from in said["gone"]]
-    said["entries"] = [Entry(**one) for one in said.get("entries", ())]
+    said["entries"] = [Entry(**entry) for entry in said.get("entries", ())]
     said["worth"] = [(worth, is_shown) for worth, is_shown in said["worth"]]
     said["made"] = [Summary(**made | {"kept": _kept(made["kept"])}) for made in said["made"]]
     return Prepared(**said)
@@ -690,7 +690,7 @@ def _prepared_of(text: str) -> Prepared:
 
 def _account(said: dict[str, Any]) -> FoldAccount:
     lists = {"summaries": FoldSummary, "state_added": StateChange, "state_removed": StateChange}
-    return FoldAccount(**said | {name: [of(**one) for one in said.get(name, ())] for name, of in lists.items()})
+    return FoldAccount(**said | {name: [of(**item) for item in said.get(name, ())] for name, of in lists.items()})
 
 
 def _receipt(row: Row) -> Receipt:

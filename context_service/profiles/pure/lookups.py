@@ -194,10 +194,10 @@ def _plus(one: Mapping[str, Count], other: Mapping[str, Count]) -> Mapping[str, 
 def _factors(counts: Mapping[str, Count]) -> Mapping[str, float]:
     """Return by what each moves: as its share of what was looked up is over or under that of all together."""
     enough = {kind: one for kind, one in counts.items() if one.seen >= SEEN_MIN}
-    together = sum(one.asked for one in enough.values())
+    together = sum(count.asked for count in enough.values())
     if not together:
         return {}
-    mean = together / sum(one.seen for one in enough.values())
+    mean = together / sum(count.seen for count in enough.values())
     moved = {
         kind: round(1 + BOUND * min(max(one.asked / one.seen / mean - 1, -1.0), 1.0), 3) for kind, one in enough.items()
     }

@@ -454,7 +454,11 @@ class _Reading:
 
     def _mapping(self, key: str) -> dict[str, Any]:
         said = self._said.get(key, {})
-        if not isinstance(said, Mapping) or len(said) > _RULES_MAX or not all(isinstance(one, str) for one in said):
+        if (
+            not isinstance(said, Mapping)
+            or len(said) > _RULES_MAX
+            or not all(isinstance(statement, str) for statement in said)
+        ):
             raise BadProfile(f"{self._name}.{key}: is up to {_RULES_MAX} texts, each with what it is")
         return dict(said)
 

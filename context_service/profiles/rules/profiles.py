@@ -122,7 +122,9 @@ class OwnProfiles:
         else:
             (after,) = pages.decode_texts(query, page.token, parts=1)
             found = await self._rows.names(principal, after=after, count=count + 1, with_text=with_text)
-            found += [_shipped(one, with_text=with_text) for one in profile_names() if one > after]
+            found += [
+                _shipped(profile_name, with_text=with_text) for profile_name in profile_names() if profile_name > after
+            ]
             found.sort(key=lambda one: one.name)
         return pages.cut(query, found, count, key=lambda stored: (stored.version if name else stored.name,))
 

@@ -104,4 +104,4 @@ def _known(row: Row) -> LearningState:
 
 
 def _names(text: str) -> list[str]:
-    return [ToolUse(*one).name for one in orjson.loads(text)]
+    return [ToolUse(*row).name for row in orjson.loads(text)]

@@ -113,12 +113,12 @@ def until_now(breaks: Sequence[Break], *, steps: int, tokens: int) -> Cost:
     """
     total, last = Cost(), Cost()
     step, shown = 0, 0
-    for one in breaks:
-        grown, last = _between(step, shown, one.step, one.before, last)
-        kept = min(one.kept, one.after, last.tokens)
-        total, last = total.plus(grown).plus(last, -1), Cost(kept, one.after - kept)
-        total = total.plus(last)  # the pack behind the break, and not the one that would have been
-        step, shown = one.step - one.left_out, one.after
+    for change in breaks:
+        grown, last = _between(step, shown, change.step, change.before, last)
+        kept = min(change.kept, change.after, last.tokens)
+        total, last = total.plus(grown).plus(last, -1), Cost(kept, change.after - kept)
+        total = total.plus(last)  # the pack behind the break, not the pack that there would have been
+        step, shown = change.step - change.left_out, change.after
     grown, _ = _between(step, shown, steps, tokens, last)
     return total.plus(grown)
 

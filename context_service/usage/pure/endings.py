@@ -38,16 +38,16 @@ class Endings:
     def with_one(self, ending: Ending) -> Endings:
         """Return them with what is said now, which takes the place of what was said of the same steps."""
         left = []
-        for one in self.ranges:
-            if one.step_from < ending.step_from:
-                left.append(one._replace(step_to=min(one.step_to, ending.step_from - 1)))
-            if one.step_to > ending.step_to:
-                left.append(one._replace(step_from=max(one.step_from, ending.step_to + 1)))
+        for span in self.ranges:
+            if span.step_from < ending.step_from:
+                left.append(span._replace(step_to=min(span.step_to, ending.step_from - 1)))
+            if span.step_to > ending.step_to:
+                left.append(span._replace(step_from=max(span.step_from, ending.step_to + 1)))
         return Endings(tuple(_joined(sorted([*left, ending]))[-RANGES_MAX:]))
 
     def up_to(self, step: int) -> Endings:
         """Return those of the first steps: behind them are others now."""
-        first = [one._replace(step_to=min(one.step_to, step)) for one in self.ranges if one.step_from <= step]
+        first = [span._replace(step_to=min(span.step_to, step)) for span in self.ranges if span.step_from <= step]
         return Endings(tuple(first))
 
 
@@ -56,21 +56,21 @@ NOTHING = Endings()
 
 def stored(endings: Endings) -> str:
     """Return endings as they are kept."""
-    return orjson.dumps([tuple(one) for one in endings.ranges]).decode()
+    return orjson.dumps([tuple(span) for span in endings.ranges]).decode()
 
 
 @lru_cache(maxsize=256)
 def loaded(text: str) -> Endings:
     """Return the endings that `stored` wrote."""
-    return Endings(tuple(Ending(*one) for one in orjson.loads(text)))
+    return Endings(tuple(Ending(*row) for row in orjson.loads(text)))
 
 
 def _joined(ranges: Sequence[Ending]) -> list[Ending]:
     """Return ranges with those made one that meet and say the same."""
     found: list[Ending] = []
-    for one in ranges:
-        if found and found[-1].score == one.score and found[-1].step_to + 1 == one.step_from:
-            found[-1] = found[-1]._replace(step_to=one.step_to)
+    for span in ranges:
+        if found and found[-1].score == span.score and found[-1].step_to + 1 == span.step_from:
+            found[-1] = found[-1]._replace(step_to=span.step_to)
         else:
-            found.append(one)
+            found.append(span)
     return found

@@ -128,11 +128,11 @@ class Statistics:
             zones=zones,
             log_tokens=log_tokens,
             levels=[
-                LevelStatistics(zone=zone, steps=one.steps, log_tokens=of_levels[zone], tokens=one.tokens)
+                LevelStatistics(zone=zone, steps=level.steps, log_tokens=of_levels[zone], tokens=level.tokens)
                 for zone in LEVELS
-                if (one := levels.get(zone))
+                if (level := levels.get(zone))
             ],
-            breaks=Counter(one.reason for one in breaks),
+            breaks=Counter(change.reason for change in breaks),
             predicted=predicted,
             usage=await self._usage.billed(window, principal=principal),
             calibration=await self._usage.calibration(window, principal=principal),
@@ -179,7 +179,7 @@ class Statistics:
 
 
 def _zones(window: Window, levels: Mapping[str, ZoneLevel]) -> Zones:
-    return zones_by(window, {zone: one.tokens for zone, one in levels.items()})
+    return zones_by(window, {zone: level.tokens for zone, level in levels.items()})
 
 
 def _shape(window: Window, levels: Mapping[str, ZoneLevel], breaks: Sequence[Break], step_tokens: int) -> Shape:
@@ -189,7 +189,7 @@ def _shape(window: Window, levels: Mapping[str, ZoneLevel], breaks: Sequence[Bre
     appended = sum(levels[zone].tokens for zone in ("recalled", "note") if zone in levels)
     mean = (verbatim.tokens + appended) // verbatim.steps if verbatim.steps else 0
     front = window.head_tokens + window.pins_tokens
-    folds = [one for one in breaks if one.after < one.before]
+    folds = [change for change in breaks if change.after < change.before]
     folded, kept = (folds[-1].after, folds[-1].kept) if folds else (limits.low, front)
     return Shape(
         tokens=_zones(window, levels).all,

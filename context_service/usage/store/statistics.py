@@ -47,8 +47,8 @@ class StatisticsRows:
         door = self._log.of(principal, window.context_id)
         of_log = {zone: one for zone, one in levels.items() if one.seq_to}
         ranges = {
-            "seqs_from": [0, *(one.seq_from for one in of_log.values())],
-            "seqs_to": [window.reached_seq, *(one.seq_to for one in of_log.values())],
+            "seqs_from": [0, *(level.seq_from for level in of_log.values())],
+            "seqs_to": [window.reached_seq, *(level.seq_to for level in of_log.values())],
         }
         named = {"context_id": window.context_id, "left_out": window.left_out.stored}
         rows = await door.query(_LOG_TOKENS, named | ranges)

@@ -45,7 +45,7 @@ LOOK_BACK_BLOCKS = {Format.ANTHROPIC: 20}
 def model(name: str) -> Model:
     """Return what is known of a model; of an unknown one, what most others want."""
     known = _known()
-    found = max((one for one in known if name.startswith(one)), key=len, default=None)
+    found = max((item for item in known if name.startswith(item)), key=len, default=None)
     return known[found] if found else Model()
 
 

@@ -90,27 +90,27 @@ def patched(held: Sequence[StoredEntry], entries: Sequence[Entry], removed: Sequ
         entries: As a caller says them.
         removed: Likewise.
     """
-    set_places = {place_of(one) for one in entries}
-    left = {id(one): one for one in held}
+    set_places = {place_of(entry) for entry in entries}
+    left = {id(stored): stored for stored in held}
     gone: list[Entry] = []
-    for one in removed:
-        there = next((other for other in left.values() if _is_meant(one, other.entry)), None)
+    for removal in removed:
+        there = next((other for other in left.values() if _is_meant(removal, other.entry)), None)
         if there and place_of(there.entry) not in set_places:
             del left[id(there)]
-            gone.append(_removal(there, one.seq))
-    said = [one for one in entries if not any(_is_same(one, other.entry) for other in left.values())]
-    now, _ = after([one.entry for one in left.values()], [*said, *gone])
-    kept = {id(one) for one in now}
-    known = {id(one.entry) for one in held}
+            gone.append(_removal(there, removal.seq))
+    said = [entry for entry in entries if not any(_is_same(entry, other.entry) for other in left.values())]
+    now, _ = after([stored.entry for stored in left.values()], [*said, *gone])
+    kept = {id(entry) for entry in now}
+    known = {id(stored.entry) for stored in held}
     return Patched(
-        entries=[one for one in now if id(one) not in known],
-        ended={one.number: 0 for one in held if id(one.entry) not in kept},
+        entries=[entry for entry in now if id(entry) not in known],
+        ended={stored.number: 0 for stored in held if id(stored.entry) not in kept},
     )
 
 
 def note_of_said(entries: Sequence[Entry]) -> str:
     """Return what tells a model what callers said since it was told last; empty: nothing that holds."""
-    lines = [f"- no longer: {one.text}" if one.section == REMOVED else f"- {_line(one)}" for one in entries]
+    lines = [f"- no longer: {entry.text}" if entry.section == REMOVED else f"- {_line(entry)}" for entry in entries]
     return "\n".join([_HEAD, *lines]) if lines else ""
 
 

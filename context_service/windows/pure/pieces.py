@@ -11,9 +11,9 @@ from context_service.kernel.rendering import Rendered
 
 def pieces_json(pieces: Iterable[Rendered]) -> str:
     """Return pieces as they are kept: the bytes that are sent, whatever renders later ones."""
-    return orjson.dumps([tuple(one) for one in pieces]).decode()
+    return orjson.dumps([tuple(piece) for piece in pieces]).decode()
 
 
 def parsed_pieces(text: str) -> list[Rendered]:
     """Return the pieces that `pieces_json` wrote."""
-    return [Rendered(*one) for one in orjson.loads(text)]
+    return [Rendered(*load) for load in orjson.loads(text)]

@@ -65,7 +65,7 @@ def within(fork: str, ref: str) -> str:
 def path_of(text: str) -> tuple[list[int], str]:
     """Return the numbers of the forks that a ref leads through, and the ref in the last of them."""
     *forks, ref = text.split(":", _FORKS_MAX)
-    return ([int(one[1:]) for one in forks], ref) if all(map(is_fork, forks)) else ([], text)
+    return ([int(fork[1:]) for fork in forks], ref) if all(map(is_fork, forks)) else ([], text)
 
 
 def parsed(text: str) -> Ref | None:

@@ -125,7 +125,7 @@ class Accounts:
         number, count = pages.decode_number(query, page.token), pages.page_size(page.size)
         behind = -1 if number is None else number
         held = await self._views.held(window, principal=principal) if wanted & ENTRY_SECTIONS else []
-        following = [one for one in held if one.entry.section in wanted and one.number > behind]
+        following = [stored for stored in held if stored.entry.section in wanted and stored.number > behind]
         held = _first(following, count)
         token = pages.encode_token(query, (held[-1].number,)) if len(held) < len(following) else ""
         tallies = NO_TALLIES
@@ -156,18 +156,20 @@ class Accounts:
 
     async def _there(self, window: Window, held: list[StoredEntry], principal: Principal) -> list[StoredEntry]:
         """Return entries without those whose messages are retracted."""
-        seqs = {one.entry.seq for one in held if one.entry.ref}
+        seqs = {stored.entry.seq for stored in held if stored.entry.ref}
         there = await self._log.message_ids(window.context_id, sorted(seqs), principal=principal)
-        return [one for one in held if not one.entry.ref or one.entry.seq in there]
+        return [stored for stored in held if not stored.entry.ref or stored.entry.seq in there]
 
 
 def _first(held: Sequence[StoredEntry], count: int) -> list[StoredEntry]:
     """Return the first entries, as many as a page has room for."""
     found: list[StoredEntry] = []
     room = pages.PAGE_BYTES_MAX
-    for one in held[:count]:
-        room -= _ENTRY_BYTES + sum(len(text.encode()) for text in (one.entry.key, one.entry.text, one.entry.value))
+    for stored in held[:count]:
+        room -= _ENTRY_BYTES + sum(
+            len(text.encode()) for text in (stored.entry.key, stored.entry.text, stored.entry.value)
+        )
         if room < 0 and found:
             break
-        found.append(one)
+        found.append(stored)
     return found

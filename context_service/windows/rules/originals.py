@@ -150,7 +150,7 @@ class Originals:
             raise _no_ref(ref)
         original = _part(messages[0], named, ref) if named.part is not None else None
         if learns and named.seq == named.last_seq:  # a row of messages says nothing of kinds
-            said = [one for one in said_in(messages[0]) if named.part in (None, one.part)]
+            said = [spoken for spoken in said_in(messages[0]) if named.part in (None, spoken.part)]
             await self._learning.looked_up(context_id, window_id, named.seq, said, principal=principal)
         if original:
             return original
@@ -220,12 +220,14 @@ def _no_ref(ref: str) -> RefNotFound:
 
 def _within(which: Filter, parts: Sequence[ViewPart], steps: StepRange) -> Filter:
     """Return a filter narrowed to the messages of steps; of steps in a summary, to all of the summary's."""
-    last = steps.last or max((one.step_to for one in parts), default=0)
+    last = steps.last or max((part.step_to for part in parts), default=0)
     meant = [
-        one for one in parts if one.kind in (STEP, SUMMARY) and one.step_to >= steps.first and one.step_from <= last
+        part
+        for part in parts
+        if part.kind in (STEP, SUMMARY) and part.step_to >= steps.first and part.step_from <= last
     ]
-    seq_from = min((one.seq_from for one in meant), default=SEQ_MAX)
-    seq_to = max((one.seq_to for one in meant), default=0)
+    seq_from = min((part.seq_from for part in meant), default=SEQ_MAX)
+    seq_to = max((part.seq_to for part in meant), default=0)
     return replace(
         which,
         seq_from=max(which.seq_from, seq_from),
@@ -238,10 +240,10 @@ def _hits(items: Sequence[RecalledItem], parts: Sequence[ViewPart], window: Wind
 
     Steps may overlap, where a user spoke while a tool ran: the step that begins last is meant.
     """
-    steps = [one for one in reversed(parts) if one.kind in (STEP, SUMMARY)]  # of two that begin together the first
+    steps = [part for part in reversed(parts) if part.kind in (STEP, SUMMARY)]  # of two that begin together the first
     steps.sort(key=lambda one: one.seq_from)
-    starts = [one.seq_from for one in steps]
-    ends = list(accumulate((one.seq_to for one in steps), max))  # the last message of any step up to this one
+    starts = [step.seq_from for step in steps]
+    ends = list(accumulate((step.seq_to for step in steps), max))  # the last message of any step up to this one
     hits = []
     for item in items:
         at = bisect_right(starts, item.seq) - 1

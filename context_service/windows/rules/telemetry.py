@@ -139,13 +139,15 @@ class Telemetry:
 
     def folded(self, before: View, done: Fold) -> None:
         """Count what a fold took away, and what it put there instead."""
-        masked = [one for one in before.blocks if one.number in done.masked]
-        self._folded(sum(one.tokens for one in masked), level="masked", side="before")
-        self._folded(sum(one.masked_tokens for one in masked), level="masked", side="after")
-        merged = [one for one in before.blocks if one.number in done.merged]
+        masked = [block for block in before.blocks if block.number in done.masked]
+        self._folded(sum(block.tokens for block in masked), level="masked", side="before")
+        self._folded(sum(block.masked_tokens for block in masked), level="masked", side="after")
+        merged = [block for block in before.blocks if block.number in done.merged]
         kept, known = set(map(id, done.view.summaries)), set(map(id, before.summaries))
-        gone = [one for one in before.summaries if id(one) not in kept]
-        steps = sorted([(one.step, one.tokens) for one in merged] + [(one.step_from, one.tokens) for one in gone])
+        gone = [summary for summary in before.summaries if id(summary) not in kept]
+        steps = sorted(
+            [(block.step, block.tokens) for block in merged] + [(summary.step_from, summary.tokens) for summary in gone]
+        )
         sums = [0, *accumulate(tokens for _, tokens in steps)]
         for made in done.view.summaries:
             if id(made) in known:

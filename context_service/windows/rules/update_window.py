@@ -207,7 +207,7 @@ class Editing:
             new = Entry(section=PIN, key=str(pin_id), text=said, value="", ref=ref, seq=named.seq if named else 0)
 
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
-                pins = [one.entry for one in await self._views.held_in(transaction, locked, [PIN])]
+                pins = [stored.entry for stored in await self._views.held_in(transaction, locked, [PIN])]
                 if len(pins) >= PINS_MAX:
                     raise LimitExceeded(
                         f"the window has {len(pins)} pins: remove one",
@@ -245,11 +245,11 @@ class Editing:
         async def prepared(standing: WindowSnapshot) -> _Write:
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
                 pins = await self._views.held_in(transaction, locked, [PIN])
-                gone = [one.number for one in pins if one.entry.key == str(pin_id)]
+                gone = [pin.number for pin in pins if pin.entry.key == str(pin_id)]
                 if not gone:
                     raise PinNotFound("the window has no such pin", pin_id=pin_id)
                 await self._views.end(transaction, locked, gone)
-                left = [one.entry for one in pins if one.number not in gone]
+                left = [pin.entry for pin in pins if pin.number not in gone]
                 return {"pins_tokens": await self._write_pins(transaction, locked, left, "unpinned")}
 
             return write
@@ -284,15 +284,15 @@ class Editing:
                 window,
                 [*entries, *gone],
                 principal=principal,
-                without_key={one.section for one in gone if not one.key},
+                without_key={pin.section for pin in gone if not pin.key},
             )
             work = len(held) * (len(entries) + len(gone)) * _COMPARING
             patch = await beside_the_loop(work, patched, held, entries, gone)
             if not (patch.entries or patch.ended):
                 return _nothing_patched
-            if any(one.section in WHOLE for one in patch.entries):
+            if any(entry.section in WHOLE for entry in patch.entries):
                 held = await self._views.held(window, principal=principal)
-                now = [one.entry for one in held if one.number not in patch.ended] + list(patch.entries)
+                now = [stored.entry for stored in held if stored.number not in patch.ended] + list(patch.entries)
                 needed = await beside_the_loop(_size_of(now), _tokens_needed, window, now)
                 factor = await self._usage.factor(window, principal=principal)
                 check_room(replace(window, token_factor=factor), state_tokens=needed)
@@ -389,7 +389,7 @@ class Editing:
 
     async def _room(self, window: Window, principal: Principal) -> _Room:
         """Return what decides whether something fits, as the next fold will have it."""
-        held = [one.entry for one in await self._views.held(window, principal=principal)]
+        held = [stored.entry for stored in await self._views.held(window, principal=principal)]
         tokens = await beside_the_loop(_size_of(held), _tokens_needed, window, held)
         return _Room(await self._usage.factor(window, principal=principal), tokens)
 
@@ -419,7 +419,7 @@ class Editing:
         self, transaction: Transaction, locked: Window, pins: list[Entry], reason: str, room: _Room | None = None
     ) -> int:
         """Write what is pinned of a window that is locked, and return its tokens. Without `room` it fits as it is."""
-        size = sum(len(one.text) for one in pins)
+        size = sum(len(pin.text) for pin in pins)
         front = await beside_the_loop(RENDERING * size, pinned, pins, locked)
         if room:
             wanted = replace(locked, pins_tokens=front.tokens, token_factor=room.token_factor)
@@ -478,12 +478,12 @@ def _configured(window: Window, told: Mapping[str, Any]) -> Window:
 
 def _size_of(entries: Sequence[Entry]) -> int:
     """Return for how long, as bytes of parsing, it takes to count entries."""
-    return RENDERING * sum(len(one.text) for one in entries)
+    return RENDERING * sum(len(entry.text) for entry in entries)
 
 
 def _tokens_needed(window: Window, entries: Sequence[Entry]) -> int:
     """Return the tokens of what each pack must have of the state."""
-    state = shown([one for one in entries if one.section in WHOLE], tokens_max=0, count=len)
+    state = shown([entry for entry in entries if entry.section in WHOLE], tokens_max=0, count=len)
     pieces = text_pieces(state.text, window.format) if state.text else []
     return tokens_of(pieces, window.format, TokenCounter(window.tokens_family).count)
 

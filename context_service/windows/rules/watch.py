@@ -160,8 +160,8 @@ class WindowWatching:
                 window, principal=principal, number_from=place.entry_from, count=_ENTRIES
             )
             last = held[-1].number if len(held) == _ENTRIES else window.entry_count - 1
-            for one in await self._accounts.said_still(window, held, principal=principal):
-                if one.entry.section in ENTRY_SECTIONS:
-                    place = place._replace(entry_from=one.number + 1)
-                    yield WindowEvent(what=one, place=place)
+            for stored in await self._accounts.said_still(window, held, principal=principal):
+                if stored.entry.section in ENTRY_SECTIONS:
+                    place = place._replace(entry_from=stored.number + 1)
+                    yield WindowEvent(what=stored, place=place)
             place = place._replace(entry_from=last + 1)

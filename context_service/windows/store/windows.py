@@ -200,7 +200,9 @@ class WindowRows:
                 return run
             own = own._replace(tokens=own.tokens + tokens)
             await transaction.query(_SPEND, (own.tokens, window.epoch, last_seq, *key))
-        return min((one for one in (own, run) if one and one.tokens_max), key=lambda one: one.tokens_max - one.tokens)
+        return min(
+            (spent for spent in (own, run) if spent and spent.tokens_max), key=lambda one: one.tokens_max - one.tokens
+        )
 
     async def _spend_of_run(self, transaction: Transaction, window: Window, tokens: int) -> SpentTokens | None:
         rows = await transaction.query(_SPEND_OF_RUN, (window.context_id, window.window_id, tokens))

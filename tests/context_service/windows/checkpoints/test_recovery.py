@@ -330,7 +330,7 @@ async def recovers(
         for at in sorted(random.sample(range(1, steps), corruptions)):
             await run.work(max(at, len(run.done)))
             if invents:
-                await run.Things()
+                await run.invented()
             await (run.lied_to(random) if random.random() < 0.5 else run.misled())
         await run.work(steps)
         assert run.recovered == corruptions
