@@ -1,6 +1,6 @@
-"""What comes back of a fork, as text: what was said last there, and what its state says. Values in, values out.
+"""The result of a fork as text: the last message of its assistant, and its state. Values in, values out.
 
-Every line has a ref that leads to its original in the fork. Nothing in it holds by itself where it comes back.
+Every line has a ref to its original in the fork. Lines do not become rules in the parent.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from context_service.windows.pure.refs import refs_between, within
 
 # Sections of the state that say what came of the work, each with its most entries. Rules stay where they were made.
 FOUND = {"decision": 20, "value": 20, "question": 10, "error": 10, "artifact": 20}
-_FOUND_SHARE = 0.3  # of the room, at least, that what was found may have beside a long answer
-_CHARS_OF_TOKEN = 16  # more than any text has: what is longer need not be counted to be too long
+_FOUND_SHARE = 0.3  # of the room that the state gets at least, next to a long answer
+_CHARS_OF_TOKEN = 16  # more than any text has: a longer text is too long without counting
 _NONE = "It gave no answer."
 _HEAD = "What it decided and found:"
 _REF = re.compile(r"\((m[0-9]+(?:/[0-9]+)?)\)")
 
 
 class LastReply(NamedTuple):
-    """What was said last in a fork."""
+    """The last message of a fork's assistant."""
 
     text: str
     ref: str
 
 
 class ForkResult(NamedTuple):
-    """What comes back."""
+    """The result of a fork."""
 
     text: str
     is_whole: bool  # all of it had room
@@ -45,15 +45,15 @@ def result_of(
     tokens_max: int,
     count: Callable[[str], int],
 ) -> ForkResult:
-    """Return what comes back of a fork.
+    """Return the result of a fork.
 
     Args:
-        fork: What names it, such as `f3`.
-        answer: What its assistant said last; None: nothing.
-        found: What its state says, in order.
-        step_count: Of its window.
-        last_seq: Of its log.
-        tokens_max: That all of it may have.
+        fork: Its ref, such as `f3`.
+        answer: The last message of its assistant, or None if there is none.
+        found: The entries of its state, in order.
+        step_count: The number of steps of its window.
+        last_seq: The last message of its log.
+        tokens_max: The most tokens of the result.
         count: Counts the tokens of a text.
     """
     steps = "1 step" if step_count == 1 else f"{step_count} steps"
@@ -83,7 +83,7 @@ def _within(
 
 
 def _lines(fork: str, found: Sequence[Entry], room: int, count: Callable[[str], int]) -> list[str]:
-    """Return what was found, in order: the newest that have room."""
+    """Return the lines of the newest entries that have room, in order."""
     lines: list[str] = []
     room -= count(_HEAD) + 1
     for entry in reversed(found):

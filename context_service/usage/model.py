@@ -9,15 +9,15 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What was billed for calls of a model, in tokens.
+    """The bill for calls of a model, in tokens.
 
     Attributes:
-        calls: Of how many.
-        pack_tokens: What was counted of their packs; 0: nobody said.
-        input_tokens: Of the whole prompts, with the next two.
-        cached_tokens: Of those, what was read from a vendor's cache.
-        cache_write_tokens: And what was written to it.
-        output_tokens: Of the answers.
+        calls: The number of calls.
+        pack_tokens: The counted tokens of their packs; 0 if the caller did not say.
+        input_tokens: The tokens of the whole prompts, with the next two.
+        cached_tokens: The tokens that were read from the vendor's cache.
+        cache_write_tokens: The tokens that were written to it.
+        output_tokens: The tokens of the answers.
     """
 
     calls: int = 0
@@ -71,7 +71,7 @@ class Outcome:
 
 
 class Lesson(NamedTuple):
-    """What was learned in a window, and where."""
+    """A lesson of a window, and its place."""
 
     text: str
     goal: str
@@ -83,7 +83,7 @@ class Lesson(NamedTuple):
 
 
 class RecordedOutcome(NamedTuple):
-    """Of which steps it is, and what is remembered of them."""
+    """The steps of an outcome, and the memory of its lesson."""
 
     step_from: int
     step_to: int

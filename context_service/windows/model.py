@@ -30,7 +30,7 @@ class WindowInput:
     tools_json: str
     goal: str
     profile: str
-    config_json: str  # as it was said
+    config_json: str  # as the caller gave it
 
     @property
     def config(self) -> Config:
@@ -46,7 +46,7 @@ class Window(WindowInput):
         epoch: How often the prefix of its packs was broken.
         reached_seq: All messages up to it are read.
         first_number: Steps that summaries stand for, with `left_out_tokens`.
-        block_count: Blocks that it ever had, since it began anew.
+        block_count: The number of blocks since it last read its log from the start, with those that it dropped.
         entry_count: Entries of the state that it ever had.
         step_count: Steps that it has.
         folded_step: The last step when it was folded last.
@@ -54,8 +54,8 @@ class Window(WindowInput):
         pins_pieces: What is pinned, as a model sees it. None in a list.
         spent_tokens: Of its packs together, since its config has a limit of that.
         token_factor: Tokens as they are counted, times this, are what a vendor bills at most: see `tokens.Calibration`.
-        has_untold: Callers said something of the state of which no model was told yet.
-        checkpoint_step: The step behind which it made the last checkpoint for so many steps.
+        has_untold: Callers changed the state, and no pack has told the model yet.
+        checkpoint_step: The step after which it made its last checkpoint by the number of steps.
         rolled_back_epoch: Since which it was rolled back last; 0: never.
         left_out: Messages that rollbacks left out.
         is_of_run: It was forked, and its tokens count for the window with which that began, too.
@@ -97,10 +97,10 @@ class Window(WindowInput):
 
 
 class WindowContext(NamedTuple):
-    """Of which context a window is."""
+    """The context of a window."""
 
     context_id: UUID
-    learns: bool  # what is looked up in it is counted
+    learns: bool  # lookups in the window are counted
 
 
 class SpentTokens(NamedTuple):
@@ -119,9 +119,9 @@ class WindowSnapshot(NamedTuple):
     retracted_count: int  # messages of the log that are
     following: list[Message]  # all that the window has not read, if they are few and small; else none
     packed_seq: int  # the newest message that its last pack had read, for a model
-    idle_s: float | None  # how long ago that was, by the database's clock; None: never
+    idle_s: float | None  # seconds since then, by the database's clock, or None if it never was
 
 
 def window_not_found(window_id: UUID) -> WindowNotFound:
-    """Return the error of who asks for a window that is not there, or not for him."""
+    """Return the error for a window that does not exist or that the caller may not see."""
     return WindowNotFound("there is no such window", window_id=window_id)

@@ -38,7 +38,7 @@ from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
 LABEL_CHARS_MAX = 200
-LEFT_OUT_MAX = 1_000  # rows of messages that a window leaves out: it is told of all of them at each call
+LEFT_OUT_MAX = 1_000  # ranges of messages that a window leaves out: each call reads all of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +61,8 @@ class RolledBack:
 class Way(NamedTuple):
     """Where a window goes back to."""
 
-    number: int | None  # of the checkpoint; None: there is none, and it reads its log anew
-    keep_to: int  # messages up to it are not left out; what of them is behind the checkpoint is read anew
+    number: int | None  # of the checkpoint, or None if there is none and the window reads its log again
+    keep_to: int  # messages up to it are not left out; those after the checkpoint are read again
 
 
 class Checkpoints:
@@ -165,18 +165,18 @@ class Checkpoints:
         principal: Principal,
         request: Request | None,
     ) -> RolledBack:
-        """Make a window what it was at a checkpoint, and leave out the messages behind that.
+        """Roll a window back to a checkpoint, and leave out the messages after it.
 
         Args:
-            window_id: Which.
-            number: Of the checkpoint.
+            window_id: The window.
+            number: The number of the checkpoint.
             expected_last_seq: The newest message of the log that the caller knows.
-            principal: Who asks.
-            request: Its id.
+            principal: The caller.
+            request: The request with its id.
 
         Raises:
-            WindowNotFound, WindowClosed: there is no such window, or it is closed.
-            CheckpointNotFound: it has no such checkpoint, or no longer.
+            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            CheckpointNotFound: the window has no such checkpoint, or no longer has it.
             LogMoved: the log has messages that the caller does not know.
             InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
         """
@@ -251,7 +251,7 @@ class Checkpoints:
     async def gone_back_before(
         self, window_id: UUID, *, principal: Principal, request: Request | None
     ) -> RolledBack | None:
-        """Return what a request did before that has more to do; None: nothing.
+        """Return the rollback that an unfinished request has already done, or None.
 
         Raises:
             WindowNotFound: there is no such window.
@@ -314,7 +314,7 @@ class Checkpoints:
         return RolledBack(receipt=receipt, **undone._asdict())
 
     async def _begun_anew(self, transaction: Transaction, locked: Window, last_seq: int, keep_to: int) -> RolledBack:
-        """Leave out messages, and let a window that is locked, and has no checkpoint, read its log anew."""
+        """Leave out messages, and let a locked window without a checkpoint read its log again."""
         before = await self._tokens(transaction, locked)
         undone = await self._checkpoints.leave_out(transaction, locked, keep_to=keep_to, last_seq=last_seq)
         await self._endings.forget(transaction, locked, step_to=0)
@@ -335,7 +335,7 @@ class Checkpoints:
             tokens_before=before,
             tokens_after=locked.head_tokens + front.tokens,
             account=FoldAccount(
-                rules=["there is no checkpoint: read the log anew", _left_out(undone)],
+                rules=["there is no checkpoint: read the log again", _left_out(undone)],
                 first_change="digests",
                 tokens_kept=locked.head_tokens + front.tokens,
                 left_out=undone.left_out.ranges,
@@ -374,12 +374,12 @@ class Checkpoints:
 
 
 def check_last_seq(standing: WindowSnapshot, expected: int) -> None:
-    """Refuse who does not know all messages of a log.
+    """Refuse a caller who does not know all messages of a log.
 
     Raises:
         WindowClosed: the window is closed.
         InvalidArgument: the log has no such message.
-        LogMoved: it has others behind it.
+        LogMoved: the log has messages after it.
     """
     if standing.window.closed_at:
         raise WindowClosed("the window is closed", window_id=standing.window.window_id)
@@ -413,7 +413,7 @@ def _receipt(
 ) -> Receipt:
     """Return the account of a rollback."""
     tokens_before, tokens_after = tokens
-    if checkpoint.epoch == before.epoch:  # nothing broke since: what is seen was its beginning
+    if checkpoint.epoch == before.epoch:  # no break since: the current pack begins with that of the checkpoint
         zone, kept = "verbatim", tokens_after
     elif before.pins_pieces == now.pins_pieces:
         zone, kept = "digests", before.head_tokens + before.pins_tokens
@@ -429,7 +429,7 @@ def _receipt(
         tokens_after=tokens_after,
         account=FoldAccount(
             rules=[
-                f"go back to checkpoint {checkpoint.number}, behind step {checkpoint.step_count}",
+                f"go back to checkpoint {checkpoint.number}, after step {checkpoint.step_count}",
                 _left_out(undone),
             ],
             state_tokens=now.state_tokens,

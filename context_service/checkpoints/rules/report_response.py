@@ -1,7 +1,7 @@
-"""Recovery: a response of the model that is of no use takes back what led to it, and the model is asked again.
+"""Recovery: after an unusable response of the model the window is rolled back, and the model gets another pack.
 
-The window goes back to the newest checkpoint that the pack had behind it. What was folded away around its last steps is
-recalled behind that, once, and the pack is answered to try again with.
+The window is rolled back to the newest checkpoint from before the pack. Passages about its last messages that the pack
+no longer shows are recalled, once, and the answer is the pack for the next attempt.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from service_runtime.auth import Principal
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
-_AROUND = 8  # messages up to the pack's last one, among which is what was said last
+_AROUND = 8  # messages up to the last one of the pack that are searched for the last text
 _RESULT_CHARS = 200
 _PACK_ID = re.compile(r"([0-9]{1,9})\.([0-9]{1,18})")
 
@@ -98,21 +98,21 @@ class Recovery:
         principal: Principal,
         request: Request | None,
     ) -> Recovered | None:
-        """Take back what led to an invalid response, and return what to try again with; None: it was valid.
+        """Roll back a window after an invalid response, and return the next pack, or None if the response was valid.
 
         Args:
-            window_id: Which.
-            pack_id: What the model was asked with.
-            is_invalid: Whether its response is of no use.
-            expected_last_seq: The newest message of the log that the caller knows; None: the last of the pack.
-            principal: Who asks.
-            request: Its id.
+            window_id: The window.
+            pack_id: The pack that the model got.
+            is_invalid: The response is unusable.
+            expected_last_seq: The newest message of the log that the caller knows, or None for the last of the pack.
+            principal: The caller.
+            request: The request with its id.
 
         Raises:
-            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            WindowNotFound, WindowClosed: the window does not exist, or is closed.
             InvalidArgument: the window has had no such pack.
             LogMoved: the log has messages that the caller does not know.
-            LimitExceeded, RequestIdReused: see the contract; and the errors of `Packs.pack`.
+            LimitExceeded, RequestIdReused: see the contract; and the errors of `Packing.pack`.
         """
         principal = principal.without_admin()
         named = parsed(pack_id)
@@ -159,7 +159,7 @@ class Recovery:
     async def _changed_nothing(
         self, window: Window, recovered: Recovered | None, principal: Principal, request: Request | None
     ) -> None:
-        """Store the answer of a call that took nothing back; if it will have a pack, what is known before that.
+        """Store the answer of a call that rolled nothing back; if a pack follows, the part that is known before it.
 
         Raises:
             RequestIdReused: see the contract.
@@ -179,7 +179,7 @@ class Recovery:
             await self._log.of(principal, window.context_id).transaction(write)
 
     async def _around(self, window: Window, named: PackId, principal: Principal) -> str:
-        """Return what was said last in a pack, and how the results behind that begin."""
+        """Return the last text of a pack, and the beginnings of the results after it."""
         messages = await self._log.page(
             window.context_id,
             principal=principal,
@@ -198,7 +198,7 @@ class Recovery:
 
 
 def _begun(request: Request | None) -> Request | None:
-    """Return a request whose response is rendered of what was taken back, before there is a pack."""
+    """Return a request whose stored response has the rollback, before there is a pack."""
     if request is None or request.response is None:
         return request
     render = request.response

@@ -34,7 +34,7 @@ from context_service.windows.pure.config import DEFAULT, Config
 from service_runtime.documents import check_wanted
 
 DIGEST_SEGMENTS = 12
-DIGESTED_SHARE = 0.75  # of what digests had, that one of them has: rather little, and more often
+DIGESTED_SHARE = 0.75  # of the tokens of merged digests that the new digest has: small merges, and more of them
 _NOTHING_OWN: Mapping[Unit, float] = {}
 CLOSE_STEPS = 5  # a fold so soon after the last one masks, and does not summarize
 
@@ -134,14 +134,14 @@ class View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
-    """What is to be done, and its account.
+    """The changes of a fold, and its account.
 
     Attributes:
-        view: What is seen then.
-        masked: Numbers of the blocks that are masked now.
-        dropped: Of those that are seen no more: what was appended.
-        merged: Of the steps that are in summaries now.
-        worth: Of the lines of these, what each is worth, and whether its segment shows it.
+        view: The view after the fold.
+        masked: Numbers of the blocks that it masks.
+        dropped: Numbers of the appended blocks that it drops.
+        merged: Numbers of the steps that it merges into summaries.
+        worth: The worth of each line of the merged steps, and whether its segment shows the line.
     """
 
     view: View
@@ -254,11 +254,11 @@ class _Folding:
 
     @property
     def tokens(self) -> int:
-        """Of what is seen, with the step that waits."""
+        """The tokens of the view, with the step that waits."""
         return self._head + self._state + _tokens(self._summaries) + self._blocks_tokens + self._waiting
 
     def mask_older(self) -> None:
-        """Mask all but the last steps, and leave out what was appended to those that are masked."""
+        """Mask all but the last steps, and drop the blocks that were appended to masked steps."""
         kept = self._kept()
         older = [block for block in self._left() if kept and block.step < kept[0].step]
         if any(block.is_appended or (not block.is_masked and block.masked_tokens < block.tokens) for block in older):
@@ -267,7 +267,7 @@ class _Folding:
             self._rules.append(f"mask all but the last {len(kept)} steps")
 
     def mask_largest(self, *, until: int) -> None:
-        """Mask the steps that save most, the last one last, until the view has so many tokens."""
+        """Mask the steps that save most, the last step last, until the view has at most `until` tokens."""
         check_wanted()
         able = [block for block in self._left() if not block.is_masked and block.masked_tokens < block.tokens]
         last = self._blocks[-1].number if self._blocks else 0
@@ -340,11 +340,11 @@ class _Folding:
         return steps
 
     def rewrite_state(self) -> None:
-        """Write the state anew: what it says may be out of sight."""
+        """Write the state again: its entries may be about steps that the pack no longer shows."""
         self._state = self._state_tokens
 
     def fold(self) -> Fold:
-        """Return what was worked out."""
+        """Return the fold."""
         view = View(head=self._head, summaries=tuple(self._summaries), state=self._state, blocks=tuple(self._left()))
         return Fold(
             view=view,

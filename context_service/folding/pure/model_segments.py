@@ -1,7 +1,7 @@
-"""Segments that a model writes: what it is asked, and which of its answers are used. Values in, values out.
+"""Segments that a model writes: the prompt, and the checks of its answers. Values in, values out.
 
-A model invents, leaves out, and is talked into things by what it reads. So a segment stays as rules chose it until what
-a model made of its steps has passed every check, in their order; the first that fails is the verdict.
+A model invents, omits, and follows instructions in the text that it reads. So a segment stays as rules chose it until
+the model's version has passed every check, in their order. The first check that fails is the verdict.
 """
 
 from __future__ import annotations
@@ -87,15 +87,15 @@ class StepText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentSteps:
-    """What a segment stands for, as far as a model that writes it is asked and checked.
+    """The steps of a segment, for the prompt of the model and the checks of its answer.
 
     Attributes:
         summary: The segment, as rules chose it.
-        sources: What was said, called and answered, as the model is shown it.
-        superseded: Rules, values and goals of it that hold no longer, each with what does instead, if anything.
-        tokens: Of the steps, as they are seen without it.
-        tokens_max: Of its text.
-        profile: Of the window.
+        sources: The texts, calls and results that the model gets.
+        superseded: Rules, values and goals of these steps that no longer hold, each with its replacement, if any.
+        tokens: The tokens of the steps without a segment.
+        tokens_max: The most tokens that the text of the segment may have.
+        profile: The compression profile of the window.
     """
 
     summary: Summary
@@ -146,7 +146,7 @@ def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[Step
 
 
 def asked(steps: SegmentSteps) -> str:
-    """Return what a model is asked."""
+    """Return the prompt."""
     of = steps.summary
     must = [f"- {unit.text} ({unit.ref})" for unit in steps.mandatory] or ["- nothing"]
     sources = [f"[{source.ref}] {source.role}\n{_quoted(source.text)}" for source in steps.sources]
@@ -274,7 +274,7 @@ def _covers(lines: Sequence[_Line], steps: SegmentSteps) -> str:
 
 
 def _current(lines: Sequence[_Line], steps: SegmentSteps) -> str:
-    """Nothing that holds no longer is said as if it did."""
+    """Statements that no longer hold are not presented as current."""
     for old, new in steps.superseded:
         said = f"{old.key} {old.value}" if old.section == "value" else old.text
         terms = set(terms_of(said))
@@ -298,7 +298,7 @@ def _is_willing(lines: Sequence[_Line], steps: SegmentSteps) -> str:
     return "a line is one" if any(_REFUSED.search(line.text) for line in lines) else ""
 
 
-# In the order in which they are made, behind schema, cap and ratio.
+# The checks in their order, after schema, cap and ratio.
 CHECKS: Sequence[tuple[str, Callable[[Sequence[_Line], SegmentSteps], str]]] = (
     ("sources", _in_range),
     ("grounding", _grounded),

@@ -18,12 +18,12 @@ SEGMENT, DIGEST = 2, 3  # levels; deeper digests are higher
 BY_RULES = "extractive"
 SEGMENT_TOKENS_MAX, DIGEST_TOKENS_MAX = 260, 420
 _KEPT_OF_SEGMENT, _KEPT_OF_DIGEST = 40, 80
-_KEPT_TOKENS = 20  # so many units more are kept as there would be of so many tokens
+_KEPT_TOKENS = 20  # a summary keeps one more unit for each 20 tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """A unit, with the step that it is of and what it is worth beside others."""
+    """A unit with its step, and its worth in comparison with others."""
 
     unit: Unit
     step: int
@@ -170,7 +170,7 @@ def _fitted(unit: Unit, room: int, count: Callable[[str], int]) -> str:
 
 
 def _shortened(unit: Unit, chars: int) -> Unit:
-    """Return a text with so many of its characters: two thirds from its head, the rest from its tail."""
+    """Return a text cut to a number of characters: two thirds from its head, the rest from its tail."""
     tail = chars // 3
     head = unit.text[: chars - tail].rpartition(" ")[0] or unit.text[: chars - tail]
     return replace(unit, text=f"{head} … {unit.text[len(unit.text) - tail :].partition(' ')[2]}")

@@ -1,8 +1,7 @@
-"""Forks: a part of the work gets a context and a window of its own, below that of a window, and somebody else does it.
+"""Forks: a part of the work gets its own context and window, below those of the parent, for example for another agent.
 
-All of it happens in one transaction: the context with the task as its first message, the window with what it inherits,
-the key, and what stands with the other window. From then on neither sees the other; `merges` brings back what came of
-it.
+One transaction writes all of it: the context with the task as its first message, the window with the inherited state,
+the key, and the row of the fork. From then on neither window sees the other. `merge` brings back the result.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from service_runtime.requests import Request, Requests
 FORKS_MAX = 64  # of a context, that are awaited
 DEPTH_MAX = 8  # of forks of forks
 _TITLE_CHARS = 100
-# What a fork inherits of the state: what is in every pack of the other, and of the rest the newest.
+# The part of the state that a fork inherits: the entries in every pack of the parent, and the newest others.
 _WHOLE = ("constraint", "value")
 _NEWEST = {"decision": 50, "question": 50, "error": 50, "artifact": 50}
 _REF_WITHIN = re.compile(r" \(m[0-9]+(?:/[0-9]+)?\)")  # of a text: it would lead into another log
@@ -66,7 +65,7 @@ class Inherits(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is to be done, and with what; None or empty: as the window has it that is forked."""
+    """The task of a fork, with its prompt and tools; None or empty takes those of the parent."""
 
     text: str
     inherits: Inherits = Inherits.STATE
@@ -77,7 +76,7 @@ class Task:
 
 
 class Forked(NamedTuple):
-    """A fork, and the key of its context; None: the key that asked reaches it."""
+    """A fork and the key of its context, or None if the caller's key reaches the context."""
 
     window: Window
     number: int
@@ -123,7 +122,7 @@ class Forks:
         self._telemetry = telemetry
 
     async def of(self, window: Window, *, principal: Principal) -> list[Fork]:
-        """Return what was forked from a window, the newest first."""
+        """Return the forks of a window, newest first."""
         return await self._forks.of_window(window, principal=principal)
 
     async def fork(
@@ -265,7 +264,7 @@ class Forks:
         return await beside_the_loop(RENDERING * sum(len(entry.text) for entry in entries), _passed_on, entries, given)
 
     async def key_again(self, context_id: UUID, principal: Principal, lifetime: timedelta) -> IssuedKey | None:
-        """Return another key of a fork's context; None: the caller has a key of a context, or the fork is gone."""
+        """Return another key of a fork's context, or None if the caller has a key of a context or the fork is gone."""
         if principal.context_id is not None:
             return None
         with suppress(ContextNotFound):
@@ -276,7 +275,7 @@ class Forks:
 
 
 def _opening(window: Window, task: Task) -> Opening:
-    """Return what is said of the window of a task."""
+    """Return the input of the window of a task."""
     said = orjson.loads(window.config_json)
     said.pop("max_total_tokens", None)  # that of the run holds
     is_same = task.model in ("", window.model)

@@ -37,12 +37,12 @@ from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
-TOKENS, SHARE = 2_000, 8  # of what comes back, and no larger part of the limit than one in so many
+TOKENS, SHARE = 2_000, 8  # of a result; at most 1/8 of the limit
 _LAST_MESSAGES = 100  # among which is what the assistant said last
 
 
 class _Worked(NamedTuple):
-    """What comes back of a fork whose log ends with a message."""
+    """The result of a fork, and the last message of its log."""
 
     result: ForkResult
     last_seq: int
@@ -155,7 +155,7 @@ class Merges:
         return fork
 
     async def _worked(self, fork: Fork, parent: Window, tokens_max: int, principal: Principal) -> _Worked:
-        """Return what comes back of a fork as it is now."""
+        """Return the result of a fork as it is now."""
         window = await self._current(fork, principal)
         messages = await self._log.newest(window.context_id, principal=principal, count=_LAST_MESSAGES)
         if not messages:
@@ -195,7 +195,7 @@ class Merges:
         principal: Principal,
         request: Request | None,
     ) -> Fork:
-        """Write what comes back, once, close the fork, and return it as it is then.
+        """Write the result, once, close the fork, and return the closed fork.
 
         Raises:
             Moved: the fork has another message meanwhile, or another call merged it.
@@ -269,7 +269,7 @@ def _result(
     return result_of(
         fork_ref(fork.number),
         LastReply(_said(last), refs_between(last.seq, last.seq)) if last else None,
-        [result for result in found if result.seq],  # what was inherited is known where it came from
+        [result for result in found if result.seq],  # the parent knows the inherited entries
         step_count=window.step_count,
         last_seq=last_seq,
         tokens_max=room,

@@ -23,7 +23,7 @@ from context_service.kernel.rendering import Call, Result, Turn
 from context_service.kernel.rendering.turns import NO_RESULT, in_order, is_only_reasoning, result_text, text_of
 from context_service.windows.pure.refs import is_fork, ref_of, refs_between
 
-# That may come while a step waits, itself with it: whoever reads on at its beginning reads no more than that again.
+# Messages that may come while a step waits, with the step itself: a call that continues at its beginning reads no more.
 WAITED_MESSAGES_MAX = 1_024  # a message has no more calls
 WAITED_CHARS_MAX = 8 * 1024 * 1024
 
@@ -141,7 +141,7 @@ class _Cutting:
             self._put(Step([message.seq], Turn(role, message.name, said), said_refs))
 
     def close(self) -> None:
-        """Close the step that waits, and put what came meanwhile behind it."""
+        """Close the step that waits, and put the messages that came meanwhile after it."""
         if self.open:
             for call in self.open.turn.calls:
                 call.result = call.result or Result(NO_RESULT, is_error=True)
@@ -153,7 +153,7 @@ class _Cutting:
         (self.behind if self.open else self.closed).append(step)
 
     def _answer(self, message: Message, result: ToolResult, ref: str) -> None:
-        """Give a call its result; one that no open call waits for is said."""
+        """Give a call its result. A result that no open call waits for becomes a text."""
         text = result_text(result.content_json)
         waiting = (
             [

@@ -1,10 +1,10 @@
-"""The state of a task as the log says it: what holds, what is set to what, what was decided, asked, broken and made.
+"""The state of a task, read from the log: constraints, values, decisions, questions, errors and files.
 
-Rules find it in sentences (`profiles`). What follows from a message are entries, each with its source. A later one
-takes the place of an earlier with the same key: a value is what was said of it last, and a file is read or edited once.
+Rules find them in sentences (`profiles`). A message gives entries, each with its source. A later entry replaces an
+earlier one with the same key: a value is the last statement about it, and a file is listed once.
 
-A constraint goes only if it is clear which one was taken back. Otherwise what takes it back stands behind it as one
-more, in its own words, and whoever reads both knows what to do. Nothing is dropped on a guess.
+A constraint ends only if it is clear which one a message lifts. Otherwise the lifting sentence follows it as one more
+entry, in its own words, and a reader of both knows what to do. No entry is dropped on a guess.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from context_service.windows.pure.refs import ref_of
 from service_runtime.documents import check_wanted
 
 SENTENCE_CHARS_MAX = 600  # longer ones say too much to be one rule
-_END_CHARS = 10_000  # of a text that are looked at, at its beginning and at its end: what is longer quotes something
+_END_CHARS = 10_000  # searched at the beginning and at the end of a text: a longer text quotes something
 _SENTENCES_OF_END_MAX = 500
 _MARGIN_CHARS_MIN = 60  # of a line that may be broken at a margin
 _ENTRIES_OF_MESSAGE_MAX, _VALUES_OF_SENTENCE_MAX = 200, 8
 KEY_CHARS_MAX = 200
 _PATHS_OF_CALL_MAX = 4
 
-SUB_GOAL = "sub_goal"  # the section of what callers divide a goal into; its value is its status
-REMOVED = "removed"  # of what callers removed, by section and key: what the log said before then holds no more
+SUB_GOAL = "sub_goal"  # the section of the parts of a goal that callers set; the value is the status
+REMOVED = "removed"  # entries that callers removed, by section and key: earlier statements of the log no longer hold
 
-# What holds, in the order in which it is shown; of the others newest first, with what share of the room they get.
+# Sections that are always shown, in their order; the others are shown newest first, with their share of the room.
 WHOLE = {
     "goal": "Goal",
     SUB_GOAL: "Sub-goals",
@@ -56,7 +56,7 @@ _QUOTED = re.compile(r"^\s*(?:>|\|)")
 _HEADING = re.compile(r"^\s*#+\s|:[\s*_]*$")
 _ITEM = re.compile(r"^\s*(?:[-*•]|[0-9]{1,3}[.)])\s")
 _EMPHASIS = re.compile(r"\*\*|^[^\w\"'`(<\[]+")  # Markdown's, and signs at the beginning
-# Words of somebody else, or of a program, within a sentence.
+# Words of another person or a program within a sentence.
 _CITED = re.compile(r"`[^`]+`|\"[^\"]*\s[^\"]*\"|«[^»]+»|(?<!\w)'[^']*\s[^']*'(?!\w)")
 _PLAIN_QUOTES = str.maketrans("\u2019\u2018\u201c\u201d\u201e", '\'\'"""')
 
@@ -107,7 +107,7 @@ class Entry:
 
 
 class Sentence(NamedTuple):
-    """What somebody says, and under which line of a list, such as `Rules:`, if it is of one."""
+    """A sentence, and the line above the list that it belongs to, such as `Rules:`."""
 
     text: str
     under: str = ""
@@ -156,7 +156,7 @@ def is_rule(text: str, profile: Profile) -> bool:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the sentences that somebody says himself: no blocks of code, no line that is quoted, no heading."""
+    """Return the speaker's own sentences, without code blocks, quoted lines and headings."""
     if len(text) > 2 * _END_CHARS:
         text = f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
     found, under = [], ""
@@ -190,11 +190,11 @@ def _lines(text: str) -> list[str]:
 
 
 def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry], list[tuple[Entry, Entry]]]:
-    """Return what holds when more was said, and the entries whose place others took, each with the new one.
+    """Return the current entries after new statements, and the replaced entries, each with the new one.
 
     Args:
-        entries: What held before, in the order of the log.
-        said: What was said since, in order.
+        entries: The current entries before, in the order of the log.
+        said: The new statements, in order.
     """
     now: dict[tuple[str, str], Entry] = {place_of(entry): entry for entry in entries}
     superseded = []
@@ -248,7 +248,7 @@ def changes(before: str, now: str) -> tuple[list[StateChange], list[StateChange]
 
 
 def note_of(superseded: Sequence[tuple[Entry, Entry | None]]) -> str:
-    """Return what tells a model that something holds no longer, and what does instead, if anything."""
+    """Return the note that tells a model which entries no longer hold, and which ones replace them."""
     lines = []
     for old, new in superseded:
         now = f"now: {_said(new)}; " if new else ""
@@ -318,7 +318,7 @@ def place_of(entry: Entry) -> tuple[str, str]:
 
 
 def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
-    """Put an entry in its place, behind all others; return what it says otherwise."""
+    """Put an entry in its place, after all others, and return the entry that it contradicts."""
     place = place_of(entry)
     removed = (REMOVED, " ".join(place))
     for later in (now.get(place), now.get(removed)):
@@ -335,7 +335,7 @@ def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
 
 
 def _is_before(entry: Entry, other: Entry) -> bool:
-    """Say whether an entry was said before another: a caller's behind all of the log that there was."""
+    """Say whether an entry is older than another. An entry of a caller comes after all messages that there were."""
     return (entry.seq, not entry.ref) < (other.seq, not other.ref)
 
 
@@ -346,10 +346,10 @@ def _says_otherwise(before: Entry, entry: Entry) -> bool:
 
 
 def _lifted(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
-    """Return the constraint that is taken back; None: it is not clear which, or whether all of it.
+    """Return the constraint that an entry lifts, or None if it is not clear which one, or whether all of it.
 
-    It is the only one that has all words of what is taken back, and those are half of its own at least. What had to be
-    done is no longer needed, which says nothing of what must not be done.
+    It must be the only constraint that has all words of the lifted rule, and these must be at least half of its own
+    words. "You no longer have to" lifts a duty, and says nothing about prohibitions.
     """
     said = set(terms_of(entry.value)) - _SAYS_NOTHING
     found = []

@@ -1,6 +1,6 @@
-"""Parts of windows that an operator put in the place of ours: what they are given, and what is made of their answers.
+"""Extensions of windows that an operator installs instead of our own parts: their inputs, and checks of their answers.
 
-What they may not do, ours does not let them: only users and system prompts make rules, what is said stands in the
+The limits of our own parts apply to them: only users and system prompts make rules, a statement must stand in the
 message, and a summary passes every check. `extensions` says how they are installed, and what happens if they fail.
 """
 
@@ -30,7 +30,7 @@ _VALIDATOR_S = 5.0
 _MIDDLEWARE_S = 0.5
 _DECIDED_CHARS_MAX, _ANNOTATIONS_MAX = 2_000, 50
 _SECTIONS = ("goal", "constraint", "value", "decision", "question", "error", "resolution", "answer", "progress")
-_OF_USERS = ("goal", "constraint")  # what nobody else may say
+_OF_USERS = ("goal", "constraint")  # sections that only users may state
 
 
 class Line(NamedTuple):
@@ -56,7 +56,7 @@ class ExtractedStatement(NamedTuple):
     """A statement of the state: of the extractor."""
 
     section: str
-    text: str  # as it was said
+    text: str  # word for word
     key: str = ""
     value: str = ""
 
@@ -73,11 +73,11 @@ class Packed(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """What shall become of a pack: of the middleware."""
+    """The decision of the middleware about a pack."""
 
     veto: str = ""  # why it is not answered
     annotations: Mapping[str, str] = {}
-    note: str = ""  # to stand behind the last step
+    note: str = ""  # to append after the last step
 
 
 class Scoring:
@@ -91,7 +91,7 @@ class Scoring:
         self._scorer = scorer
 
     async def worth(self, blocks: Sequence[FoldableBlock], summaries: Sequence[Summary]) -> Mapping[Unit, float]:
-        """Return what the lines of a view are worth; nothing, if the scorer gives nothing of use."""
+        """Return the worth of the lines of a view; empty if the answer of the scorer is unusable."""
         scored = [
             Scored(unit=unit, step=block.step, is_error=block.is_error) for block in blocks for unit in block.units
         ]
@@ -123,7 +123,7 @@ class Extracting:
         self._extractor = extractor
 
     async def entries(self, messages: Sequence[Message]) -> Mapping[int, Sequence[Entry]] | None:
-        """Return what messages say of the state, by their `seq`; None: rules are to read it."""
+        """Return the entries that messages make, by their `seq`, or None if our own rules must read them."""
         said = [(message.seq, spoken) for message in messages for spoken in said_in(message) if not spoken.is_data]
         given = [ExtractorText(one.role, one.text, one.is_error) for _, one in said]
 
@@ -150,10 +150,10 @@ class Validating:
         self._validator = validator
 
     async def check(self, text: str, sources: Sequence[StepText]) -> None:
-        """Refuse a summary that the validator refuses, or of which it says nothing: lines of the originals stay.
+        """Refuse a summary that the validator refuses or does not answer about: the original lines stay.
 
         Raises:
-            NotUsed: it does.
+            NotUsed: the summary is refused.
         """
 
         def checked(answer: Any) -> str:
@@ -187,7 +187,7 @@ class PluggedChat:
         return self._otherwise.models if self._otherwise else ("",)
 
     async def text(self, *, system: str, user: str, tokens_max: int, model: str = "") -> str:
-        """Return what is written; see `Chat`."""
+        """Return the text of the model; see `Chat`."""
 
         def checked(answer: Any) -> str:
             if not isinstance(answer, str) or not answer.strip():
@@ -213,7 +213,7 @@ class Middleware:
         self._decide = decide
 
     async def decided(self, packed: Packed) -> Decided:
-        """Return what shall become of a pack; nothing special, if the middleware says nothing of use."""
+        """Return the decision about a pack; the default decision if the answer of the middleware is unusable."""
 
         def checked(answer: Any) -> Decided:
             veto, annotations, note = answer
@@ -230,31 +230,31 @@ class Middleware:
 
 
 def middleware() -> Middleware | None:
-    """Return what an operator installed to decide on packs; None: nothing."""
+    """Return the installed middleware, or None if there is none."""
     own = installed("context_middleware")
     return Middleware(Awaited("context_middleware", own, call_s=_MIDDLEWARE_S)) if own else None
 
 
 def scoring() -> Scoring | None:
-    """Return what an operator installed to score lines; None: nothing."""
+    """Return the installed scorer of lines, or None if there is none."""
     own = installed("importance_scorer")
     return Scoring(Awaited("importance_scorer", own, call_s=_SCORER_S)) if own else None
 
 
 def extracting() -> Extracting | None:
-    """Return what an operator installed to read the state; None: nothing."""
+    """Return the installed extractor of the state, or None if there is none."""
     own = installed("state_extractor")
     return Extracting(Awaited("state_extractor", own, call_s=_EXTRACTOR_S)) if own else None
 
 
 def validating() -> Validating | None:
-    """Return what an operator installed to check summaries; None: nothing."""
+    """Return the installed validator of summaries, or None if there is none."""
     own = installed("summarization_validator")
     return Validating(Awaited("summarization_validator", own, call_s=_VALIDATOR_S)) if own else None
 
 
 def summarizer(otherwise: Chat | None, *, call_s: float) -> Chat | None:
-    """Return what writes segments: what an operator installed, else a model; None: there is neither."""
+    """Return the writer of segments: the installed one, else the model, or None if there is neither."""
     own = installed("summarizer")
     return PluggedChat(Awaited("summarizer", own, call_s=call_s), otherwise) if own else otherwise
 
@@ -264,7 +264,7 @@ def _plain(text: str) -> str:
 
 
 def _entry(found: Any, role: str, text: str, ref: str, seq: int) -> Entry | None:
-    """Return a statement as an entry; None: it is none that its speaker may make."""
+    """Return a statement as an entry, or None if its speaker may not make it."""
     section, said, key, value = found
     if not all(isinstance(one, str) for one in (section, said, key, value)) or section not in _SECTIONS:
         return None

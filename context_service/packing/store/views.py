@@ -39,18 +39,18 @@ from service_runtime.documents import beside_the_loop, check_wanted
 from service_runtime.postgres import Row, Tenant, TextArray, Transaction
 from service_runtime.sql_files import SqlFile
 
-# Entries that a state is written of, the newest: of what each pack must have, and of the rest.
+# The newest entries that a state is written from: those that each pack must have, and the others.
 _T = TypeVar("_T")
 
 _WHOLE_MAX, _HELD_MAX = 10_000, 5_000
 _HELD_OF_MAX = 500  # of a section
-_ENDED_OF_MAX = 50  # of what is recalled at once: the newest
+_ENDED_OF_MAX = 50  # of the passages of one recall: the newest
 _WORTH_BYTES = 30  # of a line that a fold chose from, or did not
-_ROW_BYTES = 200  # as long to read as so many bytes to parse
+_ROW_BYTES = 200  # reading a row costs as much as parsing this many bytes
 _COUNTING = 8  # times as long as parsing: names are added up
-_READING = 2  # times as long: accounts are made of what is parsed
-_WRITING = 4  # times as long as parsing: what is stored is written as JSON, and that as JSON
-# Sections whose entries have no key, by the section of what may change them.
+_READING = 2  # times the cost of parsing: accounts are built from the JSON
+_WRITING = 4  # times the cost of parsing: values are written as JSON inside JSON
+# Sections whose entries have no key, by the section of the entries that may change them.
 _CHANGED_BY = {
     "goal": ("goal",),
     "progress": ("progress",),
@@ -132,20 +132,20 @@ class ViewRows:
         source: str = BY_RULE,
         packed_seq: int | None = None,
     ) -> bool:
-        """Write blocks behind those of a window, what they say of the state, and how far it reads now.
+        """Append blocks to a window, with their changes of the state and the last message that it has read.
 
         Args:
-            door: To the window; or a transaction that holds its lock.
-            window: As it is; if it is another one meanwhile, nothing is written.
-            blocks: In their order.
-            entries: New ones; their numbers go on from the window's.
-            ended: Numbers of those that hold no longer, also of new ones, each with the message that ended it.
-            reached_seq: Up to which message all are read.
-            source: Who says the entries.
-            packed_seq: Up to which message it is packed for a model with this; None: it is not.
+            door: The connection for the window, or a transaction that holds its lock.
+            window: The window as the caller read it. If it changed meanwhile, nothing is written.
+            blocks: The blocks in their order.
+            entries: New entries; their numbers follow those of the window.
+            ended: Numbers of entries that end, also of new ones, each with the message that ends it.
+            reached_seq: The last message that the window has read.
+            source: The source of the entries.
+            packed_seq: The last message of the log if the window is packed for a model with this, or None.
 
         Returns:
-            Whether it was written.
+            Whether the blocks were written.
         """
         size = sum(_ROW_BYTES + sum(len(piece.json) for piece in block.pieces) for block in blocks)
         columns = await beside_the_loop(_WRITING * size, _columns, blocks)
@@ -222,7 +222,7 @@ class ViewRows:
         return [(entry.entry, now.get((entry.entry.section, entry.entry.key))) for entry in reversed(ended)]
 
     async def held_in(self, transaction: Transaction, window: Window, sections: Sequence[str]) -> list[StoredEntry]:
-        """Return the entries of sections that hold, in the order in which they were said."""
+        """Return the current entries of sections, oldest first."""
         named = transaction.tenant_id, window.window_id, TextArray(sections)
         return list(map(_held, await transaction.query(_HELD_IN, named)))
 
@@ -237,21 +237,21 @@ class ViewRows:
         return count
 
     async def tell_later(self, transaction: Transaction, window: Window) -> None:
-        """Say that a window that is locked has entries of which no model was told."""
+        """Write that a locked window has entries that no pack has told the model."""
         await transaction.query(_HAS_UNTOLD, (transaction.tenant_id, window.window_id))
 
     async def untold(self, window: Window, *, principal: Principal) -> list[StoredEntry]:
-        """Return the entries of callers of which no model was told."""
+        """Return the entries of callers that no pack has told the model."""
         door = self._log.of(principal, window.context_id)
         return list(map(_held, await door.query(_UNTOLD, (door.tenant_id, window.window_id))))
 
     async def told(self, transaction: Transaction, window: Window) -> None:
-        """Say that a model is told of all that callers said, in a window that is locked."""
+        """Write that a locked window has told the model all entries of callers."""
         named = {"window_id": window.window_id}
         await transaction.query(_TOLD, named)
 
     async def change_head(self, transaction: Transaction, window: Window) -> None:
-        """Write what stands in front of all, of a window that is locked."""
+        """Write the system prompt, the tools and the goal of a locked window."""
         await transaction.query(
             _CHANGE_HEAD,
             {
@@ -266,17 +266,17 @@ class ViewRows:
     async def change_pins(
         self, transaction: Transaction, window: Window, pieces: Sequence[Rendered], tokens: int
     ) -> None:
-        """Write what is pinned, as a model sees it, of a window that is locked."""
+        """Write the rendered pins of a locked window."""
         named = {"window_id": window.window_id}
         await transaction.query(_CHANGE_PINS, {**named, "pieces": pieces_json(pieces), "tokens": tokens})
 
     async def shown(self, window: Window, *, principal: Principal, number_from: int = 0) -> ShownView | None:
-        """Return what a model sees; None: the window is gone.
+        """Return the parts that a window shows, or None if the window is gone.
 
         Args:
-            window: Which.
-            principal: Who reads.
-            number_from: Only blocks from this one on, and no summaries; 0: all.
+            window: The window.
+            principal: The caller.
+            number_from: The first block to return; then without summaries. 0 returns all parts.
         """
         door = self._log.of(principal, window.context_id)
         named = {"context_id": window.context_id, "window_id": window.window_id, "number_from": number_from}
@@ -371,7 +371,7 @@ class ViewRows:
         return bool(rows and rows[0].is_written)
 
     async def failures_of_model(self, window: Window, *, principal: Principal) -> tuple[int, int]:
-        """Return how often the model failed in a row, and up to which step it is asked no more."""
+        """Return the number of failures of the model in a row, and the step up to which no call asks it."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_FAILURES, (door.tenant_id, window.window_id))
         return (rows[0].model_failures, rows[0].extractive_to) if rows else (0, 0)
@@ -387,7 +387,7 @@ class ViewRows:
         return fold, rows[0].prepared_epoch
 
     async def tallies(self, window: Window, *, principal: Principal) -> Tallies:
-        """Return what is counted of a window's steps."""
+        """Return the counts of tools and entities over the steps of a window."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_COUNTED, {"window_id": window.window_id})
         kept = next((row.names for row in rows if row.kind == "window"), "{}")
@@ -472,7 +472,7 @@ class ViewRows:
         await self.account(transaction, window, receipt)
 
     async def account(self, transaction: Transaction, window: Window, receipt: Receipt) -> None:
-        """Write the account of a break of the prefix, behind what it is of."""
+        """Write the receipt of a break of the prefix, after the break itself."""
         await transaction.query(
             _ADD_RECEIPT,
             {
@@ -500,7 +500,7 @@ class ViewRows:
     async def receipts_since(
         self, window: Window, *, principal: Principal, epoch_after: int, count: int
     ) -> list[Receipt]:
-        """Return the accounts of a window behind an epoch and up to its own, the oldest first."""
+        """Return the receipts of a window after an epoch, up to its own epoch, oldest first."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_RECEIPTS_FROM, (door.tenant_id, window.window_id, epoch_after, window.epoch, count))
         return await beside_the_loop(_size_of_receipts(rows), _each, _receipt, rows)
@@ -552,15 +552,15 @@ class ViewRows:
         pins: Sequence[Rendered],
         tokens: int,
     ) -> None:
-        """Forget what was made of the log by a window that is locked.
+        """Delete the blocks and entries that a locked window made from its log.
 
         Args:
-            transaction: That holds the lock.
-            window: As it is.
-            place: From where on; None: all of it.
-            retracted_count: Messages of the log that are retracted now.
-            pins: What is pinned still, as a model sees it.
-            tokens: Of that.
+            transaction: The transaction that holds the lock.
+            window: The window.
+            place: The first step to delete, or None to delete all.
+            retracted_count: The number of retracted messages of the log.
+            pins: The remaining pins, rendered.
+            tokens: The tokens of the pins.
         """
         named: dict[str, Any] = {"window_id": window.window_id}
         named |= {"pieces": pieces_json(pins), "tokens": tokens, "retracted_count": retracted_count}
@@ -617,7 +617,7 @@ def _size_of(rows: Sequence[Row]) -> int:
 
 
 def _tallies(kept: str, rows: Sequence[Row]) -> Tallies:
-    """Return what is counted of steps: of those that were removed before, and of these."""
+    """Return the counts over the removed steps and these steps."""
     steps = [
         StepTally(
             step=row.step,

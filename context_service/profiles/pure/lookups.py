@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 from context_service.folding.pure.folds import Fold, View
 from context_service.profiles.pure.profiles import TRIM_CHARS_MAX, Profile
 
-CONTEXTS_MIN = 20  # with fewer nothing follows: no one of them can be told from what does
-BOUND = 0.2  # by which a weight or a cap moves, at most
+CONTEXTS_MIN = 20  # with fewer contexts nothing is learned, so that no learned number reveals a single context
+BOUND = 0.2  # the most by which a weight or a cap moves
 SEEN_MIN = 20  # of a kind, or nothing follows for it
 _COUNT_MAX = 2**53  # so that JSON has it as it is
-_DEFAULT = "default"  # the rule of results of which no other is
+_DEFAULT = "default"  # the rule for results that no other rule matches
 
 
 class Count(NamedTuple):
@@ -35,11 +35,11 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What was counted.
+    """Counts of lookups.
 
     Attributes:
-        lines: By kinds of lines of the profile.
-        results: By rules of `tool_output_trim`: their numbers, from 0, and `default`.
+        lines: Counts by the kind of line in the profile.
+        results: Counts by the rule of `tool_output_trim`: its number, from 0, or `default`.
     """
 
     lines: Mapping[str, Count] = field(default_factory=dict)
@@ -84,12 +84,12 @@ def folded(before: View, done: Fold, tools: Iterable[Iterable[str]], profile: Pr
 
 
 def asked(kinds: Iterable[str], tools: Iterable[str], profile: Profile) -> Counts:
-    """Return what is counted of one look at what is out of sight.
+    """Return the counts of one lookup of text that the pack does not show.
 
     Args:
-        kinds: Of lines that are in it.
-        tools: Which a step called that is masked; the results of several cannot be told apart, and none counts.
-        profile: Of the window.
+        kinds: The kinds of its lines.
+        tools: The tools of its masked step. With several tools no result counts, since they cannot be told apart.
+        profile: The compression profile of the window.
     """
     rules = {rule_of(name, profile) for name in tools}
     return Counts(
@@ -133,7 +133,7 @@ def counts_of(said: Mapping[str, Any]) -> Counts:
 
 
 def learned_of(said: Mapping[str, Any]) -> Learned:
-    """Return what is kept of `Learned`, within the bounds: an archive may have brought it."""
+    """Return `Learned` from its stored form, within the bounds: an archive may have written it."""
     lines, results = (
         {kind: min(max(float(factor), 1 - BOUND), 1 + BOUND) for kind, factor in said.get(name, {}).items()}
         for name in Learned._fields
@@ -142,19 +142,19 @@ def learned_of(said: Mapping[str, Any]) -> Learned:
 
 
 def check_learned(said: object) -> None:
-    """Refuse what is not as `Learned` is kept.
+    """Check a stored `Learned`.
 
     Raises:
-        ValueError: it is not.
+        ValueError: it does not have the stored form.
     """
     _check(said, lambda factor: type(factor) in (int, float))
 
 
 def check_counts(said: object) -> None:
-    """Refuse what is not as `stored` writes counts.
+    """Check stored counts.
 
     Raises:
-        ValueError: it is not.
+        ValueError: they do not have the form that `stored` writes.
     """
     _check(said, lambda one: isinstance(one, list) and len(one) == len(Count._fields) and all(map(_is_count, one)))
 
@@ -183,7 +183,7 @@ def stored(counts: Counts) -> dict[str, Any]:
 
 
 def is_due(context_count: int, learned_count: int) -> bool:
-    """Say whether something is to be learned anew: from enough contexts, and twice as many as the last time."""
+    """Say whether to learn again: there are enough contexts, and twice as many as the last time."""
     return context_count >= max(CONTEXTS_MIN, 2 * learned_count)
 
 
@@ -192,7 +192,7 @@ def _plus(one: Mapping[str, Count], other: Mapping[str, Count]) -> Mapping[str, 
 
 
 def _factors(counts: Mapping[str, Count]) -> Mapping[str, float]:
-    """Return by what each moves: as its share of what was looked up is over or under that of all together."""
+    """Return the factor of each count: its share of lookups, compared with the share over all counts."""
     enough = {kind: one for kind, one in counts.items() if one.seen >= SEEN_MIN}
     together = sum(count.asked for count in enough.values())
     if not together:

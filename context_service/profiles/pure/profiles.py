@@ -1,13 +1,13 @@
-"""What is worth keeping of a log, as data: profiles of compression, YAML beside this file.
+"""Compression profiles: data that says which lines of a log are worth keeping, as YAML files in this folder.
 
 A profile says which lines are kept (`high_importance`), which never are (`low_importance`), which a mask keeps whole
 (`preserve_verbatim`), how much of a tool's result a mask keeps (`tool_output_trim`), and which sentences are state
 (`state`). One that `extends` another adds to it, and its own rules come first. `words` are pieces of patterns:
-`{start}` in a pattern of `state` stands for the piece of that name. All patterns are RE2's: whatever somebody writes
-there takes time that is linear in the text.
+`{start}` in a pattern of `state` stands for the piece of that name. All patterns are RE2's, which take time that is
+linear in the text.
 
-Tenants register profiles of their own (`own_profiles`). Theirs are of plain YAML, without anchors, tags and deep nests,
-and their patterns together are bounded, since what is linear in the text is linear in the pattern, too.
+Tenants register profiles of their own. These are plain YAML, without anchors, tags and deep nesting, and their patterns
+have a limit together, because the time is linear in the size of the patterns, too.
 """
 
 from __future__ import annotations
@@ -149,16 +149,15 @@ class LineRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRule:
-    """Which sentences of whom are state.
+    """A rule that says which sentences of which roles are state.
 
     Attributes:
         section: One of `SECTIONS`.
-        roles: Whose sentences.
-        sentence: What it has. Groups say more: `key` and `value`, what is set to what; `what` or `duty`, what is
-            lifted.
-        apart_from: What does not count of it, such as idioms; None: nothing.
-        unless: What it has not; None: nothing.
-        under: What the line above the list has that it is of; None: it need not be of a list.
+        roles: The roles whose sentences it reads.
+        sentence: The pattern of the sentence. Its groups give `key` and `value`, or the lifted rule (`what` or `duty`).
+        apart_from: A pattern of parts that do not count, such as idioms, or None.
+        unless: A pattern that the sentence must not have, or None.
+        under: A pattern of the line above the list that has the sentence, or None if it needs no list.
     """
 
     section: str
@@ -237,7 +236,7 @@ def _shipped() -> tuple[str, ...]:
 
 @cache
 def _installed() -> dict[str, str]:
-    """Return the texts of profiles that an operator installed, by name; what is none is passed over, with a warning."""
+    """Return the texts of installed profiles by name. Entries that are no profile are skipped with a warning."""
     found: dict[str, str] = {}
     for name in installed_names("compression_profile"):
         own = installed(f"compression_profile.{name}")
@@ -354,7 +353,7 @@ class _Reading:
         state = tuple(self._state(f"state[{number}]", one) for number, one in enumerate(self._list("state")))
         return Profile(
             name=self._name,
-            # What a profile says of a kind takes the place of what its base says of it.
+            # The rules of a profile for a kind replace those of its base.
             high=high + tuple(rule for rule in (base.high if base else ()) if rule.kind not in own),
             low=self._lines("low_importance") + (base.low if base else ()),
             verbatim=self._lines("preserve_verbatim") + (base.verbatim if base else ()),
@@ -417,7 +416,7 @@ class _Reading:
         return self._pattern(place, "|".join(pieces), any_case=True)
 
     def _with_words(self, place: str, said: Any) -> str:
-        """Return a pattern with each `{word}` replaced by what stands for it."""
+        """Return a pattern with each `{word}` replaced by its piece."""
         chars = 0
 
         def piece(found: re.Match[str]) -> str:

@@ -30,7 +30,7 @@ class Cost(NamedTuple):
 
     @property
     def base_tokens(self) -> float:
-        """What they cost, in tokens that no cache is asked for."""
+        """The cost in tokens without any cache."""
         return self.read * DEFAULT.cache_read + self.written * DEFAULT.cache_write
 
     def priced(self, prices: Prices) -> float:
@@ -38,7 +38,7 @@ class Cost(NamedTuple):
         return (self.read * prices.cache_read + self.written * prices.cache_write) / MILLION
 
     def plus(self, other: Cost, times: int = 1) -> Cost:
-        """Return both together, the other one so many times."""
+        """Return the sum of both, the other one multiplied by a number."""
         return Cost(self.read + times * other.read, self.written + times * other.written)
 
 
@@ -62,7 +62,7 @@ class Shape:
 
     @property
     def fold(self) -> Cost:
-        """What the pack behind a fold costs."""
+        """The cost of the pack after a fold."""
         kept = min(self.kept, self.folded)
         return Cost(kept, self.folded - kept)
 
@@ -88,12 +88,12 @@ def ahead(steps: int, shape: Shape) -> Ahead:
 
 
 def _grown(tokens: int, step: int, count: int) -> Cost:
-    """Return what so many packs cost that only grow."""
+    """Return the cost of a number of packs that only grow."""
     return Cost(count * tokens + step * count * (count - 1) // 2, count * step)
 
 
 class Break(NamedTuple):
-    """A break of a prefix: behind which step; tokens before, behind, and in front of it; and steps it takes back."""
+    """A break of a prefix: its step, the tokens before and after it, the tokens that stay, and the steps taken back."""
 
     reason: str
     step: int
@@ -104,12 +104,12 @@ class Break(NamedTuple):
 
 
 def until_now(breaks: Sequence[Break], *, steps: int, tokens: int) -> Cost:
-    """Return what the packs of a window have cost, if there was one behind each step.
+    """Return the cost of the packs of a window, if there was one after each step.
 
     Args:
-        breaks: The oldest first.
-        steps: That it has now.
-        tokens: Of what it shows now.
+        breaks: The breaks, oldest first.
+        steps: The number of steps that it has now.
+        tokens: The tokens that it shows now.
     """
     total, last = Cost(), Cost()
     step, shown = 0, 0
@@ -117,7 +117,7 @@ def until_now(breaks: Sequence[Break], *, steps: int, tokens: int) -> Cost:
         grown, last = _between(step, shown, change.step, change.before, last)
         kept = min(change.kept, change.after, last.tokens)
         total, last = total.plus(grown).plus(last, -1), Cost(kept, change.after - kept)
-        total = total.plus(last)  # the pack behind the break, not the pack that there would have been
+        total = total.plus(last)  # the pack after the break, instead of the pack that there would have been without it
         step, shown = change.step - change.left_out, change.after
     grown, _ = _between(step, shown, steps, tokens, last)
     return total.plus(grown)

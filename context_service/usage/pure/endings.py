@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
-RANGES_MAX = 1_000  # of a window; then what was said of the oldest steps goes
+RANGES_MAX = 1_000  # of a window; after that the outcomes of the oldest steps are dropped
 
 
 class Ending(NamedTuple):
@@ -26,17 +26,17 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endings:
-    """What is known of a window's steps: in their order, and none of a step twice."""
+    """The outcomes of a window's steps, in their order, at most one for a step."""
 
     ranges: tuple[Ending, ...] = ()
 
     def of(self, step: int) -> float | None:
-        """Return how a step ended; None: nobody said."""
+        """Return the outcome of a step, or None if none was recorded."""
         at = bisect_right(self.ranges, step, key=lambda one: one.step_from) - 1
         return self.ranges[at].score if at >= 0 and step <= self.ranges[at].step_to else None
 
     def with_one(self, ending: Ending) -> Endings:
-        """Return them with what is said now, which takes the place of what was said of the same steps."""
+        """Return the outcomes with a new one, which replaces earlier outcomes of the same steps."""
         left = []
         for span in self.ranges:
             if span.step_from < ending.step_from:
@@ -46,7 +46,7 @@ class Endings:
         return Endings(tuple(_joined(sorted([*left, ending]))[-RANGES_MAX:]))
 
     def up_to(self, step: int) -> Endings:
-        """Return those of the first steps: behind them are others now."""
+        """Return the outcomes of the first steps: the later steps are replaced."""
         first = [span._replace(step_to=min(span.step_to, step)) for span in self.ranges if span.step_from <= step]
         return Endings(tuple(first))
 

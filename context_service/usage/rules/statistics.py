@@ -1,7 +1,7 @@
-"""What a window shows of its log, what it cost, and what it will cost: numbers, made of what is kept anyway.
+"""Statistics of a window: how much of its log it shows, what it has cost, and what it will cost.
 
-Nothing is counted while a window is packed. What its packs had in common follows from its steps and its breaks, as if
-there had been one pack behind each step; what they really had in common is what was billed.
+They come from stored rows: packing counts nothing. How much consecutive packs had in common is computed from steps and
+breaks, as if there had been one pack after each step; the bills say how much they really had in common.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BREAK_BYTES = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelStatistics:
-    """What a zone shows of the log: of so many steps and tokens of it, so many tokens."""
+    """A zone: the steps and tokens of the log that it stands for, and its own tokens."""
 
     zone: str
     steps: int
@@ -64,7 +64,7 @@ class WindowStatistics:
 
     @property
     def savings(self) -> float:
-        """Share of the log, with what stands in front, that need not be sent."""
+        """The share of the log, with the front of the pack, that is not sent."""
         raw = self.zones.system + self.zones.pins + self.log_tokens
         return max(1 - self.zones.all / raw, 0.0) if raw else 0.0
 

@@ -1,7 +1,7 @@
-"""What a window is told of its folds and of what it may cost: numbers, each with a default.
+"""The config of a window: numbers for its folds and its cost, each with a default.
 
-What was said is kept as it was said, so that an update changes what it names and no more. It holds from the next pack
-on, and breaks no prefix by itself.
+The config is stored as the caller gave it, so that an update changes only the fields that it names. It applies from
+the next pack on, and breaks no prefix by itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TOTAL_TOKENS_MAX = 10**15
 CACHE_TTL_S, CACHE_TTL_S_MAX = 300, 86_400
 CHECKPOINT_STEPS = 50
 BY_ANY_MODEL, NO_MODEL = "auto", "none"  # that write segments
-STYLES = ("structured", "narrative")  # of what they write
+STYLES = ("structured", "narrative")  # of their segments
 PROMPT_CHARS_MAX, MODEL_CHARS_MAX = 4_000, 200
 ROLLBACK, REREAD = "rollback_to_checkpoint", "reread_from_checkpoint"  # strategies of recovery
 
@@ -96,11 +96,11 @@ class Config:
 
 
 DEFAULT = Config()
-NOTHING = "{}"  # was said
+NOTHING = "{}"  # a config without any field
 
 
 def config_of(said: Mapping[str, Any]) -> Config:
-    """Return a config: what was said of it, by the names that callers use, and the defaults.
+    """Return a config from its given fields, by the names that callers use, and the defaults.
 
     Raises:
         InvalidArgument: a number cannot be, or two contradict each other; it names the field.
@@ -154,14 +154,14 @@ def config_of(said: Mapping[str, Any]) -> Config:
 
 
 def check_model(config: Config, models: Sequence[str]) -> None:
-    """Refuse a config that names a model which nobody configured.
+    """Refuse a config that names a model that is not configured.
 
     Args:
-        config: Of a window.
-        models: That write segments.
+        config: The config of a window.
+        models: The configured models that write segments.
 
     Raises:
-        InvalidArgument: it is none of them; the field is named.
+        InvalidArgument: the model is none of them; the violation names the field.
     """
     known = (BY_ANY_MODEL, NO_MODEL, *models)
     if config.summarization_model not in known:
@@ -191,17 +191,17 @@ def limit_of(context_tokens: int, config: Config) -> int:
 
 
 def budget_of(token_budget: float | None, output_reservation: int | None) -> dict[str, float | int | None]:
-    """Return what was said of the budget, as of a config. 0: its default, as if nothing was; None: nothing."""
+    """Return the fields of the budget for a config: 0 resets a field to its default, and None leaves it."""
     said = {"token_budget": token_budget, "output_reservation": output_reservation}
     return {name: value or None for name, value in said.items() if value is not None}
 
 
 def updated(text: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `stored` wrote with more that was said: of groups, such as the weights, what it names.
+    """Return the fields of a stored config with changes. In a group, such as the weights, only named fields change.
 
     Args:
-        text: That `stored` wrote.
-        said: What is other now; None: as if nothing had been said of it.
+        text: The config as `stored` wrote it.
+        said: The changed fields; None resets a field to its default.
     """
     now = orjson.loads(text)
     for name, value in said.items():
@@ -210,7 +210,7 @@ def updated(text: str, said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stored(said: Mapping[str, Any]) -> str:
-    """Return what was said, as it is kept."""
+    """Return the given fields as JSON."""
     return orjson.dumps(dict(said), option=orjson.OPT_SORT_KEYS).decode()
 
 
@@ -221,7 +221,7 @@ def loaded(text: str) -> Config:
 
 
 def _group(name: str, of: type, said: Mapping[str, Any], *, most: float) -> dict[str, float]:
-    """Return what was said of a group of numbers, such as the weights."""
+    """Return the given fields of a group of numbers, such as the weights."""
     group = said.get(name, {})
     names = [field.name for field in fields(of) if field.name in group]
     return {one: _number(f"{name}.{one}", group[one], 0, most) for one in names}

@@ -1,8 +1,9 @@
-"""What callers say of the state of the work, beside what rules read in the log. Values in, values out.
+"""Entries of the state that callers set, in addition to those that rules read from the log. Values in, values out.
 
-An entry takes the place of what was said before of the same, by whomever, and gives way to what the log says later. So
-it keeps how far the log was then. What a caller removes stays removed when the log is read again: a `REMOVED` entry
-says so. A model is told of all of it at once, in a note behind the last step; the next fold writes the state anew.
+An entry replaces earlier statements about the same thing, whatever their source, and later messages replace it in turn.
+So it stores the last message of the log at that time. An entry that a caller removes stays removed when the log is read
+again: a `REMOVED` entry says so. A note after the last step tells the model at once; the next fold writes the state
+again.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ STATUSES = ("open", "done", "dropped")  # of sub-goals
 SAID = frozenset(SECTIONS) - {"lifted", "answer", "resolution"} | {"artifact", SUB_GOAL}  # sections of callers
 _ONE = frozenset({"goal", "progress"})  # there is one at a time, which has no key
 _OF_RULES = _ONE | {"value", "artifact"}  # sections where rules have the places of callers
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # an entry is one line of what a model reads
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # an entry is one line of the state
 _HEAD = "[The caller says, and it holds from here on, whatever was said of the same before]"
 
 
@@ -64,16 +65,16 @@ class Patched:
 def entries_said(
     said: Sequence[StateStatement], removed: Sequence[StateStatement], *, last_seq: int
 ) -> tuple[list[Entry], list[Entry]]:
-    """Return what a caller sets as entries, and what he removes as such that stand in the same places.
+    """Return the entries that a caller sets, and those that it removes.
 
     Args:
-        said: To be set.
-        removed: To be removed.
-        last_seq: Of the log, when he says it.
+        said: The entries to set.
+        removed: The entries to remove.
+        last_seq: The last message of the log at this time.
 
     Raises:
-        InvalidArgument: an entry is none; the violation names its field.
-        LimitExceeded: there are too many, or one is too long.
+        InvalidArgument: an entry is invalid; the violation names its field.
+        LimitExceeded: there are too many entries, or one is too long.
     """
     count = len(said) + len(removed)
     if count > CHANGES_MAX:
@@ -83,12 +84,12 @@ def entries_said(
 
 
 def patched(held: Sequence[StoredEntry], entries: Sequence[Entry], removed: Sequence[Entry]) -> Patched:
-    """Return what becomes of the state: what is removed goes first.
+    """Return the changes of the state: removals come first.
 
     Args:
-        held: What holds in the places of the others, and what is removed there.
-        entries: As a caller says them.
-        removed: Likewise.
+        held: The current entries with the same keys, and the removals there.
+        entries: The entries that the caller sets.
+        removed: The entries that the caller removes.
     """
     set_places = {place_of(entry) for entry in entries}
     left = {id(stored): stored for stored in held}
@@ -109,13 +110,13 @@ def patched(held: Sequence[StoredEntry], entries: Sequence[Entry], removed: Sequ
 
 
 def note_of_said(entries: Sequence[Entry]) -> str:
-    """Return what tells a model what callers said since it was told last; empty: nothing that holds."""
+    """Return the note for the model on new entries of callers, or an empty text if none of them still holds."""
     lines = [f"- no longer: {entry.text}" if entry.section == REMOVED else f"- {_line(entry)}" for entry in entries]
     return "\n".join([_HEAD, *lines]) if lines else ""
 
 
 def is_told_once(entry: Entry) -> bool:
-    """Say whether an entry is done with when a model was told: nothing can bring back what it removed."""
+    """Say whether an entry is needed only until the model is told: no message can restore the removed entry."""
     return entry.section == REMOVED and not entry.value
 
 
@@ -178,7 +179,7 @@ def _is_meant(one: Entry, held: Entry) -> bool:
 
 def _removal(held: StoredEntry, seq: int) -> Entry:
     """Return what says that an entry was removed, when the log was so long."""
-    # What rules may read again stays removed; of the rest a model is told once.
+    # Entries that rules may read again stay removed; the model is told about the others once.
     stays = held.source != BY_CALLER or held.entry.section in _OF_RULES
     key = " ".join(place_of(held.entry))
     return Entry(section=REMOVED, key=key, text=_line(held.entry), value="stays" if stays else "", ref="", seq=seq)

@@ -1,4 +1,4 @@
-"""What a window is made of, and how it came to be so: the accounts that somebody reads who wants to know why."""
+"""Explaining a window: its parts, its receipts and its state."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from service_runtime.documents import beside_the_loop
 
 ENTRY_SECTIONS = SAID | {PIN}  # those that may hold
 _COUNTED = frozenset({TOOL, ENTITY})
-_PART_BYTES = 20  # to count a part takes as long as to parse so many bytes
-_ENTRY_BYTES = 100  # that an entry takes beside its texts
+_PART_BYTES = 20  # bytes of parsing that counting a part costs
+_ENTRY_BYTES = 100  # of an entry in addition to its texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +51,11 @@ class State:
 
 
 class Accounts:
-    """Reads accounts of windows; each call acts for its principal, who sees what is his user's and nobody's.
+    """Explains windows; each call acts for its principal, who sees the windows of its user and those without a user.
 
     Args:
         rows: The windows.
-        views: What they show, and their receipts.
+        views: Their parts and their receipts.
         log: Their contexts.
     """
 

@@ -1,7 +1,8 @@
-"""What callers change in a window: what stands in front of all, what is pinned behind it, the state, and the config.
+"""Changes of a window by callers: the prompt, tools and goal; pins; the state; and the config.
 
-A change in front breaks the prefix that a vendor's cache holds, and has a receipt. Tokens are counted before the window
-is locked, and the change is written if the window is what it was then; else it is worked out again.
+A change of the prompt, the tools, the goal or the pins breaks the prefix that a vendor's cache holds, and has a
+receipt. Tokens are counted before the window is locked. The change is written if the window is still the same;
+otherwise it is worked out again.
 """
 
 from __future__ import annotations
@@ -48,16 +49,16 @@ from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
-_COMPARING = 100  # as long as so many bytes of parsing: an entry with another
+_COMPARING = 100  # bytes of parsing that comparing two entries costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What shall be other; None: as it was.
+    """The changed fields of a window; None leaves a field as it is.
 
     Attributes:
-        config: What is said of it: see `config.updated`. The rest stays as it was said.
-        token_budget: Of the limit, as `output_reservation`; 0: its default.
+        config: The changed fields of the config: see `config.updated`.
+        token_budget: 0 resets it to its default; so does `output_reservation`.
     """
 
     system_prompt: str | None = None
@@ -69,10 +70,10 @@ class Change:
 
 
 class _Room(NamedTuple):
-    """What decides, beside its limit, whether something fits a window."""
+    """The values that decide, with the limit of the window, whether a change fits."""
 
-    token_factor: float  # by which its budget is kept from the next fold on
-    state_tokens: int  # of what each pack must have of the state
+    token_factor: float  # the factor of its budget from the next fold on
+    state_tokens: int  # of the required part of the state
 
 
 # Writes a change of a window that is locked, and returns what a request that is repeated is answered with.
@@ -121,15 +122,15 @@ class Editing:
         self._nesting_max = nesting_max
 
     async def update(self, window_id: UUID, change: Change, *, principal: Principal, request: Request | None) -> Window:
-        """Change what stands in front of all, and the config, and return the window; the same again changes nothing.
+        """Change the prompt, the tools, the goal or the config, and return the window. Equal values change nothing.
 
-        After another goal it folds at once, if there is something to fold: other lines matter then. What it returns is
-        the window before that fold, so that a repeat of the call is answered with the same. Another config holds from
+        After a new goal the window folds at once if there is something to fold, because other lines matter then. The
+        answer is the window before that fold, so that a repeated call gets the same answer. A new config applies from
         the next pack on.
 
         Raises:
-            WindowNotFound, WindowClosed: there is no such window, or it is closed.
-            BudgetTooSmall: it does not fit, with what is pinned and what each pack must have of the state.
+            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            BudgetTooSmall: the change does not fit together with the pins and the required part of the state.
             InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
         """
         is_new_goal = breaks = False
@@ -418,7 +419,7 @@ class Editing:
     async def _write_pins(
         self, transaction: Transaction, locked: Window, pins: list[Entry], reason: str, room: _Room | None = None
     ) -> int:
-        """Write what is pinned of a window that is locked, and return its tokens. Without `room` it fits as it is."""
+        """Write the pins of a locked window, and return their tokens. Without `room` they are known to fit."""
         size = sum(len(pin.text) for pin in pins)
         front = await beside_the_loop(RENDERING * size, pinned, pins, locked)
         if room:
@@ -466,10 +467,10 @@ async def _nothing_patched(transaction: Transaction, locked: Window) -> Mapping[
 
 
 def _configured(window: Window, told: Mapping[str, Any]) -> Window:
-    """Return a window with more that is said of its config.
+    """Return a window with changes of its config.
 
     Raises:
-        InvalidArgument: a number cannot be, or two contradict each other.
+        InvalidArgument: a number is out of range, or two contradict each other.
     """
     said = config.updated(window.config_json, told)
     limit = config.limit_of(window.context_tokens, config.config_of(said)) if told else window.token_limit
