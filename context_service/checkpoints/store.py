@@ -46,9 +46,9 @@ class CheckpointRows:
     async def make(
         self, transaction: Transaction, window: Window, *, reason: str, label: str = "", created_by: str = ""
     ) -> Checkpoint | None:
-        """Write what a window is, which locks it; None: it is another one meanwhile.
+        """Write a checkpoint of a window and lock the window; return None if the window changed meanwhile.
 
-        The oldest of the same reason goes, if there are as many as are kept.
+        The oldest checkpoint of the same reason is deleted if there are too many.
         """
         named = {
             "window_id": window.window_id,
@@ -70,7 +70,7 @@ class CheckpointRows:
         await transaction.query(_PRUNE, {"window_id": window.window_id})
 
     async def locked(self, transaction: Transaction, window: Window, number: int) -> Checkpoint | None:
-        """Return a checkpoint of a window that is locked; None: it has none of this number, or no longer."""
+        """Return a checkpoint of a locked window, or None if it has none of this number, or no longer."""
         rows = await transaction.query(_READ, (transaction.tenant_id, window.window_id, number))
         return _checkpoint(rows[0]) if rows else None
 
@@ -117,7 +117,7 @@ class CheckpointRows:
         return done
 
     async def undo(self, transaction: Transaction, window: Window, checkpoint: Checkpoint) -> None:
-        """Undo what a window that is locked did behind a checkpoint, but for its own row: see `roll_back`."""
+        """Undo the changes of a locked window after a checkpoint, except in its own row: see `roll_back`."""
         named = {"window_id": window.window_id, "number": checkpoint.number}
         await transaction.query(_UNDO, named)
         await self.prune(transaction, window)

@@ -1,4 +1,4 @@
-"""The SQL of forks: what was forked from a window, what it began with, and what became of it."""
+"""The rows of forks: the fork, its inherited state, and its result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from service_runtime.postgres import Row, TextArray, Transaction
 from service_runtime.sql_files import SqlFile
 
 LISTED_MAX = 100
-_LOOKED_AT = 1_000  # entries of what is not in every pack: the newest
+_LOOKED_AT = 1_000  # the newest entries that are not in every pack
 
 
 SQL = SqlFile.of(__file__, listed_max=LISTED_MAX, looked_at=_LOOKED_AT)
@@ -61,22 +61,22 @@ class ForkRows:
         await transaction.query(_ADD, named)
 
     async def read(self, context_id: UUID, number: int, *, principal: Principal) -> Fork | None:
-        """Return a fork of a context; None: it has none of this number."""
+        """Return a fork of a context, or None if it has none of this number."""
         door = self._log.of(principal, context_id)
         return _first(await door.query(_READ, (door.tenant_id, context_id, number)))
 
     async def of_context(self, context_id: UUID, fork_context_id: UUID, *, principal: Principal) -> Fork | None:
-        """Return what another context is, that was forked from one; None: the principal does not see where from."""
+        """Return the fork that a context is, or None if the principal does not see its parent."""
         door = self._log.of(principal, context_id)
         return _first(await door.query(_OF_CONTEXT, (door.tenant_id, context_id, fork_context_id)))
 
     async def locked(self, transaction: Transaction, fork: Fork) -> Fork | None:
-        """Return a fork as it is now, locked; None: it is gone."""
+        """Return a fork as it is now, locked, or None if it is gone."""
         named = transaction.tenant_id, fork.context_id, fork.number
         return _first(await transaction.query(_LOCK, named))
 
     async def of_window(self, window: Window, *, principal: Principal) -> list[Fork]:
-        """Return what was forked from a window, the newest first."""
+        """Return the forks of a window, newest first."""
         door = self._log.of(principal, window.context_id)
         return list(map(_fork, await door.query(_LIST, (door.tenant_id, window.context_id, window.window_id))))
 

@@ -103,7 +103,7 @@ def _parts(explained: Explained) -> Iterator[pb.PackPart]:
         yield pb.PackPart(zone="pins", tokens=explained.window.pins_tokens)
     state = explained.window.state_tokens
     for part in explained.parts:
-        if part.kind != SUMMARY and state:  # it stands behind the summaries
+        if part.kind != SUMMARY and state:  # it comes after the summaries
             yield pb.PackPart(zone="state", tokens=state)
             state = 0
         yield copied(

@@ -1,4 +1,4 @@
-"""The values of compression profiles and of what is learned for them."""
+"""The values of compression profiles and of their learning."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ LEARNINGS_MAX = 1_000  # of a tenant: of profiles and apps
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningState:
-    """What is known of a profile and an app.
+    """The state of learning for a profile and an app.
 
     Attributes:
-        profile: As windows have it that learn of it.
-        counts: What was looked up.
-        context_count: In how many contexts.
-        version: Of the profile, that windows get; 0: none was learned.
-        learned_count: From so many contexts.
+        profile: The profile, by the name that windows have it by.
+        counts: The counted lookups.
+        context_count: The number of contexts that were counted.
+        version: The learned version that new windows get. 0 if none was learned.
+        learned_count: The number of contexts that this version was learned from.
     """
 
     profile: str

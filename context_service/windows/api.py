@@ -71,7 +71,7 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
         return response(window)
 
     async def GetWindow(self, request: pb.GetWindowRequest, context: object) -> pb.GetWindowResponse:
-        """Read a window, and what was forked from it."""
+        """Read a window and its forks."""
         principal = principal_of(request.subject_user_id)
         window = await self._windows.read(parse_id("window_id", request.window_id), principal=principal)
         forks = await self._forks.of(window, principal=principal)
@@ -100,7 +100,7 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
         return response(window)
 
     async def UpdateWindow(self, request: pb.UpdateWindowRequest, context: object) -> pb.UpdateWindowResponse:
-        """Change what stands in front of all, and the config."""
+        """Change the prompt, the tools, the goal or the config."""
 
         def response(window: Window) -> pb.UpdateWindowResponse:
             return pb.UpdateWindowResponse(window=window_message(window))

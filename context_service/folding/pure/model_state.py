@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FOUND_MAX = 12  # in the steps of a segment
 _CHARS_MIN = 8
-# Who may say what.
+# The roles that may make statements of each section.
 _ROLES = {
     "constraint": ("user", "system"),
     "value": ("user", "system"),
@@ -46,7 +46,7 @@ def extracted(said: object, sources: Sequence[StepText]) -> tuple[list[Entry], i
 
 
 def not_known(found: Sequence[Entry], known: Sequence[Entry]) -> list[Entry]:
-    """Return what was found, without what is known: of the same section and sentence, by whoever read it."""
+    """Return the found entries without the known ones: those with the same section and sentence."""
     places = {(item.section, item.ref) for item in known} | {(item.section, item.text) for item in known}
     return [result for result in found if not {(result.section, result.ref), (result.section, result.text)} & places]
 
@@ -59,7 +59,9 @@ def _entry(said: Any, sources: dict[str, StepText]) -> Entry | None:
     ref = parsed(said["ref"])
     if source is None or ref is None or source.role not in _ROLES.get(section, ()) or len(text) < _CHARS_MIN:
         return None
-    if text not in {sentence.text for sentence in sentences(source.text)}:  # whole, of his own, and word for word
+    if text not in {
+        sentence.text for sentence in sentences(source.text)
+    }:  # a whole sentence of the speaker, word for word
         return None
     key = value = ""
     if section == "value":

@@ -43,7 +43,7 @@ class Prepared:
 
 
 def prepared(before: View, done: Fold, *, last_seq: int) -> Prepared:
-    """Return what is kept of a fold of a view, until it is done."""
+    """Return the part of a fold that is stored until the fold is committed."""
     old, new = before.summaries, done.view.summaries
     return Prepared(
         last_seq=last_seq,
@@ -58,12 +58,12 @@ def prepared(before: View, done: Fold, *, last_seq: int) -> Prepared:
 
 
 def committed(view: View, fold: Prepared, *, state_tokens: int) -> Fold:
-    """Return a fold that was prepared, done to a view with more behind what it was then.
+    """Return a prepared fold, applied to a view that may have more blocks since.
 
     Args:
-        view: Of the same epoch.
-        fold: What was prepared.
-        state_tokens: Of the state that is written anew.
+        view: A view of the same epoch.
+        fold: The prepared fold.
+        state_tokens: The tokens of the state that is written with it.
     """
     gone, masked, unseen = set(fold.gone), frozenset(fold.masked), {*fold.dropped, *fold.merged}
     summaries = [*(summary for summary in view.summaries if _place(summary) not in gone), *fold.made]

@@ -1,6 +1,6 @@
-"""Has a model write the segments of a fold that is prepared. No pack waits for it: what is prepared holds without it.
+"""Lets a model write the segments of a prepared fold. No pack waits for it: the prepared fold is valid without it.
 
-A model that fails three times in a row is asked no more for a while. What became of each segment stands on it.
+After three failures in a row the model is not asked for a while. Each segment has its verdict.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 
 FAILURES_MAX = 3  # in a row
-EXTRACTIVE_STEPS = 50  # for which no model is asked then
+EXTRACTIVE_STEPS = 50  # that are folded without a model after that
 SEGMENTS_MAX = 8  # that a model writes for a fold: the newest
-_ASKED_TOKENS_MAX = 32_000  # of what it is asked, and what it answers
+_ASKED_TOKENS_MAX = 32_000  # of a prompt with its answer
 _MESSAGES_AT_ONCE = 256
-_CHECKING = 8  # times as long as parsing: what was shown is gone through for names and numbers
+_CHECKING = 8  # times the cost of parsing: the sources are searched for names and numbers
 
 
 class _Answer(NamedTuple):
@@ -95,14 +95,14 @@ class Writing:
     async def written(
         self, window: Window, before: View, fold: Prepared, *, state_tokens: int, principal: Principal
     ) -> Prepared | None:
-        """Return a fold with segments that a model wrote, which is prepared in its place; None: it stays as it is.
+        """Store a prepared fold with segments that a model wrote, and return it, or None if it stays as it is.
 
         Args:
-            window: As it was when the fold was worked out.
-            before: What it showed.
-            fold: As it is prepared.
-            state_tokens: Of the state that is written with it.
-            principal: Who asks.
+            window: The window as it was when the fold was planned.
+            before: Its view before the fold.
+            fold: The prepared fold.
+            state_tokens: The tokens of the state that is written with it.
+            principal: The caller.
         """
         segments = [summary for summary in fold.made if summary.level == SEGMENT][-SEGMENTS_MAX:]
         if not segments or window.config.summarization_model == NO_MODEL:
@@ -126,7 +126,7 @@ class Writing:
         entries = [entry for answer in answers for entry in answer.entries]
         rules = [*fold.rules, f"a model wrote {count} of {len(done)} segments"]
         if found := len(entries) + sum(answer.refused for answer in answers):
-            rules.append(f"it found {found} statements of the state, of which {len(entries)} are kept")
+            rules.append(f"it found {found} statements of the state, and {len(entries)} are kept")
         better = replace(
             fold,
             made=[instead.get((summary.level, summary.step_from), summary) for summary in fold.made],

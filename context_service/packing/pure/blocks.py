@@ -14,7 +14,7 @@ from context_service.kernel.rendering import Format, Rendered, Turn
 from context_service.packing.pure.steps import Step
 from context_service.packing.pure.turns import pieces
 
-# What a message costs beside its blocks, for vendors whose roles take turns.
+# The tokens of a message in addition to its blocks, for vendors whose roles take turns.
 _AROUND = {Format.ANTHROPIC: '{"role":"assistant","content":[]},', Format.GEMINI: '{"role":"model","parts":[]},'}
 _NO_SYSTEM_BETWEEN = frozenset({Format.ANTHROPIC, Format.GEMINI})  # they have one place for it, in front of all
 
@@ -59,7 +59,7 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
 
 
 def tokens_of(rendered: Sequence[Rendered], to: Format, count: Callable[[str], int]) -> int:
-    """Return how many tokens pieces add to a request: those of their JSON, and at most so many of what is around it."""
+    """Return the most tokens that pieces add to a request: those of their JSON, and those of the JSON around it."""
     messages = sum(1 for _ in groupby(rendered, key=lambda one: (one.role, one.is_result)))
     return sum(count(piece.json) for piece in rendered) + messages * count(_AROUND.get(to, ""))
 

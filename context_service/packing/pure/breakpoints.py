@@ -1,7 +1,7 @@
-"""Where a vendor's prompt cache is to be told that something ends that stays: up to four places of a pack.
+"""Markers for a vendor's prompt cache: up to four places of a pack after which its beginning stays the same.
 
-What vendors do is a table (`models`): the least that they keep, and how many blocks they look back from a place for
-what they have. Where the last step has more blocks than that, what is in front of it is a place, too.
+The table `models` has the least tokens that a vendor keeps, and the number of blocks that it looks back from a marker.
+If the last step has more blocks than that, the place before it gets a marker, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Catching up: what messages of the log become in a window. Values in, values out; it is worked out beside the loop."""
+"""Catching up: messages of the log become steps of a window. Values in, values out; it runs off the event loop."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from context_service.packing.pure.units import Unit, names_in, units_of
 from context_service.profiles.pure.profiles import Profile
 from context_service.windows.pure.refs import ref_of
 
-_WRITTEN_WEIGHT = 0.6  # of a file that was written, beside units of the profile
+_WRITTEN_WEIGHT = 0.6  # the weight of a written file, compared with units of the profile
 _WORD, _GAPS = re.compile(r"\w"), re.compile(r"…[… ]*")
-_AROUND_RESULT = 60  # tokens that a result takes beside its text, at most
+_AROUND_RESULT = 60  # the most tokens that a result takes in addition to its text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ def caught_up(
     by_seq = {message.seq: message for message in messages}
     steps = []
     for step in done.closed:
-        # A message that two steps are made of counts for the first: what is taken is gone.
+        # A message that belongs to two steps counts for the first.
         of_step = [message for seq in step.seqs if (message := by_seq.pop(seq, None))]
         steps.append(_made(step, of_step, to, profile, count, said))
     if done.next_seq is not None:
@@ -160,7 +160,7 @@ def _made(
 
 
 def _without(unit: Unit, shown: Sequence[Entry]) -> Unit | None:
-    """Return a unit without what the state shows; None: nothing else is said."""
+    """Return a unit without the texts that the state shows, or None if nothing is left."""
     text = unit.text
     for entry in shown:
         if entry.ref == unit.ref:

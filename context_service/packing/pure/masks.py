@@ -1,7 +1,7 @@
-"""Masks: a step with the results of its calls cut to what is worth seeing, each with a reference to all of it.
+"""Masks: a step whose tool results are cleared to their important lines, each with a ref to the whole result.
 
-Of a result stay its head, the lines that the profile keeps whole, such as those of a diff, and the units that are worth
-most. Calls and reasoning stay as they are, and so does what a user says, unless it is very long.
+A masked result keeps its head, the lines that the profile keeps whole, such as those of a diff, and the units of most
+worth. Calls, reasoning and texts of users stay as they are; very long texts are cut.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from context_service.packing.pure.units import TEXT_BYTES_MAX, Unit, lines_of
 from context_service.profiles.pure.profiles import Profile
 
 TOKENS_SAVED_MIN, SHARE_SAVED_MIN = 100, 0.5  # or it is no mask
-SAID_CHARS_MAX = 6_000  # of what somebody says, in one part
+SAID_CHARS_MAX = 6_000  # of a speaker's text in one part
 _SAID_CHARS_KEPT = 1_000
-_LINES_MAX = 6  # units that are kept beside the head
+_LINES_MAX = 6  # units that are kept in addition to the head
 _OF_WORDS = string.ascii_letters + string.digits + "_.-"
 
 
 def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str], int]) -> Turn | None:
-    """Return the turn of a step, masked; None: there is nothing that would be worth it.
+    """Return the masked turn of a step, or None if a mask would save too little.
 
     Args:
-        step: A closed one.
-        units: Of its messages: their lines are kept, the heaviest first.
-        profile: Says how much.
+        step: A closed step.
+        units: The units of its messages: their lines are kept, the heaviest first.
+        profile: The compression profile, which says how much is kept.
         count: Counts the tokens of a text.
     """
     turn = step.turn

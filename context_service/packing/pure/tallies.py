@@ -1,4 +1,4 @@
-"""What is counted of a window's steps: how often each tool was called and failed, and which things are spoken of.
+"""Counts over a window's steps: the calls and failures of each tool, and the mentions of things.
 
 Each step that is shown keeps its own counts. Those of steps that a fold removes are added up, and of very many names
 the most frequent stay. Values in, values out.
@@ -79,7 +79,7 @@ class Tallies:
     entities: Mapping[str, Tally]
 
     def most(self, sections: Collection[str]) -> Tallies:
-        """Return the most frequent of the sections that are asked for."""
+        """Return the most frequent names of the wanted sections."""
         tools = islice(self.tools.items(), ANSWERED_MAX if TOOL in sections else 0)
         entities = islice(self.entities.items(), ANSWERED_MAX if ENTITY in sections else 0)
         return Tallies(tools=dict(tools), entities=dict(entities))

@@ -1,6 +1,6 @@
-"""Units: the lines of a log that a summary may be made of, each as it was said, and where.
+"""Units: the lines of a log that a summary may have, word for word, each with its ref.
 
-A summary is chosen from them and adds no word, so whatever it says, its sources say.
+A summary is chosen from them and adds no word, so that its sources say all that it says.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ UNITS_OF_MESSAGE_MAX = 16
 TEXT_BYTES_MAX = 1024 * 1024  # of a text that are looked at
 MATCHES_MAX = 1_000  # of a rule in a text: what else matches is more of the same
 NAMES_MAX = 40  # of a text
-_END_BYTES = 8_192  # of a text with more matches, in which all are found
+_END_BYTES = 8_192  # of a text with too many matches: all matches at both of its ends count
 _UNITS_OF_KIND_MAX = 6  # of a text
 _NAMED_CHARS = 65_536
 
-_CUT_WITHIN = 80  # characters before the end of a unit in which there is a space, or it is none
-# What ends a line for some reader, or moves his cursor.
+_CUT_WITHIN = 80  # a unit is cut at a space within this many characters before its end
+# Characters that end a line for some reader, or move its cursor.
 _CONTROLS = dict.fromkeys([*range(32), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
-# What says of which thing something is: paths, dotted and snake and camel names, numbers of things.
+# Names of things: paths, dotted, snake-case and camel-case names, numbers of things.
 _NAME = Pattern(
     r"(?:[\pL\pN_.-]*/)+[\pL\pN_.-]+|[\pL\pN_]+(?:\.[\pL\pN_]+)+|[A-Za-z]+(?:_\w+)+"
     r"|\b[a-z]+[A-Z]\w+\b|\b[A-Z]\w+[A-Z]\w*\b|#[0-9]+"
@@ -40,13 +40,13 @@ _WORD_OF_FORM = re.compile(r"(?<![^\s(\"'])[^\W\d_]+(?=[\s.,:;!?)\"']|$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A line that was said.
+    """A line of a message.
 
     Attributes:
-        kind: Of the profile's kinds.
-        text: The line, cut at a word when it is long; of a user the whole text.
-        ref: Of the part that it is in.
-        weight: What the profile makes of the kind, 0 to 1. Of many lines of a kind in one output each says less.
+        kind: A kind of the profile.
+        text: The line; a long line is cut at a word. For a text of a user, the whole text.
+        ref: The ref of its part.
+        weight: The weight of the kind in the profile, 0 to 1. Many lines of a kind in one output weigh less each.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class SpokenText:
-    """A text of a message, with who says it and where; data is sent by somebody, and not said."""
+    """A text of a message with its speaker and its part. Data is sent, and not spoken."""
 
     role: str
     text: str
@@ -111,7 +111,7 @@ def units_of(message: Message, profile: Profile) -> list[Unit]:
 
 
 def kinds_in(texts: Iterable[SpokenText], profile: Profile) -> set[str]:
-    """Return of which kinds there are units in texts."""
+    """Return the kinds of the units in texts."""
     kinds: set[str] = set()
     for said in texts:
         data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]

@@ -69,7 +69,7 @@ class Rebuilding:
                 step=locked.step_count,
                 tokens_before=0,
                 tokens_after=0,
-                account=FoldAccount(rules=[f"read the log again {where}: {count} messages were retracted"]),
+                account=FoldAccount(rules=[f"read the log again {where} (retracted messages: {count})"]),
             )
             await self._views.account(transaction, locked, receipt)
             return True

@@ -69,7 +69,7 @@ SELECT newest.* FROM unnest(%(whole)s::text[]) AS of (section) CROSS JOIN LATERA
 ) newest;
 
 -- held
--- Thousands of files and errors behind a rule do not make it forgotten.
+-- A rule stays, also if thousands of files and errors come after it.
 SELECT {{entry}} FROM (
     SELECT {{entry}} FROM context.window_entry
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND source <> 'caller'
@@ -170,7 +170,7 @@ WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NU
 ORDER BY zone, number, step_from
 
 -- tokens
--- Of what is seen, without head and state.
+-- The tokens of the shown parts, without head and state.
 SELECT coalesce(sum(tokens), 0)::bigint AS tokens
 FROM (
     SELECT tokens FROM context.window_block
@@ -224,7 +224,7 @@ SELECT kind, step, seq_from, names, tools FROM context.window_block
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL AND kind = 'step';
 
 -- at_hand
--- The last steps, and what is to be done.
+-- The last steps, and the open parts of the goal.
 SELECT '' AS text, names FROM (
     SELECT names FROM context.window_block
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL AND kind = 'step'
@@ -275,7 +275,7 @@ WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND closed_at IS N
 RETURNING window_id;
 
 -- prepare_written
--- If it is prepared as it was, by nobody else meanwhile.
+-- Only if the prepared fold is still the same.
 UPDATE context.context_window
 SET prepared = CASE WHEN prepared = %(before)s AND prepared_epoch = epoch THEN %(prepared)s ELSE prepared END,
     model_failures = %(failures)s, extractive_to = %(extractive_to)s
@@ -313,7 +313,7 @@ ORDER BY epoch
 LIMIT %s;
 
 -- forget_pins
--- What is pinned of a message goes with it, also what was pinned once.
+-- Pins of a retracted message are deleted, also those that were unpinned.
 DELETE FROM context.window_entry e
 WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.section = 'pin' AND e.ref <> ''
     AND NOT EXISTS (
@@ -377,7 +377,7 @@ WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL AND kind = 'step'
 ORDER BY number;
 
 -- folded_to
--- Of entries that ended before it was written by what, nobody knows when they held.
+-- Entries that ended before `ended_seq` existed: it is unknown how long they held.
 SELECT coalesce((
     SELECT max(seq_to) FROM context.window_summary
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL

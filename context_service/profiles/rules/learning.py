@@ -1,12 +1,12 @@
-"""The rules of learning: windows that were told to count what is looked up of what their folds took out of sight.
+"""Learning: windows with `learning` count the lookups of lines that their folds removed.
 
-Counts of a profile and an app are added up, whoever's the contexts are, and hold no text, no ref and no id. Behind
-enough of them a version of the profile follows (`learned`), which windows of that app get when they are opened with
-that profile, and learn, too. What a window has it keeps.
+Counts are added up by profile and app, over all contexts, and hold no text, no ref and no id. With enough counts the
+profile gets a new version (`learned`). Windows of the app that are opened with the profile get this version, and count,
+too. Open windows keep their version.
 
-Each addition is one transaction behind what it counts, and a version is made in the one that makes it due: a kill
-loses one count, and nothing is half learned. Keys of a context teach nothing: no agent can be talked into changing what
-others see. A window teaches `LOOKS_MAX` times, and a context is counted once, with all that was forked from it.
+Each addition is one transaction after the lookup, and the transaction that makes a version due also writes it: a kill
+loses one count, and nothing is half learned. Calls with a key of a context count nothing, so that a prompt injection
+cannot change what others see. A window counts `LOOKS_MAX` times, and a context counts once, with all its forks.
 """
 
 from __future__ import annotations
@@ -111,19 +111,19 @@ class Learning:
         principal: Principal,
         request: Request | None,
     ) -> LearningState:
-        """Freeze what is learned of a profile and an app, go on, or undo it; and return what is known then.
+        """Freeze, resume or undo the learning of a profile for an app, and return its state.
 
         Args:
             said: The profile.
-            app_id: Of whose windows; empty: of those that have none.
-            is_frozen: Nothing more is counted and learned. None: as it is.
-            undoes: Windows get the profile as it was put, and all counts go.
-            principal: Who says so.
-            request: What makes it happen once.
+            app_id: The app of the windows; empty for windows without an app.
+            is_frozen: Stop counting and learning, or None to leave it as it is.
+            undoes: New windows get the profile as it was registered, and all counts are deleted.
+            principal: The caller.
+            request: The request with its id.
 
         Raises:
-            InvalidArgument: there is no such profile.
-            LimitExceeded: the tenant learns of too many.
+            InvalidArgument: the profile does not exist.
+            LimitExceeded: the tenant learns for too many profiles and apps.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
@@ -137,7 +137,7 @@ class Learning:
             known = await self._rows.locked(transaction, base, app_id)
             if known is None:
                 raise LimitExceeded(
-                    f"there are {LEARNINGS_MAX} profiles and apps of which something is learned",
+                    f"a tenant learns for at most {LEARNINGS_MAX} profiles and apps",
                     limit="learnings",
                     limit_max=LEARNINGS_MAX,
                     value=LEARNINGS_MAX + 1,
@@ -174,5 +174,5 @@ class Learning:
             self._telemetry.learned(base)
 
     def _own(self, principal: Principal) -> Tenant:
-        """Return the tenant's own door: what follows from counts is for all of an app, whoever of it taught it."""
+        """Return the connection of the tenant itself: a learned version is for the whole app."""
         return self._database.of(Principal(tenant_id=principal.tenant_id, subject="learning"))

@@ -129,10 +129,10 @@ class OwnProfiles:
         return pages.cut(query, found, count, key=lambda stored: (stored.version if name else stored.name,))
 
     async def named(self, said: str, *, principal: Principal, field: str = "compression_profile") -> str:
-        """Return what a window keeps of the profile that it is told: the name of one of ours, else name and version.
+        """Return the profile that a window stores: the name of a built-in profile, else name and version.
 
         Raises:
-            InvalidArgument: there is no such profile.
+            InvalidArgument: the profile does not exist.
         """
         if not said or said in profile_names():
             return said or DEFAULT
@@ -197,10 +197,10 @@ class OwnProfiles:
 
 
 def check_name(name: str) -> None:
-    """Refuse what is no name of a profile.
+    """Check the name of a profile.
 
     Raises:
-        InvalidArgument: it is empty, too long, or has other signs.
+        InvalidArgument: the name is empty, too long, or has other characters.
     """
     check_text("name", name, chars_max=NAME_CHARS_MAX, required=True)
     if not _NAME.fullmatch(name):

@@ -39,7 +39,7 @@ class LearningRows:
         self._log = log
 
     async def locked(self, transaction: Transaction, profile: str, app_id: str) -> LearningState | None:
-        """Return what is known, locked until the transaction ends; None: the tenant has too much of it."""
+        """Return the state of learning, locked until the transaction ends, or None if the tenant has too many."""
         key = (transaction.tenant_id, profile, app_id)
         rows = await transaction.query(_LOCK, key)
         if not rows:
@@ -49,7 +49,7 @@ class LearningRows:
         return _known(rows[0]) if rows else None
 
     async def write(self, transaction: Transaction, now: LearningState) -> None:
-        """Write what is known, of a row that is locked."""
+        """Write the state of learning of a locked row."""
         said = (Jsonb(stored(now.counts)), now.context_count, now.is_frozen, now.version, now.learned_count)
         await transaction.query(_WRITE, (*said, transaction.tenant_id, now.profile, now.app_id))
 
@@ -67,7 +67,7 @@ class LearningRows:
     async def place(
         self, context_id: UUID, window_id: UUID, seq: int, *, principal: Principal
     ) -> LookedUpMessage | None:
-        """Return where a message is; None: in sight, out of the window, or this learns nothing."""
+        """Return the place of a message, or None if the pack shows it, the window left it out, or it does not learn."""
         door = self._log.of(principal, context_id)
         named = {"context_id": context_id, "window_id": window_id, "seq": seq}
         rows = await door.query(_PLACE, named)

@@ -44,12 +44,12 @@ class ProfileRows:
         self._database = database
 
     async def current(self, tenant_id: UUID, name: str) -> int | None:
-        """Return the version that a name stands for; None: the tenant has none of that name."""
+        """Return the version that a name means, or None if the tenant has no profile of that name."""
         rows = await self._door(tenant_id).query(_CURRENT, (tenant_id, name))
         return rows[0].version if rows else None
 
     async def read(self, tenant_id: UUID, name: str, version: int) -> StoredProfile | None:
-        """Return a version, with its text; None: the tenant has none."""
+        """Return a version with its text, or None if the tenant has none."""
         rows = await self._door(tenant_id).query(_READ, (tenant_id, name, version))
         return _stored(rows[0]) if rows else None
 
@@ -59,7 +59,7 @@ class ProfileRows:
         return _stored(row)
 
     async def names(self, principal: Principal, *, after: str, count: int, with_text: bool) -> list[StoredProfile]:
-        """Return the profiles of a tenant by name, from behind `after` on, each as it was put last."""
+        """Return the newest version of each profile of a tenant, by name, after `after`."""
         door = self._database.of(principal)
         said = {"after": after, "count": count, "with_text": with_text}
         return [_stored(row) for row in await door.query(_LIST, said)]
@@ -96,7 +96,7 @@ class ProfileRows:
     async def learn(
         self, transaction: Transaction, base: str, app_id: str, what: Learned, evidence: Counts, context_count: int
     ) -> int | None:
-        """Write what was learned of a profile, unless it is there, and return its version; None: there are too many."""
+        """Write a learned version unless it exists, and return its number, or None if there are too many."""
         name = base.partition("@")[0]
         key = (transaction.tenant_id, name)
         await transaction.query(_NAME, key)

@@ -1,4 +1,4 @@
-"""What tokens cost: of a prompt that a vendor's cache holds, of what is written to it, and of an answer."""
+"""Prices of tokens: read from a vendor's cache, written to it, and of an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outcomes: how steps ended, as whoever knows says it: for what a fold keeps and, if asked, for what is remembered."""
+"""Outcomes: callers record whether steps succeeded. Folds use them to choose lines, and a lesson becomes a memory."""
 
 from __future__ import annotations
 
@@ -180,4 +180,4 @@ def _check(outcome: Outcome, principal: Principal) -> None:
             raise InvalidArgument("lesson is blank", field="lesson")
         principal.acting_for_somebody("")  # it will be a memory, which is always a user's
         if principal.context_id:
-            raise PermissionDenied("the key is bound to a context: what is remembered reaches further")
+            raise PermissionDenied("the key is bound to a context, and a memory would reach further")

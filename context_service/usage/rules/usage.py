@@ -23,12 +23,12 @@ TOKENS_MAX = 100_000_000  # of a bill
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """What is known behind a bill.
+    """The factors after a bill.
 
     Attributes:
-        token_factor: By which the window's budget is kept from now on.
-        typical_factor: What tokens that were counted are billed at in half of the calls.
-        is_clamped: The bill was beyond what is believed.
+        token_factor: The factor of the window's budget from now on.
+        typical_factor: The ratio of billed to counted tokens that half of the calls do not exceed.
+        is_clamped: The ratio of the bill was outside the believed range.
     """
 
     token_factor: float
@@ -59,17 +59,17 @@ class Billing:
     async def record(
         self, window_id: UUID, epoch: int | None, billed: Usage, *, principal: Principal, request: Request | None
     ) -> Learned:
-        """Keep what was billed for a pack, and learn of it.
+        """Store the bill for a pack, and calibrate the counts with it.
 
         Args:
-            window_id: Of which window it was.
-            epoch: And of which epoch. None: that which it has now.
-            billed: For one call of the model.
-            principal: Who was billed.
-            request: What makes it happen once.
+            window_id: The window.
+            epoch: The epoch of the pack, or None for the current one.
+            billed: The bill for one call of the model.
+            principal: The caller.
+            request: The request with its id.
 
         Raises:
-            WindowNotFound: there is no such window.
+            WindowNotFound: the window does not exist.
             InvalidArgument, RequestIdReused: see the contract.
         """
         _check(billed)

@@ -25,7 +25,7 @@ class EndingRows:
         self._log = log
 
     async def read(self, window: Window, *, principal: Principal) -> Endings:
-        """Return what is known of a window's steps."""
+        """Return the outcomes of a window's steps."""
         return await self.read_in(self._log.of(principal, window.context_id), window)
 
     async def read_in(self, door: Tenant | Transaction, window: Window) -> Endings:
@@ -34,11 +34,11 @@ class EndingRows:
         return loaded(rows[0].outcomes) if rows else Endings()
 
     async def write(self, transaction: Transaction, window: Window, endings: Endings) -> None:
-        """Write what is known of the steps of a window that is locked."""
+        """Write the outcomes of the steps of a locked window."""
         await transaction.query(_WRITE, (stored(endings), transaction.tenant_id, window.window_id))
 
     async def forget(self, transaction: Transaction, window: Window, *, step_to: int) -> None:
-        """Forget what was said of the steps behind one, of a window that is locked: others take their place."""
+        """Delete the outcomes of a locked window after a step: other steps replace those."""
         known = await self.read_in(transaction, window)
         kept = known.up_to(step_to)
         if kept != known:

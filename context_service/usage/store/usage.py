@@ -48,14 +48,14 @@ class UsageRows:
     async def learn(
         self, transaction: Transaction, window: Window, *, counted: int, billed: int, is_own: bool
     ) -> Calibration:
-        """Learn of a bill for a pack of a window that is locked, and return what is known then.
+        """Calibrate with a bill for a pack of a locked window, and return the calibration.
 
         Args:
-            transaction: That holds the lock.
-            window: Of which the pack was.
-            counted: Its tokens; 0: nobody knows, and nothing is learned.
-            billed: As the vendor counts them.
-            is_own: A key of its context says so, which reaches no other: it teaches this window alone.
+            transaction: The transaction that holds the lock.
+            window: The window of the pack.
+            counted: The counted tokens of the pack; 0 if they are unknown, and then nothing changes.
+            billed: The tokens that the vendor billed.
+            is_own: The caller has a key of the context: the bill calibrates this window only.
         """
         of_window, key = (transaction.tenant_id, window.window_id), (transaction.tenant_id, *_key(window))
         if not counted:
@@ -73,13 +73,13 @@ class UsageRows:
         return known
 
     async def billed(self, window: Window, *, principal: Principal) -> Usage:
-        """Return what was billed for a window, of all its epochs."""
+        """Return the sum of the bills of a window, over all its epochs."""
         door = self._database.of(principal, context_id=window.context_id)
         (row,) = await door.query(_BILLED, (door.tenant_id, window.window_id))
         return Usage(**row._asdict())
 
     async def calibration(self, window: Window, *, principal: Principal) -> Calibration:
-        """Return what bills taught about a window's counts; who is bound to its context, those of the window."""
+        """Return the calibration of a window's counts. A caller bound to the context gets that of the window alone."""
         if principal.context_id:
             door = self._database.of(principal, context_id=window.context_id)
             return _calibration(await door.query(_OWN, (door.tenant_id, window.window_id)))

@@ -1,6 +1,6 @@
-"""What is known of models: what they take, whose tokenizer counts, and whose messages they want.
+"""Known models: the size of their context, their tokenizer, and the format of their messages.
 
-The longest beginning of a model's name that is in `models.yaml` says it, so dated versions are known with their model.
+The longest prefix of a model's name in `models.yaml` counts, so that dated versions are known with their model.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ CACHE_TOKENS_MIN = 1_024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What is known of a model.
+    """The values of a model.
 
     Attributes:
-        context_tokens: What it takes, with its answer; 0: nobody knows.
-        family: Of tokenizers, of `tokens.FAMILIES`.
-        format: Whose messages it wants.
-        cache_ttl_s: How long its vendor's cache keeps a prompt that nobody sends, in most cases.
-        cache_tokens_min: The least that it keeps.
+        context_tokens: The size of its context, with its answer. 0 if it is unknown.
+        family: The family of its tokenizer, of `tokens.FAMILIES`.
+        format: The format of its messages.
+        cache_ttl_s: Seconds for which its vendor's cache keeps an unused prompt, in most cases.
+        cache_tokens_min: The least tokens that the cache keeps.
     """
 
     context_tokens: int = 0
@@ -38,12 +38,12 @@ class Model:
     cache_tokens_min: int = CACHE_TOKENS_MIN
 
 
-# From a place that is marked, a vendor looks for what it has so many blocks back. Where nothing is marked it finds all.
+# From a marked place, a vendor looks back this many blocks for a cached prefix. Without markers it finds all.
 LOOK_BACK_BLOCKS = {Format.ANTHROPIC: 20}
 
 
 def model(name: str) -> Model:
-    """Return what is known of a model; of an unknown one, what most others want."""
+    """Return the values of a model; for an unknown model, those of most others."""
     known = _known()
     found = max((item for item in known if name.startswith(item)), key=len, default=None)
     return known[found] if found else Model()

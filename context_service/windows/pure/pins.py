@@ -1,4 +1,4 @@
-"""Pins: what a caller wants a model to see in every pack, word for word, right behind the system prompt."""
+"""Pins: texts that every pack shows word for word, right after the system prompt."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class Pinned(NamedTuple):
 
 
 def pinned(pins: Iterable[Entry], window: WindowInput) -> Pinned:
-    """Return pins as a model sees them, in the order in which they were pinned."""
+    """Return the rendered pins, oldest first."""
     to = window.format
     seen = [piece for pin in pins for piece in text_pieces(_shown(pin), to)]
     return Pinned(seen, tokens_of(seen, to, TokenCounter(window.tokens_family).count))
 
 
 def said_in(message: Message, part: int | None) -> str | None:
-    """Return what a message says as a model reads it, or a part of it; None: it has no such part.
+    """Return the text of a message, or of one of its parts, or None if it has no such part.
 
     Args:
-        message: Of the log.
-        part: 0 is its content; None: all of it.
+        message: A message of the log.
+        part: The number of the part; 0 is the content, and None is the whole message.
     """
     texts = [message.content, *map(_text, message.parts)]
     if part is None:

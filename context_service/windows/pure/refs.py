@@ -69,7 +69,7 @@ def path_of(text: str) -> tuple[list[int], str]:
 
 
 def parsed(text: str) -> Ref | None:
-    """Return what a reference names; None: it is none."""
+    """Return the place that a ref names, or None if the text is no ref."""
     if made := _MADE.fullmatch(text):
         return Ref(-int(made["place"]), -int(made["place"]), passage=int(made["passage"]))
     found = _FORM.fullmatch(text)

@@ -1,4 +1,4 @@
-"""What stands in front of all that a window shows: system prompt, tools and goal. Pins stand right behind."""
+"""The front of a window's packs: system prompt, tools and goal. Pins come right after it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SYSTEM_PROMPT_BYTES_MAX = 256 * 1024
 TOOLS_BYTES_MAX = 1024 * 1024
 GOAL_BYTES_MAX = 16 * 1024
 
-RENDERING = 16  # times as long as parsing: what is counted
+RENDERING = 16  # times the cost of parsing, for each byte that is counted
 
 _Head = TypeVar("_Head", bound=WindowInput)
 
@@ -44,26 +44,26 @@ def check_head(window: WindowInput, *, nesting_max: int) -> None:
 
 
 def counted(window: _Head) -> _Head:
-    """Return a window with the tokens of what stands in front."""
+    """Return a window with the tokens of its front."""
     count = TokenCounter(window.tokens_family).count
     return replace(window, head_tokens=count(body_of(window, []).decode()))
 
 
 def check_room(window: Window, *, state_tokens: int = 0) -> None:
-    """Refuse what does not fit in front of all steps, as a pack would.
+    """Refuse a front that does not fit, as a pack would.
 
     Args:
-        window: With its tokens, and the factor that its budget is kept by.
-        state_tokens: Of what each pack must have of the state.
+        window: The window, with its tokens and the factor of its budget.
+        state_tokens: The tokens of the required part of the state.
 
     Raises:
-        BudgetTooSmall: the limit has no room for it; `least` is one that has.
+        BudgetTooSmall: the limit has no room for it; `least` is a limit that has.
     """
     counted_tokens = window.head_tokens + window.pins_tokens + state_tokens + NOTE_TOKENS
     if counted_tokens > window.counted_limit:
         least = calibrated(counted_tokens, window.token_factor)
         raise BudgetTooSmall(
-            f"with what stands in front of all, a request has {least} tokens; the limit is {window.token_limit}",
+            f"prompt, tools, goal, pins and state have {least} tokens; the limit of the window is {window.token_limit}",
             least=least,
             token_limit=window.token_limit,
         )

@@ -1,4 +1,4 @@
-"""The way back: what a ref that somebody printed is of, byte for byte, and what a window's log has besides."""
+"""Expand and SearchWindow: the original of a ref, byte for byte, and passages of a window's whole log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 
 _MESSAGES_MAX = 500  # of an answer
-_PART_BYTES = 40  # to look at a part takes as long as to parse so many bytes
+_PART_BYTES = 40  # bytes of parsing that reading a part costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,10 +161,10 @@ class Originals:
     async def search(
         self, window_id: UUID, asked: RecallQuery, steps: StepRange, *, principal: Principal
     ) -> tuple[list[OriginalHit], ByMeaning]:
-        """Return what is found, the best first, with the steps that it is of.
+        """Return the passages that match, best first, each with its step.
 
         Raises:
-            WindowNotFound: there is no such window.
+            WindowNotFound: the window does not exist.
             InvalidArgument, LimitExceeded: see the contract.
         """
         principal = principal.without_admin()
@@ -236,9 +236,9 @@ def _within(which: Filter, parts: Sequence[ViewPart], steps: StepRange) -> Filte
 
 
 def _hits(items: Sequence[RecalledItem], parts: Sequence[ViewPart], window: Window) -> list[OriginalHit]:
-    """Return what is found with the steps that it is of.
+    """Return passages with their steps.
 
-    Steps may overlap, where a user spoke while a tool ran: the step that begins last is meant.
+    Steps may overlap if a user spoke while a tool ran: then the step that begins last counts.
     """
     steps = [part for part in reversed(parts) if part.kind in (STEP, SUMMARY)]  # of two that begin together the first
     steps.sort(key=lambda one: one.seq_from)

@@ -31,7 +31,7 @@ VERDICTS = (
     *("accepted", "model", "schema", "cap", "ratio", "sources", "grounding"),
     *("coverage", "superseded", "instruction", "refusal"),
 )
-_WINDOWS_MAX = 10_000  # of which is known what they showed last
+_WINDOWS_MAX = 10_000  # windows whose last pack is known
 _REFUSALS = (BudgetTooSmall, TokensSpent, WindowBehind, AnswerTooLarge)
 _TENTHS = tuple(f"{tenth / 10:.1f}" for tenth in range(10))
 
@@ -167,11 +167,11 @@ class Telemetry:
             self._units(count, importance=tenth, fate="shown" if is_shown else "left_out")
 
     def written(self, verdict: str) -> None:
-        """Count a segment that a model was asked for."""
+        """Count a segment that a model wrote or failed to write."""
         self._asked(verdict=verdict.partition(":")[0])
 
     def looked_up(self, how: str) -> None:
-        """Count a look at what is out of view: `expand` or `search`."""
+        """Count a lookup of text that the pack does not show: `expand` or `search`."""
         self._lookups(how=how)
 
     def learned(self, profile: str) -> None:
@@ -179,7 +179,7 @@ class Telemetry:
         self._learned(profile=_known(profile))
 
     def billed(self, usage: Usage) -> None:
-        """Count what was billed for a call of a model."""
+        """Count the bill for a call of a model."""
         plain = usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens
         for part, tokens in (
             ("read", usage.cached_tokens),
@@ -200,7 +200,7 @@ class Telemetry:
 
 
 def _known(profile: str) -> str:
-    name = profile.partition("@")[0]  # of what was learned of one
+    name = profile.partition("@")[0]  # a learned version has its base before the @
     return name if name in profile_names() else OWN
 
 

@@ -38,7 +38,7 @@ _MARKS = Across(
 
 
 class Mark(NamedTuple):
-    """How far a window is: whatever changes of it that is told, one of these does."""
+    """The progress of a window: every change that is sent changes one of these numbers."""
 
     epoch: int
     entry_count: int
@@ -62,7 +62,7 @@ class WatchPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowEvent:
-    """A break of the prefix, an entry of the state, the window as it is, or nothing; and what is known then."""
+    """A break of the prefix, an entry of the state, the current window, or nothing; and the position after it."""
 
     what: Receipt | StoredEntry | Window | None
     place: WatchPosition
@@ -93,23 +93,23 @@ class WindowWatching:
         principal: Principal,
         check: Callable[[], Awaitable[None]],
     ) -> AsyncGenerator[WindowEvent, None]:
-        """Yield what changes of a window; it ends when the window is closed and all is told.
+        """Yield the changes of a window. The stream ends when the window is closed and all changes were sent.
 
-        What is there comes first, and behind each change the window as it is then; of several changes between two
-        looks, breaks are all told, of the rest what holds.
+        Stored changes come first, and after each change the current window. If several changes happen between two
+        checks, all breaks are sent; for the rest, only the current state.
 
         Args:
-            window_id: Which.
-            place: What the watcher knows.
-            until_now: End when all is told that is there.
-            principal: Who watches.
+            window_id: The window.
+            place: The position of the watcher.
+            until_now: End after the changes that exist now.
+            principal: The caller.
             check: Raises if the caller may not go on.
 
         Raises:
-            WindowNotFound: there is none, or none any more.
-            TooManyCalls: there are as many watches as there may be.
-            Unavailable: the process stops, or cannot see: watch again from where it was.
-            InvalidArgument: a place is negative; and the errors of `check`.
+            WindowNotFound: the window does not exist, or no longer.
+            TooManyCalls: the limit of watches is reached.
+            Unavailable: the process stops, or cannot read: watch again from the last position.
+            InvalidArgument: a position is negative; and the errors of `check`.
         """
         for name, value in place._asdict().items():
             if value < 0:
@@ -145,7 +145,7 @@ class WindowWatching:
     async def _since(
         self, window: Window, place: WatchPosition, principal: Principal
     ) -> AsyncGenerator[WindowEvent, None]:
-        """Yield the breaks and the entries of a window behind a place."""
+        """Yield the breaks and the entries of a window after a position."""
         while place.epoch_after < window.epoch:
             receipts = await self._views.receipts_since(
                 window, principal=principal, epoch_after=place.epoch_after, count=_RECEIPTS

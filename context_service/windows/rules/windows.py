@@ -36,7 +36,7 @@ WINDOWS_MAX = 16  # open ones of a context
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What a caller says of a new window; what is empty or 0 is known, or has a default."""
+    """The input of a caller for a new window. Empty or 0 takes the known value of the model, or the default."""
 
     model: str
     context_tokens: int = 0
@@ -47,7 +47,7 @@ class Opening:
     compression_profile: str = ""  # a name, or a name and a version: `mine@3`
     token_budget: float = 0.0
     output_reservation: int = 0
-    config: Mapping[str, Any] = field(default_factory=dict)  # what was said of it: see `config_of`
+    config: Mapping[str, Any] = field(default_factory=dict)  # the fields that the caller gave: see `config_of`
 
 
 class Windows:
@@ -89,7 +89,7 @@ class Windows:
         self._models = models
 
     def _input(self, said: Opening) -> WindowInput:
-        """Return what a new window is, with what is known of its model."""
+        """Return the input of a new window, with the known values of its model."""
         check_text("model", said.model, chars_max=MODEL_CHARS_MAX, required=True)
         known = model(said.model)
         context_tokens = said.context_tokens or known.context_tokens
@@ -157,7 +157,7 @@ class Windows:
                     value=count + 1,
                 )
             window = await self._rows.open(transaction, context_id, new_id(), given, created_by=principal.subject)
-            check_room(window)  # by what bills taught of its model
+            check_room(window)  # with the factor that bills taught for its model
             return window
 
         async with self._writer_locks.hold((principal.tenant_id, context_id)):

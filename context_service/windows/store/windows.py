@@ -125,19 +125,19 @@ class WindowRows:
         return window
 
     async def read(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Window | None:
-        """Return a window; None: the context has none of this id."""
+        """Return a window, or None if the context has none of this id."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_READ_SEEN, (door.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
 
     async def header(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Window | None:
-        """Return a window without its texts, which may be large; None: the principal himself sees none of this id."""
+        """Return a window without its texts, which may be large, or None if the principal itself sees none."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_HEADER, (door.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
 
     async def standing(self, window_id: UUID, *, principal: Principal) -> WindowSnapshot | None:
-        """Return a window of what the principal himself may see, and how far its log is; None: there is none."""
+        """Return a window that the principal itself may see, with the end of its log, or None if there is none."""
         door = self._database.of(principal)
         rows = await door.query(_STANDING, {"window_id": window_id})
         if not rows:

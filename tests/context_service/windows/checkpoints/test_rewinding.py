@@ -73,7 +73,7 @@ async def test_a_window_goes_back_to_where_it_was(caller: Caller):
         if one.reason == "retracted"
     ]
     assert receipt.rules == [
-        f"read the log again after step {before.step_count + before.omitted.step_count}: 1 messages were retracted"
+        f"read the log again after step {before.step_count + before.omitted.step_count} (retracted messages: 1)"
     ]
 
 
@@ -88,7 +88,7 @@ async def test_of_what_was_folded_a_window_begins_anew(caller: Caller):
     assert "secret" not in pack.messages_json
     receipts = (await caller.call("GetLineage", window_id=window.window_id)).receipts
     assert [one.rules[0] for one in receipts if one.reason == "retracted"] == [
-        "read the log again from the start: 1 messages were retracted"
+        "read the log again from the start (retracted messages: 1)"
     ]
 
 

@@ -302,7 +302,7 @@ async def test_what_a_model_finds_is_kept_as_it_was_said_and_holds_until_somethi
         {"section": "progress", "text": DONE, "ref": "m1/0"},
     )
     told = await world.prepared(window)
-    assert "it found 6 statements of the state, of which 5 are kept" in told.rules
+    assert "it found 6 statements of the state, and 5 are kept" in told.rules
     assert await packed(world.caller, window, without_recall=True) == before
     await world.committed(window)
     state = (await world.caller.call("GetState", window_id=window.window_id)).entries
