@@ -1,4 +1,4 @@
-"""What contexts and their messages are, as callers say them and as they are kept."""
+"""The values of contexts, messages, tasks and artifacts: as callers describe them, and as they are stored."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from uuid import UUID
 from context_service.kernel.parts import Part
 
 MESSAGES_MAX = 500  # that one call writes or retracts
-ARTIFACT_ROLE = "assistant"  # who makes artifacts
+ARTIFACT_ROLE = "assistant"  # the role of the maker of artifacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalId:
-    """What another system calls a context."""
+    """The id of a context in another system."""
 
     system: str
     id: str
@@ -24,7 +24,7 @@ class ExternalId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextInput:
-    """What a caller says of a new context, or of what is to change of one."""
+    """A new context, or the changes of one, as a caller describes it."""
 
     title: str = ""
     external_ids: tuple[ExternalId, ...] = ()
@@ -41,7 +41,7 @@ class Context:
     """The header of a context."""
 
     context_id: UUID
-    ancestors: tuple[UUID, ...]  # from which it was forked, the first one first, and itself
+    ancestors: tuple[UUID, ...]  # the contexts that it was forked from, the oldest first, and itself
     title: str
     external_ids: tuple[ExternalId, ...]
     metadata_json: str
@@ -49,7 +49,7 @@ class Context:
     agent_ids: tuple[str, ...]
     app_id: str
     agent_bundle_id: str
-    owner_user_id: str  # empty: nobody's in particular
+    owner_user_id: str  # empty without an owner
     created_by: str
     created_at: datetime
     updated_at: datetime
@@ -59,13 +59,13 @@ class Context:
     last_seq: int
     message_count: int  # not retracted
     token_count: int  # of those
-    header_change: int  # the number of the newest change of what a caller may change of it; 0: none
+    header_change: int  # the number of the newest change of its header; 0 without one
     imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageInput:
-    """What a caller says of a message, secrets taken out."""
+    """A message as its caller describes it, without its secrets."""
 
     message_id: str
     role: str
@@ -74,18 +74,18 @@ class MessageInput:
     name: str = ""
     agent_id: str = ""
     metadata_json: str = ""
-    said_at: datetime | None = None  # None: now
+    said_at: datetime | None = None  # None means now
     session: str = ""
     task_id: UUID | None = None
     reference_task_ids: tuple[UUID, ...] = ()  # of its context
-    redacted: tuple[int, ...] = ()  # places of the parts that held secrets
+    redacted: tuple[int, ...] = ()  # indexes of the parts that had secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageText:
-    """A passage of a message, before it is known where the message stands."""
+    """A passage of a message that has no place in the log yet."""
 
-    part: int  # 0: the content, else the number of the part, from 1
+    part: int  # 0 for the content, else the number of the part, from 1
     kind: str
     text: str
     terms: Sequence[str]
@@ -95,14 +95,14 @@ class PassageText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage:
-    """A message that is to be written, with all that is worked out of it before."""
+    """A message that will be written, with the values that are computed before."""
 
-    said: MessageInput
-    said_at: datetime | None  # None: when its transaction began, by the clock of Postgres, as `created_at`
+    draft: MessageInput
+    said_at: datetime | None  # None takes the begin of its transaction, by Postgres's clock, like `created_at`
     tokens: int
     size_bytes: int
     sha256: bytes
-    passages: tuple[PassageText, ...] = ()  # what it is found by
+    passages: tuple[PassageText, ...] = ()  # for search and recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retracted:
-    """Messages that one call took back."""
+    """Messages that one call retracted."""
 
     seqs: tuple[int, ...]
     message_ids: tuple[str, ...]  # in the same order
@@ -134,7 +134,7 @@ class Retracted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """What became of a message that was sent."""
+    """The place and id of a message that was sent."""
 
     message_id: str
     seq: int
@@ -144,7 +144,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextFilter:
-    """Which contexts a list has; what is empty or None asks for nothing."""
+    """A filter of contexts; empty fields and None filter nothing."""
 
     agent_id: str = ""
     owner_user_id: str = ""
@@ -158,7 +158,7 @@ class ContextFilter:
 
 
 class TaskState(Enum):
-    """How far a task is, as in A2A; the value is what is stored."""
+    """The state of a task, as in A2A; the value is the stored text."""
 
     SUBMITTED = "submitted"
     WORKING = "working"
@@ -171,7 +171,7 @@ class TaskState(Enum):
 
     @property
     def is_end(self) -> bool:
-        """Whether nothing follows it."""
+        """Whether the state is final."""
         return self in _ENDS
 
 
@@ -180,7 +180,7 @@ _ENDS = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, Ta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskInput:
-    """What a caller says of a task, secrets taken out."""
+    """A task as its caller describes it, without its secrets."""
 
     state: TaskState | None = None
     message: MessageInput | None = None  # of the status
@@ -195,7 +195,7 @@ class Task:
     task_id: UUID
     context_id: UUID
     state: TaskState
-    message: MessageInput | None  # that came with the state
+    message: MessageInput | None  # that was sent with the state
     status_at: datetime
     reference_task_ids: tuple[UUID, ...]
     metadata_json: str
@@ -208,30 +208,30 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactInput:
-    """What a caller says of an artifact, or of a chunk of one, secrets taken out."""
+    """An artifact or a chunk of one, as its caller describes it, without its secrets."""
 
     artifact_id: str
     name: str = ""
     description: str = ""
     parts: tuple[Part, ...] = ()
     metadata_json: str = ""
-    append: bool = False  # to what its newest version has
-    is_last: bool = False  # nothing more comes to this version
+    append: bool = False  # to the newest version
+    is_last: bool = False  # this chunk completes the version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewArtifact:
-    """An artifact, or a chunk of one, that is to be written, with all that is worked out of it before."""
+    """An artifact or a chunk of one that will be written, with the values that are computed before."""
 
-    said: ArtifactInput
+    draft: ArtifactInput
     tokens: int
     size_bytes: int
-    passages: tuple[PassageText, ...]  # what it is found by
+    passages: tuple[PassageText, ...]  # for search and recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
-    """A version of what a task made."""
+    """A version of an artifact of a task."""
 
     context_id: UUID
     task_id: UUID
@@ -245,7 +245,7 @@ class Artifact:
     passage_count: int
     tokens: int
     size_bytes: int
-    place: int  # of its passages in the index, below zero
+    place: int  # of its passages in the index, negative
     created_by: str
     created_at: datetime
     updated_at: datetime

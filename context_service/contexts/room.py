@@ -1,4 +1,4 @@
-"""Composition of the room contexts: opens what only it needs, and returns its servicer and what others use."""
+"""Composes the room contexts: opens what only this room needs, and exports what other rooms use."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ __all__ = [
 
 
 def message_checks_of(settings: Settings) -> MessageChecks:
-    """Return the limits of messages, as the settings have them."""
+    """Return the checks of messages, with the limits of the settings."""
     return MessageChecks(
         message_bytes_max=settings.context_message_bytes_max,
         parts_max=settings.context_message_parts_max,
@@ -80,7 +80,7 @@ def message_checks_of(settings: Settings) -> MessageChecks:
 async def open_contexts(
     deps: Dependencies, stack: AsyncExitStack, callers: Authenticator, eraser: Eraser
 ) -> tuple[Room[ContextsServicer], ArtifactsServicer, Messaging, Recalling]:
-    """Begin to erase what is due, to embed, and to read the records that messages point at; and give what recalls."""
+    """Start erasing, embedding and the reading of records that messages point at; return the room and its rules."""
     settings, database, embedder = deps.settings, deps.database, deps.embedder
     passages, log, tokens = deps.passages, deps.log, deps.tokens
 
@@ -180,6 +180,6 @@ async def open_contexts(
 
 
 def context_eraser_of(settings: Settings, database: Database) -> Eraser:
-    """Return what removes contexts that are gone, with the records that were uploaded for them."""
+    """Return the eraser of deleted contexts and of the records that were uploaded for them."""
     purge = partial(purges_of(settings, database).purge, principal=SWEEPER, why="context deleted")
     return Eraser(database, Passages(database), purge=purge)

@@ -91,7 +91,7 @@ def test_messages_are_appended_from_lines_with_whatever_a_message_has(answer: An
         (lines({"content": "a", "said_at": "today"}), "said_at must be a time such as"),
         (lines({"content": "a", "said_at": "2026-01-31T12:00:00"}), "(got '2026-01-31T12:00:00')"),
         (lines({"content": "a"}, {"content": 5}), "messages[1].content is of the type int"),
-        ("", "messages is empty"),
+        ("", "messages must have at least one message"),
     ],
 )
 def test_a_line_of_another_form_is_told_with_its_place_and_nothing_is_sent(run: Run, said: str, told: str):

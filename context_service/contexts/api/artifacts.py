@@ -24,7 +24,7 @@ class ArtifactsServicer(artifacts_pb2_grpc.ArtifactsServicer):
     async def PutArtifact(self, request: pb.PutArtifactRequest, context: object) -> pb.PutArtifactResponse:
         """Write a version of an artifact, or a chunk of one."""
         parts, redacted = await parts_of(request.artifact.parts)  # first: it takes the secrets out of the request
-        said = request.artifact
+        draft = request.artifact
 
         def response(artifact: Artifact) -> pb.PutArtifactResponse:
             return pb.PutArtifactResponse(artifact=artifact_of(artifact), redacted_parts=redacted)
@@ -34,8 +34,8 @@ class ArtifactsServicer(artifacts_pb2_grpc.ArtifactsServicer):
             parse_id("task_id", request.task_id),
             copied(
                 ArtifactInput,
-                said,
-                artifact_id=named(said.artifact_id),
+                draft,
+                artifact_id=named(draft.artifact_id),
                 parts=parts,
                 append=request.append,
                 is_last=request.last_chunk,
@@ -50,7 +50,7 @@ class ArtifactsServicer(artifacts_pb2_grpc.ArtifactsServicer):
         principal = principal_of(request.subject_user_id)
         if request.ref:
             if request.task_id or request.artifact_id or request.version:
-                raise InvalidArgument("ref names the artifact: nothing else does beside it", field="ref")
+                raise InvalidArgument("set either ref, or task_id with artifact_id and version", field="ref")
             context_id = parse_id("context_id", request.context_id)
             artifact = await self._artifacts.quoted(context_id, request.ref, principal=principal)
         else:

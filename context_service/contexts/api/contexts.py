@@ -34,7 +34,7 @@ from context_service.kernel.wire import times
 from context_service.kernel.wire.node_names import NodeNames
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import contexts_pb2_grpc
-from contextkeep.errors import ContextKeepError, InvalidArgument
+from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import Authenticator, Principal
 from service_runtime.copying import copied
@@ -69,54 +69,52 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     async def SendMessage(self, request: pb.SendMessageRequest, context: object) -> pb.SendMessageResponse:
         """Write one message."""
         principal = principal_of(request.subject_user_id)
-        (said,) = await messages_of({"message": request.message})  # first: it takes the secrets out of the request
+        (draft,) = await messages_of({"message": request.message})  # first: it takes the secrets out of the request
         target = _target(request)
-        asked = _asked_behind(request, said)  # before anything is written: what is malformed refuses the call
+        query = _asked_behind(request, draft)  # before anything is written: a malformed query refuses the call
         if request.standalone:
             if target.context_id or target.only:
-                raise InvalidArgument("a standalone message is in no context", field="standalone")
-            await self._messaging.check(said, path="message", principal=principal)
-            return pb.SendMessageResponse(message=pb.SentMessage(redacted_parts=said.redacted))
+                raise InvalidArgument("a standalone message must not name a context", field="standalone")
+            await self._messaging.check(draft, path="message", principal=principal)
+            return pb.SendMessageResponse(message=pb.SentMessage(redacted_parts=draft.redacted))
 
         async def response(written: SentMessages) -> pb.SendMessageResponse:
-            (sent,) = _sent(written, [said])
+            (sent,) = _sent(written, [draft])
             response = pb.SendMessageResponse(context_id=str(written.context_id), message=sent, created=written.created)
-            if asked and (request.HasField("recall") or not written.created):
-                until = _until(asked, written.messages[0].seq - 1)
+            if query and (request.HasField("recall") or not written.created):
+                until = _until(query, written.messages[0].seq - 1)
                 response.recall.CopyFrom(await self._recalled_behind(written.context_id, until, principal))
             return response
 
         written = await self._messaging.send(
             target,
-            [said],
+            [draft],
             paths=["message"],
             principal=principal,
             request=request_of("SendMessage", request, replay=lambda answer: response(written_before(answer))),
         )
         return await response(written)
 
-    async def _recalled_behind(self, context_id: UUID, asked: RecallQuery, principal: Principal) -> pb.Recalled:
-        """Return what a message that is written recalls; if that fails, why: the message is written all the same."""
+    async def _recalled_behind(self, context_id: UUID, query: RecallQuery, principal: Principal) -> pb.Recalled:
+        """Return the recalled passages for a written message, or the reason of an error: the message stays written."""
         await calls.take_turn()  # after the write: a message does not wait for the searches of others
-        try:
-            return _recalled(await self._recalling.recall(context_id, asked, principal=principal))
-        except ContextKeepError as error:
-            return pb.Recalled(error=error.reason)
+        recalled = await self._recalling.recalled_or_error(context_id, query, principal=principal)
+        return pb.Recalled(error=recalled) if isinstance(recalled, str) else _recalled(recalled)
 
     async def AppendMessages(self, request: pb.AppendMessagesRequest, context: object) -> pb.AppendMessagesResponse:
         """Write several messages."""
         principal = principal_of(request.subject_user_id)
-        sent = {f"messages[{place}]": one for place, one in enumerate(request.messages)}
-        said = await messages_of(sent)
+        sent = {f"messages[{place}]": item for place, item in enumerate(request.messages)}
+        draft = await messages_of(sent)
 
         def response(written: SentMessages) -> pb.AppendMessagesResponse:
             return pb.AppendMessagesResponse(
-                context_id=str(written.context_id), messages=_sent(written, said), created=written.created
+                context_id=str(written.context_id), messages=_sent(written, draft), created=written.created
             )
 
         written = await self._messaging.send(
             _target(request),
-            said,
+            draft,
             paths=list(sent),
             principal=principal,
             request=request_of("AppendMessages", request, replay=lambda answer: response(written_before(answer))),
@@ -137,7 +135,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
 
     async def SearchContext(self, request: pb.SearchContextRequest, context: object) -> pb.SearchContextResponse:
         """Find passages by words."""
-        asked = RecallQuery(
+        query = RecallQuery(
             text=request.query,
             items_max=request.limit or ITEMS_DEFAULT,
             profile=request.profile,
@@ -145,7 +143,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             with_features=request.with_features,
         )
         found = await self._recalling.search(
-            parse_id("context_id", request.context_id), asked, principal=principal_of(request.subject_user_id)
+            parse_id("context_id", request.context_id), query, principal=principal_of(request.subject_user_id)
         )
         return pb.SearchContextResponse(hits=map(recalled_item, found.items), by_meaning=by_meaning(found.meaning))
 
@@ -259,7 +257,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         writer = principal_of(request.subject_user_id)
         target = _target(request)
         if not target.context_id and not target.only:
-            raise InvalidArgument("name a context: context_id, or get_or_create", field="context_id")
+            raise InvalidArgument("set context_id or get_or_create", field="context_id")
         synced = await self._syncing.sync(
             target,
             SyncQuestion(
@@ -278,8 +276,8 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             unchanged_count=synced.unchanged,
             left_out_count=synced.left_out,
             left_out=[
-                pb.LeftOutMessage(node_id=one.node_id, reason=one.error.reason, detail=one.error.message)
-                for one in synced.told
+                pb.LeftOutMessage(node_id=item.node_id, reason=item.error.reason, detail=item.error.message)
+                for item in synced.shown
             ],
         )
 
@@ -294,7 +292,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         return pb.IssueContextKeyResponse(key=issued.key, expires_at=times.timestamp(issued.expires_at))
 
     async def WaitForIndex(self, request: pb.WaitForIndexRequest, context: object) -> pb.WaitForIndexResponse:
-        """Wait until everything is found by all that it is found by."""
+        """Wait until the index of a context is complete."""
         state, is_complete = await self._index_states.wait(
             parse_id("context_id", request.context_id),
             seq=request.seq,
@@ -323,7 +321,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     async def WatchContext(
         self, request: pb.WatchContextRequest, context: object
     ) -> AsyncIterator[pb.WatchContextResponse]:
-        """Tell what happens in a context."""
+        """Stream the events of a context."""
         calls.leave_place()  # watches have places of their own
         happened = self._watching.watch(
             parse_id("context_id", request.context_id),
@@ -334,37 +332,39 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             check=partial(check_same_caller, self._callers),
         )
         async with aclosing(happened):
-            async for one in happened:
-                yield _happened(one)
+            async for item in happened:
+                yield _happened(item)
 
 
 def _scopes(names: Sequence[str]) -> list[str]:
     for place, name in enumerate(names):
         if name not in ("read", "write"):
-            raise InvalidArgument("a key of a context may read and write", field=f"scopes[{place}]")
+            raise InvalidArgument(
+                f"scopes[{place}] must be read or write (got {name[:100]!r})", field=f"scopes[{place}]"
+            )
     return sorted(set(names))
 
 
-def _asked_behind(request: pb.SendMessageRequest, said: MessageInput) -> RecallQuery | None:
-    """Return what is to be recalled for a message once it is written, if anything is."""
-    text = _text(said)
-    if not text or request.recall.off or not (request.HasField("recall") or said.role == "user"):
+def _asked_behind(request: pb.SendMessageRequest, draft: MessageInput) -> RecallQuery | None:
+    """Return the recall query that follows the write of a message, if there is one."""
+    text = _text(draft)
+    if not text or request.recall.off or not (request.HasField("recall") or draft.role == "user"):
         return None
-    return replace(_asked(text, request.recall, "recall"), reference_task_ids=said.reference_task_ids)
+    return replace(_asked(text, request.recall, "recall"), reference_task_ids=draft.reference_task_ids)
 
 
-def _until(asked: RecallQuery, seq: int) -> RecallQuery:
-    """Return what is asked, of what stands up to a `seq`."""
-    seq_to = seq if asked.which.seq_to is None else min(asked.which.seq_to, seq)
-    return replace(asked, which=replace(asked.which, seq_to=seq_to))
+def _until(query: RecallQuery, seq: int) -> RecallQuery:
+    """Return the query, limited to places up to a `seq`."""
+    seq_to = seq if query.which.seq_to is None else min(query.which.seq_to, seq)
+    return replace(query, which=replace(query.which, seq_to=seq_to))
 
 
-def _text(said: MessageInput) -> str:
-    return "\n".join([said.content, *(part.text for part in said.parts if part.text)]).strip()
+def _text(draft: MessageInput) -> str:
+    return "\n".join([draft.content, *(part.text for part in draft.parts if part.text)]).strip()
 
 
 def _asked(text: str, options: pb.RecallOptions, path: str) -> RecallQuery:
-    asked = RecallQuery(
+    query = RecallQuery(
         text=text,
         tokens_max=options.tokens_max or TOKENS_DEFAULT,
         items_max=options.items_max or ITEMS_DEFAULT,
@@ -372,7 +372,7 @@ def _asked(text: str, options: pb.RecallOptions, path: str) -> RecallQuery:
         which=which_of(options.filter, f"{path}.filter"),
         with_features=options.with_features,
     )
-    return _until(asked, options.not_after_seq) if options.not_after_seq else asked
+    return _until(query, options.not_after_seq) if options.not_after_seq else query
 
 
 def _recalled(recalled: Recalled) -> pb.Recalled:
@@ -393,14 +393,14 @@ def _target(request: pb.SendMessageRequest | pb.AppendMessagesRequest | pb.SyncH
     )
 
 
-def _input(said: pb.ContextInput) -> ContextInput:
+def _input(draft: pb.ContextInput) -> ContextInput:
     return copied(
         ContextInput,
-        said,
-        external_ids=tuple(dict.fromkeys(map(_external_id, said.external_ids))),
-        metadata_json=said.metadata_json or "{}",
-        entity_node_id=parse_optional_id("context.entity_node_id", said.entity_node_id),
-        expires_at=times.time_of("context.expires_at", said.expires_at) if said.HasField("expires_at") else None,
+        draft,
+        external_ids=tuple(dict.fromkeys(map(_external_id, draft.external_ids))),
+        metadata_json=draft.metadata_json or "{}",
+        entity_node_id=parse_optional_id("context.entity_node_id", draft.entity_node_id),
+        expires_at=times.time_of("context.expires_at", draft.expires_at) if draft.HasField("expires_at") else None,
     )
 
 
@@ -408,13 +408,15 @@ def _external_id(message: pb.ExternalId) -> ExternalId:
     return ExternalId(system=message.system, id=message.id)
 
 
-def _sent(written: SentMessages, said: Sequence[MessageInput]) -> Iterator[pb.SentMessage]:
-    """Yield what became of each message, with what was redacted of it: by its id, or in their order if it had none."""
-    by_id = {one.message_id: one.redacted for one in said if one.message_id}
-    unnamed = iter([one.redacted for one in said if not one.message_id])
-    for one in written.messages:
+def _sent(written: SentMessages, draft: Sequence[MessageInput]) -> Iterator[pb.SentMessage]:
+    """Yield each sent message with its redacted parts, matched by id, or by order for messages without an id."""
+    by_id = {item.message_id: item.redacted for item in draft if item.message_id}
+    unnamed = iter([item.redacted for item in draft if not item.message_id])
+    for item in written.messages:
         yield copied(
-            pb.SentMessage, one, redacted_parts=by_id[one.message_id] if one.message_id in by_id else next(unnamed, ())
+            pb.SentMessage,
+            item,
+            redacted_parts=by_id[item.message_id] if item.message_id in by_id else next(unnamed, ()),
         )
 
 
@@ -442,7 +444,7 @@ def _index(state: IndexState) -> pb.ContextIndex:
         without_text_count=state.without_text,
         oldest_pending_at=state.oldest_pending_at and times.timestamp(state.oldest_pending_at),
         error=state.error,
-        unread=[copied(pb.UnreadRecord, one, working_memory_id=str(one.record_id)) for one in state.unread],
+        unread=[copied(pb.UnreadRecord, item, working_memory_id=str(item.record_id)) for item in state.unread],
     )
 
 
@@ -452,17 +454,17 @@ def _erasure(erasure: Erasure) -> pb.Erasure:
     )
 
 
-def _happened(one: Happened) -> pb.WatchContextResponse:
-    response = pb.WatchContextResponse(seq_from=one.seq_from, change_after=one.change_after)
-    if isinstance(one.what, Message):
-        message_wire.fill_of_context(response.message, one.what)
-    elif isinstance(one.what, Task):
-        response.task.CopyFrom(task_of(one.what))
-    elif isinstance(one.what, Artifact):
-        response.artifact.CopyFrom(artifact_of(one.what))
-    elif isinstance(one.what, Retracted):
-        response.retracted.seqs.extend(one.what.seqs)
-        response.retracted.message_ids.extend(one.what.message_ids)
-    elif isinstance(one.what, Context):
-        response.context.CopyFrom(header_of(one.what))
+def _happened(item: Happened) -> pb.WatchContextResponse:
+    response = pb.WatchContextResponse(seq_from=item.seq_from, change_after=item.change_after)
+    if isinstance(item.what, Message):
+        message_wire.fill_of_context(response.message, item.what)
+    elif isinstance(item.what, Task):
+        response.task.CopyFrom(task_of(item.what))
+    elif isinstance(item.what, Artifact):
+        response.artifact.CopyFrom(artifact_of(item.what))
+    elif isinstance(item.what, Retracted):
+        response.retracted.seqs.extend(item.what.seqs)
+        response.retracted.message_ids.extend(item.what.message_ids)
+    elif isinstance(item.what, Context):
+        response.context.CopyFrom(header_of(item.what))
     return response

@@ -25,14 +25,14 @@ class TasksServicer(tasks_pb2_grpc.TasksServicer):
 
     async def CreateTask(self, request: pb.CreateTaskRequest, context: object) -> pb.CreateTaskResponse:
         """Begin a task."""
-        said = await _input(request.task)  # first: it takes the secrets out of the request
+        draft = await _input(request.task)  # first: it takes the secrets out of the request
 
         def response(task: Task) -> pb.CreateTaskResponse:
             return pb.CreateTaskResponse(task=task_of(task))
 
         task = await self._tasks.create(
             parse_id("context_id", request.context_id),
-            said,
+            draft,
             principal=principal_of(request.subject_user_id),
             request=request_of("CreateTask", request, response=response),
         )
@@ -40,7 +40,7 @@ class TasksServicer(tasks_pb2_grpc.TasksServicer):
 
     async def UpdateTask(self, request: pb.UpdateTaskRequest, context: object) -> pb.UpdateTaskResponse:
         """Change a task."""
-        said = await _input(request.task)
+        draft = await _input(request.task)
 
         def response(task: Task) -> pb.UpdateTaskResponse:
             return pb.UpdateTaskResponse(task=task_of(task))
@@ -48,7 +48,7 @@ class TasksServicer(tasks_pb2_grpc.TasksServicer):
         task = await self._tasks.update(
             parse_optional_id("context_id", request.context_id),
             parse_id("task_id", request.task_id),
-            said,
+            draft,
             tuple(dict.fromkeys(request.update_mask.paths)),
             expected_version=request.expected_version,
             principal=principal_of(request.subject_user_id),
@@ -77,13 +77,13 @@ class TasksServicer(tasks_pb2_grpc.TasksServicer):
 
     async def ListTasks(self, request: pb.ListTasksRequest, context: object) -> pb.ListTasksResponse:
         """List the tasks of a context."""
-        found, next_page_token = await self._tasks.tasks(
+        tasks, next_page_token = await self._tasks.tasks(
             parse_id("context_id", request.context_id),
             PageRequest(size=request.page_size, token=request.page_token),
             principal=principal_of(request.subject_user_id),
             states={_known_state(f"states[{place}]", state) for place, state in enumerate(request.states)},
         )
-        return pb.ListTasksResponse(tasks=map(task_of, found), next_page_token=next_page_token)
+        return pb.ListTasksResponse(tasks=map(task_of, tasks), next_page_token=next_page_token)
 
     async def CancelTask(self, request: pb.CancelTaskRequest, context: object) -> pb.CancelTaskResponse:
         """End a task as canceled."""
@@ -100,22 +100,22 @@ class TasksServicer(tasks_pb2_grpc.TasksServicer):
         return response(task)
 
 
-async def _input(said: pb.TaskInput) -> TaskInput:
-    """Return what is said of a task, and take the secrets out of the request."""
-    status, message = said.status, None
+async def _input(draft: pb.TaskInput) -> TaskInput:
+    """Return the draft of a task, and remove the secrets from the request."""
+    status, message = draft.status, None
     if status.HasField("message"):
         (message,) = await messages_of({"task.status.message": status.message})
     return TaskInput(
         state=_known_state("task.status.state", status.state) if status.state else None,
         message=message,
-        reference_task_ids=ids_of("task.reference_task_ids", said.reference_task_ids),
-        metadata_json=said.metadata_json,
+        reference_task_ids=ids_of("task.reference_task_ids", draft.reference_task_ids),
+        metadata_json=draft.metadata_json,
     )
 
 
 def _known_state(field: str, number: int) -> TaskState:
-    """Return a state; raises InvalidArgument for one of a newer client, and for none."""
+    """Return a state; raises InvalidArgument for an unset state, and for one of a newer client."""
     for state in TaskState:
         if pb.TaskState.Value(STATE_NAME(state.name)) == number:
             return state
-    raise InvalidArgument(f"{field} is no state: {number}", field=field)
+    raise InvalidArgument(f"{field} must be a known task state (got {number})", field=field)

@@ -1,4 +1,4 @@
-"""What callers may say of contexts and messages."""
+"""Checks of contexts and messages, as callers describe them."""
 
 from __future__ import annotations
 
@@ -41,50 +41,50 @@ class MessageChecks:
 
         Args:
             messages: In their order.
-            sizes: `size_of` each.
-            paths: Of each in its request, for the error.
+            sizes: `size_of` each message.
+            paths: Path of each message in its request, for the error.
 
         Raises:
-            InvalidArgument: there is none, or a field is malformed or missing.
-            LimitExceeded: one is too large, or they are too many.
+            InvalidArgument: there is no message, or a field is malformed or missing.
+            LimitExceeded: a message is too large, or there are too many.
         """
         if not messages:
-            raise InvalidArgument("messages is empty", field="messages")
+            raise InvalidArgument("messages must have at least one message", field="messages")
         check_count("messages", len(messages), MESSAGES_MAX)
-        for said, size_bytes, path in zip(messages, sizes, paths, strict=True):
-            self.check_message(said, size_bytes, path=path)
+        for draft, size_bytes, path in zip(messages, sizes, paths, strict=True):
+            self.check_message(draft, size_bytes, path=path)
 
-    def check_message(self, said: MessageInput, size_bytes: int, *, path: str) -> None:
-        """Refuse a message that cannot be stored, and is of a size; raises as `check_messages`."""
-        check_text(f"{path}.message_id", said.message_id, chars_max=_MESSAGE_ID_CHARS_MAX)
-        check_text(f"{path}.name", said.name, chars_max=self.name_chars_max)
-        check_text(f"{path}.agent_id", said.agent_id, chars_max=self.name_chars_max)
-        check_text(f"{path}.session", said.session, chars_max=_SESSION_CHARS_MAX)
-        if not said.content and not said.parts:
-            raise InvalidArgument(f"{path} has neither content nor parts", field=f"{path}.content")
-        check_long_text(f"{path}.content", said.content, size_bytes_max=CONTENT_BYTES_MAX)
-        self.check_metadata(f"{path}.metadata_json", said.metadata_json)
-        check_references(f"{path}.reference_task_ids", said.reference_task_ids)
-        check_count(f"{path}.parts", len(said.parts), self.parts_max)
-        for place, part in enumerate(said.parts):
+    def check_message(self, draft: MessageInput, size_bytes: int, *, path: str) -> None:
+        """Refuse a message of `size_bytes` that cannot be stored; raises as `check_messages`."""
+        check_text(f"{path}.message_id", draft.message_id, chars_max=_MESSAGE_ID_CHARS_MAX)
+        check_text(f"{path}.name", draft.name, chars_max=self.name_chars_max)
+        check_text(f"{path}.agent_id", draft.agent_id, chars_max=self.name_chars_max)
+        check_text(f"{path}.session", draft.session, chars_max=_SESSION_CHARS_MAX)
+        if not draft.content and not draft.parts:
+            raise InvalidArgument(f"{path} must have content or parts", field=f"{path}.content")
+        check_long_text(f"{path}.content", draft.content, size_bytes_max=CONTENT_BYTES_MAX)
+        self.check_metadata(f"{path}.metadata_json", draft.metadata_json)
+        check_references(f"{path}.reference_task_ids", draft.reference_task_ids)
+        check_count(f"{path}.parts", len(draft.parts), self.parts_max)
+        for place, part in enumerate(draft.parts):
             self._check_part(part, path=f"{path}.parts[{place}]")
         check_bytes(path, size_bytes, self.message_bytes_max)
 
-    def check_context(self, said: ContextInput, *, path: str) -> None:
+    def check_context(self, draft: ContextInput, *, path: str) -> None:
         """Refuse a header that cannot be stored.
 
         Raises:
             InvalidArgument: a field is malformed.
-            LimitExceeded: one is too large.
+            LimitExceeded: a field is too large.
         """
-        check_text(f"{path}.title", said.title, chars_max=TITLE_CHARS_MAX)
-        check_text(f"{path}.app_id", said.app_id, chars_max=self.name_chars_max)
-        check_text(f"{path}.agent_bundle_id", said.agent_bundle_id, chars_max=self.name_chars_max)
-        check_text(f"{path}.recall_profile", said.recall_profile, chars_max=PROFILE_CHARS_MAX)
-        self.check_metadata(f"{path}.metadata_json", said.metadata_json)
-        check_count(f"{path}.external_ids", len(said.external_ids), EXTERNAL_IDS_MAX)
-        for place, one in enumerate(said.external_ids):
-            check_external_id(one, path=f"{path}.external_ids[{place}]")
+        check_text(f"{path}.title", draft.title, chars_max=TITLE_CHARS_MAX)
+        check_text(f"{path}.app_id", draft.app_id, chars_max=self.name_chars_max)
+        check_text(f"{path}.agent_bundle_id", draft.agent_bundle_id, chars_max=self.name_chars_max)
+        check_text(f"{path}.recall_profile", draft.recall_profile, chars_max=PROFILE_CHARS_MAX)
+        self.check_metadata(f"{path}.metadata_json", draft.metadata_json)
+        check_count(f"{path}.external_ids", len(draft.external_ids), EXTERNAL_IDS_MAX)
+        for place, external_id in enumerate(draft.external_ids):
+            check_external_id(external_id, path=f"{path}.external_ids[{place}]")
 
     def check_filter(self, which: ContextFilter) -> None:
         """Refuse a filter that no context can match; raises as `check_context`."""
@@ -95,7 +95,7 @@ class MessageChecks:
             check_external_id(which.external_id, path="external_id")
 
     def check_metadata(self, field: str, text: str) -> None:
-        """Refuse metadata that are no JSON object, or too large; raises as `check_context`."""
+        """Refuse metadata that is not a JSON object, or too large; raises as `check_context`."""
         if text:
             parse_object(field, text, size_bytes_max=self.metadata_bytes_max, nesting_max=self.nesting_max)
 
@@ -130,43 +130,43 @@ class MessageChecks:
             if block.data_json:
                 self._check_document(f"{path}.reasoning.data_json", block.data_json)
         else:
-            raise InvalidArgument(f"{path} has no content", field=path)
+            raise InvalidArgument(f"{path} must have one kind of content, such as text", field=path)
 
     def _check_document(self, field: str, text: str) -> None:
         parse_json(field, text, size_bytes_max=self.message_bytes_max, nesting_max=self.nesting_max)
 
 
-def check_external_id(one: ExternalId, *, path: str) -> None:
+def check_external_id(external_id: ExternalId, *, path: str) -> None:
     """Refuse an external id that is incomplete or too long."""
-    check_text(f"{path}.system", one.system, chars_max=SYSTEM_CHARS_MAX, required=True)
-    check_text(f"{path}.id", one.id, chars_max=EXTERNAL_ID_CHARS_MAX, required=True)
+    check_text(f"{path}.system", external_id.system, chars_max=SYSTEM_CHARS_MAX, required=True)
+    check_text(f"{path}.id", external_id.id, chars_max=EXTERNAL_ID_CHARS_MAX, required=True)
 
 
 def check_references(field: str, task_ids: Sequence[UUID]) -> None:
-    """Refuse too many tasks that are referred to.
+    """Refuse too many references to tasks.
 
     Raises:
-        LimitExceeded: there are more than there may be.
+        LimitExceeded: there are too many.
     """
     check_count(field, len(task_ids), _REFERENCES_MAX)
 
 
 def check_message_ids(message_ids: Sequence[str], *, path: str) -> None:
-    """Refuse a list of ids that is empty, too long, or has an id that no message can have."""
+    """Refuse a list of message ids that is empty or too long, or has an invalid id."""
     if not message_ids:
-        raise InvalidArgument(f"{path} is empty", field=path)
+        raise InvalidArgument(f"{path} must have at least one message id", field=path)
     check_count(path, len(message_ids), MESSAGES_MAX)
-    for place, one in enumerate(message_ids):
-        check_text(f"{path}[{place}]", one, chars_max=_MESSAGE_ID_CHARS_MAX, required=True)
+    for place, external_id in enumerate(message_ids):
+        check_text(f"{path}[{place}]", external_id, chars_max=_MESSAGE_ID_CHARS_MAX, required=True)
 
 
-def size_of(said: MessageInput) -> int:
-    """Return the bytes of all texts of a message, and what each part takes besides."""
-    size = utf8_bytes(said.content) + utf8_bytes(said.metadata_json) + utf8_bytes(said.name)
-    for part in said.parts:
+def size_of(draft: MessageInput) -> int:
+    """Return the bytes of all texts of a message, plus a constant for each part."""
+    size = utf8_bytes(draft.content) + utf8_bytes(draft.metadata_json) + utf8_bytes(draft.name)
+    for part in draft.parts:
         data = part.reasoning.data if part.reasoning else b""
         size += _PART_BYTES + len(data) + sum(map(utf8_bytes, part.texts))
     return size
 
 
-_PART_BYTES = 64  # the id of a record, and what marks the fields
+_PART_BYTES = 64  # for the id of a record, and field tags

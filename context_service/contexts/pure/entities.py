@@ -1,7 +1,7 @@
-"""What of a context is about nodes of the entity graph.
+"""Finds the messages and artifacts of a context that are about nodes of the entity graph.
 
-Messages and artifacts are about a node of which a part names a record of it, and messages that were read from it
-(`syncing`): their ids begin with the node's.
+A message or artifact is about a node if one of its parts names a record of the node, or if the message was read from
+the node (`sync_history`): its id then begins with the node's.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from uuid import UUID
 
 from service_runtime.postgres import Tenant, TextArray
 
-ID_PREFIX = "history:"  # of messages that were read from nodes; the node's follows
-NODES_MAX = 100  # that are asked for at once
+ID_PREFIX = "history:"  # of messages that were read from nodes; the id of the node follows
+NODES_MAX = 100  # of one filter
 
 # Whatever follows the prefix sorts before a "z", in any collation; what is found besides does not begin with it.
 _ABOUT = """
@@ -28,17 +28,17 @@ FROM unnest(%(prefixes)s::text[]) p (prefix)
 
 
 def id_prefix(node_id: UUID | str) -> str:
-    """Return what ids of messages begin with that were read from a node."""
+    """Return the prefix of the ids of messages that were read from a node."""
     return f"{ID_PREFIX}{node_id}:"
 
 
 async def seqs_about(door: Tenant, context_id: UUID, node_ids: Collection[UUID]) -> frozenset[int]:
-    """Return the places of what is about any of some nodes: messages, and below zero artifacts.
+    """Return the places of the messages, and of the artifacts (below zero), that are about any of some nodes.
 
     Args:
         door: To the rows of the context.
-        context_id: Which.
-        node_ids: A few.
+        context_id: The context.
+        node_ids: The nodes; at most `NODES_MAX`.
     """
     parameters = {
         "context_id": context_id,

@@ -1,4 +1,4 @@
-"""What a message is found by: its passages, cut and stemmed before the message is written."""
+"""Passages of messages and artifacts: cut and stemmed before the message is written."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from context_service.retrieval.pure.part_texts import PartText, part_text
 from context_service.retrieval.pure.text_pieces import pieces
 from service_runtime.copying import copied
 
-_SAID_BY = frozenset({"user", "assistant"})  # whose passages are neighbours of each other
+_SAID_BY = frozenset({"user", "assistant"})  # roles whose passages are neighbours of each other
 _SAID = frozenset({"text", "data"})
 
 
-def passages_of(said: MessageInput, *, count: Callable[[str], int]) -> tuple[PassageText, ...]:
-    """Return the passages of a message, in its order; `count` counts the tokens of a text.
+def passages_of(draft: MessageInput, *, count: Callable[[str], int]) -> tuple[PassageText, ...]:
+    """Return the passages of a message, in order; `count` counts the tokens of a text.
 
-    The author's name is found with each of them. What a message says again and again is found once.
+    Each passage can be found by the author's name. Repeated passages are kept once.
     """
-    found = []
+    passages = []
     seen: set[tuple[str, ...]] = set()
-    for number, whole in _texts(said):
-        for piece in pieces(whole.text, count=count, name=said.name):
+    for number, whole in _texts(draft):
+        for piece in pieces(whole.text, count=count, name=draft.name):
             key = (whole.kind, *piece.terms)
             if key not in seen:
                 seen.add(key)
-                is_said = said.role in _SAID_BY and whole.kind in _SAID
-                found.append(PassageText(part=number, kind=whole.kind, is_said=is_said, **piece._asdict()))
-    return tuple(found)
+                is_said = draft.role in _SAID_BY and whole.kind in _SAID
+                passages.append(PassageText(part=number, kind=whole.kind, is_said=is_said, **piece._asdict()))
+    return tuple(passages)
 
 
 def passages_of_artifact(
     name: str, description: str, parts: Sequence[Part], *, parts_before: int = 0, count: Callable[[str], int]
 ) -> tuple[PassageText, ...]:
-    """Return the passages of an artifact, in its order: part by part, so that chunks give what the whole does.
+    """Return the passages of an artifact, in order: part by part, so that chunks give the same passages as the whole.
 
     Args:
-        name: Found with each passage, as an author's is of a message.
-        description: Where it begins.
-        parts: All, or those of a chunk.
-        parts_before: That came in earlier chunks, which had the description.
+        name: Each passage can be found by it, as by the author of a message.
+        description: The first text.
+        parts: All parts, or those of a chunk.
+        parts_before: Number of parts in earlier chunks, which had the description.
         count: Counts the tokens of a text.
     """
     texts = [] if parts_before or not description else [(0, PartText("text", description))]
@@ -55,27 +55,27 @@ def passages_of_artifact(
 
 
 def placed(
-    one: PassageText, said: MessageInput, *, seq: int, ordinal: int, session: int, said_at: datetime | None
+    passage_text: PassageText, draft: MessageInput, *, seq: int, ordinal: int, session: int, said_at: datetime | None
 ) -> Passage:
-    """Return a passage of a message where it stands."""
+    """Return a passage of a message at its place in the log."""
     return copied(
         Passage,
-        one,
+        passage_text,
         seq=seq,
         ordinal=ordinal,
         session=session,
         said_at=said_at,
-        role=said.role,
-        author=said.name,
-        task_id=said.task_id,
+        role=draft.role,
+        author=draft.name,
+        task_id=draft.task_id,
         numbers=None,
         source_id=None,
     )
 
 
-def _texts(said: MessageInput) -> Iterator[tuple[int, PartText]]:
-    if said.content and not said.content.isspace():
-        yield 0, PartText("text", said.content)
-    for number, part in enumerate(said.parts, start=1):
+def _texts(draft: MessageInput) -> Iterator[tuple[int, PartText]]:
+    if draft.content and not draft.content.isspace():
+        yield 0, PartText("text", draft.content)
+    for number, part in enumerate(draft.parts, start=1):
         if text := part_text(part):
             yield number, text

@@ -1,6 +1,6 @@
-"""What a passage is called in a prompt: "m12.0" is the first of the message with `seq` 12, "a3.0" of an artifact.
+"""Refs: the names of passages in a prompt. "m12.0" is the first passage of the message with `seq` 12.
 
-Artifacts stand below zero among the places of a context, where no message is.
+"a3.0" is that of an artifact. The places of artifacts in a context are negative, those of messages positive.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ _REF = re.compile(r"([am])([1-9][0-9]{0,17})\.([0-9]{1,9})")
 
 
 def ref_of(place: int, ordinal: int) -> str:
-    """Return what the passage with a number is called that stands at a place of its context."""
+    """Return the ref of the passage with a number, of the message or artifact at a place."""
     return f"a{-place}.{ordinal}" if place < 0 else f"m{place}.{ordinal}"
 
 
 def place_of(ref: str, *, field: str) -> int:
-    """Return the place of the message or artifact that a ref is of.
+    """Return the place of the message or artifact of a ref.
 
     Raises:
-        InvalidArgument: it is none.
+        InvalidArgument: the ref is malformed.
     """
     if not (named := _REF.fullmatch(ref)):
-        raise InvalidArgument(f"{field} is no ref, such as m12.0 or a3.0", field=field)
+        raise InvalidArgument(f"{field} must be a ref such as m12.0 or a3.0 (got {ref[:100]!r})", field=field)
     place = int(named[2])
     return -place if named[1] == "a" else place

@@ -1,4 +1,4 @@
-"""Secrets that callers hand on in parts: they are taken out before anything is written, logged, embedded or hashed."""
+"""Removes secrets from parts, before anything is written, logged, embedded or hashed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _TYPES = frozenset({"token", "credentials"})
 
 
 def without_secret(part: Part) -> Part | None:
-    """Return what is kept of a part that is a secret; None of one that is none.
+    """Return the redacted form of a part that has a secret; None if the part has none.
 
-    A secret is an object whose `type` is "token" or "credentials" (any case), as agents hand credentials to tools, at
-    any depth of a data part: the object is replaced and the rest stays. So is any part whose metadata say `secret`. Of
-    calls and their results the ids stay, so that they still pair. What is no JSON is no secret: it is refused where it
-    is checked.
+    A secret is an object whose `type` is "token" or "credentials" (any case), as agents pass credentials to tools, at
+    any depth of a data part: the object is replaced and the rest stays. A part whose metadata has `secret`
+    is replaced as a whole. Tool calls and results keep their ids, so that they still pair. Text that is not JSON has no
+    secret here: a later check refuses it.
     """
     if _says_secret(part.metadata_json):
         if part.tool_call:
@@ -29,13 +29,13 @@ def without_secret(part: Part) -> Part | None:
         if part.tool_result:
             return Part(tool_result=replace(part.tool_result, content_json=REDACTED_JSON))
         return Part(data_json=REDACTED_JSON)
-    if part.data_json is not None and (kept := _without_credentials(part.data_json)) is not None:
-        return Part(data_json=kept, media_type=part.media_type)
+    if part.data_json is not None and (redacted := _without_credentials(part.data_json)) is not None:
+        return Part(data_json=redacted, media_type=part.media_type)
     return None
 
 
 def _says_secret(metadata_json: str) -> bool:
-    # A look at the text first: nearly all have none, and parsing costs.
+    # Search the text first: nearly all parts have no secret, and parsing is expensive.
     if "secret" not in metadata_json and "\\u" not in metadata_json:
         return False
     metadata = _parsed(metadata_json)
@@ -43,9 +43,9 @@ def _says_secret(metadata_json: str) -> bool:
 
 
 def _without_credentials(data_json: str) -> str | None:
-    """Return a document with each object that is a credential replaced; None: it has none.
+    """Return a document with each credential replaced; None if it has none.
 
-    The walk meets each container once, and `check_containers` bounds how many there are.
+    The walk visits each container once, and `check_containers` bounds their number.
     """
     if '"type"' not in data_json and "\\u" not in data_json:
         return None
@@ -63,12 +63,12 @@ def _without_credentials(data_json: str) -> str | None:
                 rest.append(value)
     if not is_found:
         return None
-    (kept,) = whole
-    if kept == {"redacted": True}:
+    (redacted,) = whole
+    if redacted == {"redacted": True}:
         return REDACTED_JSON
     try:
-        return orjson.dumps(kept).decode()
-    except orjson.JSONEncodeError:  # it reads deeper documents than it writes
+        return orjson.dumps(redacted).decode()
+    except orjson.JSONEncodeError:  # orjson reads deeper documents than it can write
         return REDACTED_JSON
 
 
@@ -79,7 +79,7 @@ def _is_credential(value: object) -> bool:
 
 def _parsed(text: str) -> object:
     try:
-        check_containers("", text)  # what holds more of them is refused later, and takes long to parse
+        check_containers("", text)  # a document with more is refused later, and takes long to parse
         return orjson.loads(text)
     except (LimitExceeded, orjson.JSONDecodeError):
         return None

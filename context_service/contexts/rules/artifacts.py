@@ -1,4 +1,4 @@
-"""The rules of artifacts: what a task makes, version by version, and chunk by chunk."""
+"""Writes and reads artifacts: the results of tasks, version by version and chunk by chunk."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTS_MAX = 1_000  # of a version
 ID_CHARS_MAX = 200
 NAME_CHARS_MAX = 200
 DESCRIPTION_CHARS_MAX = 1_000
-_CUTTING = 16  # times as long as parsing takes, as of messages
+_CUTTING = 16  # cost of preparing an artifact, in parses of the same bytes
 _VERSION_MAX = 2**31 - 1
 
 
@@ -39,12 +39,12 @@ class Artifacts:
     Args:
         rows: Where they are.
         log: Their contexts.
-        tasks: That make them.
-        references: Of what tasks are named.
+        tasks: The tasks that make them.
+        references: Finds the contexts of tasks.
         requests: The request ids of this service.
-        checks: Of what callers say.
-        check_record: Of a record that a part names.
-        tokens: Counts those of parts, and of what is cut.
+        checks: Checks parts and metadata.
+        check_record: Checks a record that a part names.
+        tokens: Counts the tokens of parts and passages.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Artifacts:
         self,
         context_id: UUID | None,
         task_id: UUID,
-        said: ArtifactInput,
+        draft: ArtifactInput,
         *,
         principal: Principal,
         request: Request | None,
@@ -80,33 +80,33 @@ class Artifacts:
         """Write the next version of an artifact, or a chunk of the newest one.
 
         Args:
-            context_id: None: that of the task.
-            task_id: What makes it.
-            said: With at least one part.
-            principal: Who writes.
-            request: Makes it happen once.
+            context_id: None takes that of the task.
+            task_id: The task that makes it.
+            draft: The artifact or chunk, with at least one part.
+            principal: The caller.
+            request: The idempotency key of the call.
 
         Raises:
             ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
-            ContextClosed, TaskEnded: nothing is made any more.
-            ArtifactNotFound: a chunk is of none.
-            ArtifactComplete: a chunk comes behind the last one.
+            ContextClosed, TaskEnded: the context or the task has ended.
+            ArtifactNotFound: a chunk of an artifact that does not exist.
+            ArtifactComplete: a chunk after the last one.
             RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
-        size_bytes = await self._check(said)
-        for record_id in records_of([_as_message(said)]):
+        size_bytes = await self._check(draft)
+        for record_id in records_of([_as_message(draft)]):
             await self._check_record(record_id, principal)
         meant = context_id or await self._references.context_of(task_id, principal=principal)
-        await self._log.take_room_for_records(principal.tenant_id, said.parts)
+        await self._log.take_room_for_records(principal.tenant_id, draft.parts)
 
         async def work(transaction: Transaction) -> Artifact | None:
             await self._tasks.going_on(transaction, meant, task_id)
-            before = await self._rows.newest(transaction, meant, task_id, said.artifact_id)
-            if said.append:
-                _check_chunk(before, said, size_bytes, self._checks.message_bytes_max)
+            before = await self._rows.newest(transaction, meant, task_id, draft.artifact_id)
+            if draft.append:
+                _check_chunk(before, draft, size_bytes, self._checks.message_bytes_max)
             elif before is None and await self._rows.count(transaction, meant, task_id) >= ARTIFACTS_OF_TASK_MAX:
                 raise _too_many("artifacts_of_task", ARTIFACTS_OF_TASK_MAX)
-            new, numbers = await beside_the_loop(_CUTTING * size_bytes, self._new, meant, said, size_bytes, before)
+            new, numbers = await beside_the_loop(_CUTTING * size_bytes, self._new, meant, draft, size_bytes, before)
             return await self._rows.put(
                 transaction, meant, task_id, new, numbers, before=before, created_by=principal.subject
             )
@@ -118,99 +118,101 @@ class Artifacts:
     async def read(
         self, context_id: UUID | None, task_id: UUID, artifact_id: str, *, version: int, principal: Principal
     ) -> Artifact:
-        """Return a version of an artifact, 0 the newest, with its parts.
+        """Return a version of an artifact with its parts; 0 is the newest version.
 
         Raises:
             ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
-            ArtifactNotFound: it has none, or not this version.
+            ArtifactNotFound: the task has no such artifact, or not this version.
         """
         check_text("artifact_id", artifact_id, chars_max=ID_CHARS_MAX, required=True)
         if not 0 <= version <= _VERSION_MAX:
-            raise InvalidArgument("version is negative", field="version")
+            raise InvalidArgument(f"version must be between 0 and {_VERSION_MAX} (got {version})", field="version")
         meant = context_id or await self._references.context_of(task_id, principal=principal, reads=True)
-        found = await self._rows.read(meant, task_id, artifact_id, version=version, principal=principal)
-        if found is None:
-            await self._tasks.read(meant, task_id, principal=principal, history_length=0)  # says what is not there
-        for artifact in found or ():
+        versions = await self._rows.read(meant, task_id, artifact_id, version=version, principal=principal)
+        if versions is None:
+            await self._tasks.read(
+                meant, task_id, principal=principal, history_length=0
+            )  # raises if there is no such task
+        for artifact in versions or ():
             return artifact
         raise _not_found(artifact_id)
 
     async def quoted(self, context_id: UUID, ref: str, *, principal: Principal) -> Artifact:
-        """Return the version of an artifact of which a ref of recall is, with its parts.
+        """Return the version of an artifact that a ref of recall names, with its parts.
 
         Raises:
-            InvalidArgument: the ref is none of an artifact.
+            InvalidArgument: the ref is malformed, or names a message.
             ContextNotFound: there is no such context.
-            ArtifactNotFound: it has none there.
+            ArtifactNotFound: the context has no such artifact.
         """
         place = place_of(ref, field="ref")
         if place > 0:
-            raise InvalidArgument("ref is of a message, not of an artifact", field="ref")
-        found = await self._rows.read_at(context_id, place, principal=principal)
-        if found is None:
+            raise InvalidArgument(f"ref must name an artifact, such as a3.0 (got {ref[:100]!r})", field="ref")
+        versions = await self._rows.read_at(context_id, place, principal=principal)
+        if versions is None:
             raise not_found(context_id)
-        for artifact in found:
+        for artifact in versions:
             return artifact
-        raise ArtifactNotFound("the context has no such artifact", ref=ref)
+        raise ArtifactNotFound(f"the context has no artifact {ref}; it may have been replaced", ref=ref)
 
     async def of_task(self, context_id: UUID, task_id: UUID, *, principal: Principal) -> Sequence[Artifact]:
-        """Return the artifacts of a task that is there, each in its newest version without its parts, oldest first."""
+        """Return the newest versions of the artifacts of an existing task, without their parts, the oldest first."""
         return await self._rows.of_task(context_id, task_id, principal=principal)
 
     def _new(
-        self, context_id: UUID, said: ArtifactInput, size_bytes: int, before: Artifact | None
+        self, context_id: UUID, draft: ArtifactInput, size_bytes: int, before: Artifact | None
     ) -> tuple[NewArtifact, list[list[int]]]:
-        """Return what is written, and what stands for the terms of its passages."""
+        """Return the artifact to write, and the index numbers of the terms of its passages."""
         count = self._tokens.count
-        first = before if said.append and before else None
+        first = before if draft.append and before else None
         passages = passages_of_artifact(
-            first.name if first else said.name,
-            said.description,
-            said.parts,
+            first.name if first else draft.name,
+            draft.description,
+            draft.parts,
             parts_before=first.part_count if first else 0,
             count=count,
         )
-        tokens = sum(map(count, texts_of("", said.parts)))
-        new = NewArtifact(said=said, tokens=tokens, size_bytes=size_bytes, passages=passages)
-        return new, [masks(context_id, one.terms) for one in passages]
+        tokens = sum(map(count, texts_of("", draft.parts)))
+        new = NewArtifact(draft=draft, tokens=tokens, size_bytes=size_bytes, passages=passages)
+        return new, [masks(context_id, passage.terms) for passage in passages]
 
-    async def _check(self, said: ArtifactInput) -> int:
-        """Refuse what cannot be stored, and return how many bytes it has."""
+    async def _check(self, draft: ArtifactInput) -> int:
+        """Refuse an artifact that cannot be stored, and return its size in bytes."""
         for field, text, chars_max in (
-            ("artifact_id", said.artifact_id, ID_CHARS_MAX),
-            ("name", said.name, NAME_CHARS_MAX),
-            ("description", said.description, DESCRIPTION_CHARS_MAX),
+            ("artifact_id", draft.artifact_id, ID_CHARS_MAX),
+            ("name", draft.name, NAME_CHARS_MAX),
+            ("description", draft.description, DESCRIPTION_CHARS_MAX),
         ):
             check_text(f"artifact.{field}", text, chars_max=chars_max, required=field == "artifact_id")
-        if not said.parts:
-            raise InvalidArgument("artifact has no parts", field="artifact.parts")
-        as_message = _as_message(said)
+        if not draft.parts:
+            raise InvalidArgument("artifact.parts must have at least one part", field="artifact.parts")
+        as_message = _as_message(draft)
         size_bytes = size_of(as_message)
         await beside_the_loop(size_bytes, self._checks.check_message, as_message, size_bytes, path="artifact")
         return size_bytes
 
 
-def _as_message(said: ArtifactInput) -> MessageInput:
-    return MessageInput(message_id="", role=ARTIFACT_ROLE, parts=said.parts, metadata_json=said.metadata_json)
+def _as_message(draft: ArtifactInput) -> MessageInput:
+    return MessageInput(message_id="", role=ARTIFACT_ROLE, parts=draft.parts, metadata_json=draft.metadata_json)
 
 
 def named(said_id: str) -> str:
-    """Return the id of an artifact: the sender's, or a new one."""
+    """Return the id of an artifact: that of the sender, or a new one."""
     return said_id or str(new_id())
 
 
-def _check_chunk(before: Artifact | None, said: ArtifactInput, size_bytes: int, bytes_max: int) -> None:
+def _check_chunk(before: Artifact | None, draft: ArtifactInput, size_bytes: int, bytes_max: int) -> None:
     if before is None:
-        raise _not_found(said.artifact_id)
+        raise _not_found(draft.artifact_id)
     if before.is_complete:
-        raise ArtifactComplete("the last chunk of the artifact came", artifact_id=said.artifact_id)
+        raise ArtifactComplete("the artifact is complete; write a new version", artifact_id=draft.artifact_id)
     for limit, value, value_max in (
-        ("artifact.parts", before.part_count + len(said.parts), PARTS_MAX),
+        ("artifact.parts", before.part_count + len(draft.parts), PARTS_MAX),
         ("artifact", before.size_bytes + size_bytes, bytes_max),
     ):
         if value > value_max:
             raise LimitExceeded(
-                f"{limit} would have {value}; the limit is {value_max}",
+                f"{limit} may have up to {value_max} {'parts' if 'parts' in limit else 'bytes'} (would have {value})",
                 field=limit,
                 limit=limit,
                 limit_max=value_max,
@@ -220,7 +222,7 @@ def _check_chunk(before: Artifact | None, said: ArtifactInput, size_bytes: int, 
 
 def _too_many(limit: str, limit_max: int) -> LimitExceeded:
     return LimitExceeded(
-        f"there are {limit_max} artifacts, as many as there may be",
+        f"there may be up to {limit_max} artifacts; begin another task or context",
         limit=limit,
         limit_max=limit_max,
         value=limit_max + 1,
@@ -228,4 +230,6 @@ def _too_many(limit: str, limit_max: int) -> LimitExceeded:
 
 
 def _not_found(artifact_id: str) -> ArtifactNotFound:
-    return ArtifactNotFound("the task has no such artifact, or not this version", artifact_id=artifact_id)
+    return ArtifactNotFound(
+        f"the task has no artifact {artifact_id[:200]!r}, or not this version", artifact_id=artifact_id
+    )

@@ -1,11 +1,11 @@
-"""How far the index of a context is, and waiting for it.
+"""The indexing state of a context, and waiting for it.
 
-Words are there when a message is acknowledged. What comes behind that (vectors; texts of files) is owed, each kind by
-an `Owing`: it says of which contexts something is owed, and from which `seq` on. That one notion is what waiting asks,
-and what `GetContext` shows is the sum of what each kind says.
+Words can be found when a message is acknowledged. Vectors and texts of files follow later: each kind of pending work is
+an `Owing`, which knows the contexts with pending work and the first `seq` that needs it. Waiting uses this, and the
+state in `GetContext` is the sum over all kinds.
 
-To add a kind: write a class with the two methods of `Owing`, and name an instance in the list that `app._contexts`
-gives to `IndexStates`. Both are asked for contexts that the caller was let into before.
+To add a kind, write a class with the two methods of `Owing`, and add an instance to the list that `contexts/room.py`
+passes to `IndexStates`. Both methods are only called for contexts that the caller may see.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from service_runtime.postgres import Across, Database, Tenant
 from service_runtime.sql_files import SqlFile
 
 TIMEOUT_S, TIMEOUT_S_MAX = 30, 300
-WAITS_MAX = 1_000  # under way in a process
+WAITS_MAX = 1_000  # of a process
 WAITS_OF_TENANT_MAX = 200
-POLL_S = 0.25  # between two looks; all who wait for contexts of a tenant are one statement
+POLL_S = 0.25  # between two polls; all waits for contexts of a tenant share one statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadRecord:
-    """A record that a message or an artifact points at, and of which there is no text, or none of its file."""
+    """A record that a message or an artifact points at, and whose text or file could not be read."""
 
-    seq: int  # 0 of an artifact
-    task_id: UUID | None  # of an artifact: with its id it says which
+    seq: int  # 0 for an artifact
+    task_id: UUID | None  # of the artifact
     artifact_id: str
     part: int  # from 1
     record_id: UUID
@@ -51,19 +51,19 @@ class UnreadRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexState:
-    """What a context is found by: of one kind, or of all."""
+    """The indexing state of a context: of one kind of work, or the sum of all kinds."""
 
     passages: int = 0
-    indexed: int = 0  # passages that meaning finds, too
+    indexed: int = 0  # passages that have a vector
     pending: int = 0
-    failed: int = 0  # words find it all the same
-    without_text: int = 0  # records whose file has none that anything reads
+    failed: int = 0  # passages without a vector, which words still find; or unread records
+    without_text: int = 0  # records whose file has no readable text
     oldest_pending_at: datetime | None = None
-    error: str = ""  # why what is pending was not made the last time
+    error: str = ""  # of the last attempt at pending work
     unread: tuple[UnreadRecord, ...] = ()  # the newest
 
     def __add__(self, other: IndexState) -> IndexState:
-        times = [one.oldest_pending_at for one in (self, other) if one.oldest_pending_at]
+        times = [state.oldest_pending_at for state in (self, other) if state.oldest_pending_at]
         return IndexState(
             passages=self.passages + other.passages,
             indexed=self.indexed + other.indexed,
@@ -77,16 +77,16 @@ class IndexState:
 
 
 class Owing(Protocol):
-    """One kind of what is owed of contexts."""
+    """One kind of pending work of contexts."""
 
     async def owed_from(self, tenant: Tenant, context_ids: Sequence[UUID]) -> Mapping[UUID, int]:
-        """Return of which of some contexts something is owed, each with the first `seq` of which it may be.
+        """Return which of some contexts have pending work, each with the first `seq` that may need it.
 
-        Asked a few times a second while somebody waits: it should look at what is owed, and at nothing else.
+        Called a few times a second while callers wait, so it should read only the pending work.
         """
 
     async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None) -> IndexState:
-        """Return how far one context is that the principal sees, up to a `seq`; None: to the last."""
+        """Return the state of a context that the principal sees, up to a `seq`; None means to the last."""
 
 
 SQL = SqlFile.of(__file__, vector_outbox=VECTOR_OUTBOX_SQL)
@@ -101,7 +101,7 @@ class VectorsOwed:
 
     Args:
         database: Where they are.
-        model: The embedder's; empty: there is none, and nothing is owed.
+        model: Of the embedder; empty without an embedder: then no work is pending.
     """
 
     def __init__(self, database: Database, *, model: str) -> None:
@@ -109,7 +109,7 @@ class VectorsOwed:
         self._model = model
 
     async def owed_from(self, tenant: Tenant, context_ids: Sequence[UUID]) -> Mapping[UUID, int]:
-        """Return of which contexts vectors are owed, and from where on."""
+        """Return the contexts with pending vectors, each with the first `seq` that needs one."""
         if not self._model:
             return {}
         parameters = {"topic": owing_topic(CONTEXT), "context_ids": list(context_ids)}
@@ -121,7 +121,7 @@ class VectorsOwed:
         parameters = {
             "context_id": context_id,
             "scope_kind": CONTEXT,
-            "topic": owing_topic(CONTEXT) if self._model else "",  # what another process owes is made by none here
+            "topic": owing_topic(CONTEXT) if self._model else "",  # without an embedder no work is pending
             "model": self._model,
             "seq_to": SEQ_MAX if seq_to is None else seq_to,
         }
@@ -145,12 +145,12 @@ class _Wait:
 
 
 class IndexStates:
-    """Says how far contexts are, and waits for them.
+    """Reads the indexing state of contexts, and waits for it.
 
     Args:
         database: Where they are.
         log: The contexts.
-        owing: What is owed of them, by kind.
+        owing: Their pending work, by kind.
     """
 
     def __init__(self, database: Database, log: Log, owing: Sequence[Owing]) -> None:
@@ -162,12 +162,12 @@ class IndexStates:
         self._poller: asyncio.Task[None] | None = None
 
     async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None = None) -> IndexState:
-        """Return how far a context is that the principal sees, up to a `seq`."""
-        states = [await one.state(principal, context_id, seq_to=seq_to) for one in self._owing]
+        """Return the state of a context that the principal sees, up to a `seq`."""
+        states = [await kind.state(principal, context_id, seq_to=seq_to) for kind in self._owing]
         return sum(states, IndexState())
 
     async def pending(self, principal: Principal, context_id: UUID) -> int:
-        """Return how much of what is found of a context is still to be made, for a principal that sees it."""
+        """Count the pending work of a context that the principal sees."""
         if not await self._is_owed(self._database.tenant(principal.tenant_id), context_id, SEQ_MAX - 1):
             return 0
         return (await self.state(principal, context_id)).pending
@@ -175,22 +175,22 @@ class IndexStates:
     async def wait(
         self, context_id: UUID, *, seq: int, timeout_s: int, principal: Principal
     ) -> tuple[IndexState, bool]:
-        """Wait until nothing up to a `seq` is owed, or it takes too long; return the state, and whether nothing is.
+        """Wait until no work up to a `seq` is pending, or a timeout; return the state, and whether none is pending.
 
         Args:
-            context_id: Of which context.
-            seq: 0: of all that is written now.
-            timeout_s: 0: `TIMEOUT_S`.
-            principal: Who waits.
+            context_id: The context.
+            seq: Of the last message; 0 takes the newest one now.
+            timeout_s: 0 takes `TIMEOUT_S`.
+            principal: The caller.
 
         Raises:
             ContextNotFound: there is no such context, or it was deleted meanwhile.
             InvalidArgument: a number is negative.
-            LimitExceeded: that is too long, or too many wait.
+            LimitExceeded: the timeout is too long, or too many callers wait.
         """
         for name, value in (("seq", seq), ("timeout_s", timeout_s)):
             if value < 0:
-                raise InvalidArgument(f"{name} is negative", field=name)
+                raise InvalidArgument(f"{name} must be 0 or more (got {value})", field=name)
         if timeout_s > TIMEOUT_S_MAX:
             raise _limit("timeout_s", TIMEOUT_S_MAX, timeout_s)
         context = await self._log.read(context_id, principal=principal)
@@ -207,7 +207,9 @@ class IndexStates:
         return state, not state.pending
 
     async def _is_owed(self, tenant: Tenant, context_id: UUID, seq: int) -> bool:
-        return any([(await one.owed_from(tenant, [context_id])).get(context_id, SEQ_MAX) <= seq for one in self._owing])
+        return any(
+            [(await wait.owed_from(tenant, [context_id])).get(context_id, SEQ_MAX) <= seq for wait in self._owing]
+        )
 
     async def _wait(self, tenant_id: UUID, context_id: UUID, seq: int, give_up_at: float) -> None:
         for name, limit, waiting in (
@@ -233,30 +235,30 @@ class IndexStates:
                 del self._of_tenant[tenant_id]
 
     async def _poll(self) -> None:
-        """Look at what is owed for as long as anybody waits; whoever finds nothing owed any more goes on."""
+        """Poll the pending work while callers wait, and wake those whose work is done."""
         while self._waits:
             await asyncio.sleep(POLL_S)
             for tenant_id in list(self._of_tenant):
-                waits = [one for one in self._waits if one.tenant_id == tenant_id]
+                waits = [wait for wait in self._waits if wait.tenant_id == tenant_id]
                 try:
-                    owed = await self._owed(tenant_id, sorted({one.context_id for one in waits}))
+                    owed = await self._owed(tenant_id, sorted({wait.context_id for wait in waits}))
                 except Exception as error:
-                    for one in waits:
-                        if not one.over.done():
-                            one.over.set_exception(error)
+                    for wait in waits:
+                        if not wait.over.done():
+                            wait.over.set_exception(error)
                     continue
-                for one in waits:
-                    if owed.get(one.context_id, SEQ_MAX) > one.seq and not one.over.done():
-                        one.over.set_result(None)
+                for wait in waits:
+                    if owed.get(wait.context_id, SEQ_MAX) > wait.seq and not wait.over.done():
+                        wait.over.set_result(None)
 
     async def _owed(self, tenant_id: UUID, context_ids: Sequence[UUID]) -> dict[UUID, int]:
-        """Return from where on anything is owed of contexts, where anything is."""
+        """Return the contexts with pending work of any kind, each with the first `seq` that needs it."""
         first: dict[UUID, int] = {}
-        for one in self._owing:
-            for context_id, seq in (await one.owed_from(self._database.tenant(tenant_id), context_ids)).items():
+        for kind in self._owing:
+            for context_id, seq in (await kind.owed_from(self._database.tenant(tenant_id), context_ids)).items():
                 first[context_id] = min(seq, first.get(context_id, seq))
         return first
 
 
 def _limit(name: str, limit: int, value: int) -> LimitExceeded:
-    return LimitExceeded(f"{name} is {value}; the limit is {limit}", limit=name, limit_max=limit, value=value)
+    return LimitExceeded(f"{name} may be up to {limit} (got {value})", limit=name, limit_max=limit, value=value)

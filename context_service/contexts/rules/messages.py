@@ -1,4 +1,4 @@
-"""The rules of contexts: what begins one, what may be written to it and by whom, and what a repeated call answers."""
+"""Writes contexts and messages: begins contexts, checks and appends messages, and answers retries."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ from service_runtime.requests import AnsweredBefore, Request, Requests
 from service_runtime.turns import SLICE_S
 
 CHANGEABLE = frozenset({"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile"})
-_CUTTING = 16  # times as long as parsing takes: what is done at once has a sixteenth of the bytes
+_CUTTING = 16  # cost of preparing a message, in parses of the same bytes
 
-# Whether the caller may read a record; raises RecordNotFound if not.
+# Raises RecordNotFound if the caller may not read a record.
 CheckRecord = Callable[[UUID, Principal], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentMessages:
-    """What a write answers: which context, and its messages in the order of their `seq`."""
+    """The result of a write: the context, and its messages in the order of their `seq`."""
 
     context_id: UUID
     messages: list[Sent]
@@ -73,7 +73,7 @@ class SentMessages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendTarget:
-    """Which context is written to: the one with the id, the only one of an external id, or a new one."""
+    """The context to write to: the one with the id, the only one of an external id, or a new one."""
 
     context_id: UUID | None = None
     only: ExternalId | None = None
@@ -86,11 +86,11 @@ class Messaging:
     Args:
         log: Where they are.
         requests: The request ids of this service.
-        checks: Of what callers say.
-        tokens: Counts those of messages, and of what is cut.
-        check_record: Of a record that a part names.
-        references: Of the tasks that messages name.
-        order: The writers of a context.
+        checks: Checks messages and headers.
+        tokens: Counts the tokens of messages and passages.
+        check_record: Checks a record that a part names.
+        references: Checks the tasks that messages name.
+        writer_locks: Order the writers of a context.
     """
 
     def __init__(
@@ -112,13 +112,13 @@ class Messaging:
         self._references = references
         self._writer_locks = writer_locks
 
-    async def check(self, said: MessageInput, *, path: str, principal: Principal) -> None:
-        """Refuse what could not be sent, and store nothing: of a standalone message."""
-        size_bytes = size_of(said)
-        await beside_the_loop(size_bytes, self._checks.check_message, said, size_bytes, path=path)
-        if said.task_id or said.reference_task_ids:
-            raise InvalidArgument("a standalone message is of no task", field="standalone")
-        await self._check_records(records_of([said]), principal)
+    async def check(self, draft: MessageInput, *, path: str, principal: Principal) -> None:
+        """Refuse a standalone message that could not be sent; store nothing."""
+        size_bytes = size_of(draft)
+        await beside_the_loop(size_bytes, self._checks.check_message, draft, size_bytes, path=path)
+        if draft.task_id or draft.reference_task_ids:
+            raise InvalidArgument("a standalone message must not name a task", field="standalone")
+        await self._check_records(records_of([draft]), principal)
 
     async def send(
         self,
@@ -129,35 +129,35 @@ class Messaging:
         principal: Principal,
         request: Request | None,
     ) -> SentMessages:
-        """Write messages in their order, all or none; to a new context, if none is named.
+        """Write messages in order, all or none; to a new context, if the target names none.
 
-        A message that is there already, by its id, is not written again.
+        Idempotent by message id: a message that is already in the log is not written again.
 
         Args:
-            target: Where to.
-            messages: What to write.
-            paths: Of each message in its request, for errors.
-            principal: Who writes, and for whom.
-            request: Makes it happen once.
+            target: The context.
+            messages: The messages.
+            paths: Path of each message in its request, for errors.
+            principal: The caller, acting for a user or not.
+            request: The idempotency key of the call.
 
         Raises:
             ContextNotFound: there is no such context for the principal.
             ContextClosed: it takes no more messages.
-            MessageExists: an id is that of another message.
+            MessageExists: another message has the same id.
             RecordNotFound: a part names a record that the principal cannot read.
             TaskNotFound: a message names a task that is not of the context.
             TaskEnded: a message belongs to a task that has ended.
             PermissionDenied, RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
         """
         if target.context_id and target.only:
-            raise InvalidArgument("name a context or get_or_create, not both", field="get_or_create")
+            raise InvalidArgument("set context_id or get_or_create, not both", field="get_or_create")
         if target.only:
             check_external_id(target.only, path="get_or_create")
-        sizes = [size_of(said) for said in messages]
+        sizes = [size_of(draft) for draft in messages]
         await beside_the_loop(sum(sizes), self._checks.check_messages, messages, sizes=sizes, paths=paths)
         new = await self._prepared(messages, sizes=sizes, paths=paths)
         records = records_of(messages)
-        asks_task = not target.context_id and not target.only and any(said.task_id for said in messages)
+        asks_task = not target.context_id and not target.only and any(draft.task_id for draft in messages)
         await self._check_records(records, principal)
         if asks_task:
             target = replace(target, context_id=await self._references.context_meant(messages, principal=principal))
@@ -166,29 +166,29 @@ class Messaging:
         return await self._begin(target, new, principal=principal, request=request)
 
     async def taking(self, target: SendTarget, *, principal: Principal) -> UUID | None:
-        """Return the context that would take messages; None: the first message begins it.
+        """Return the context that messages would be written to; None if the first message would begin it.
 
         Raises:
-            ContextNotFound, ContextClosed: it takes none.
-            InvalidArgument: it is named twice.
+            ContextNotFound, ContextClosed: it takes no messages.
+            InvalidArgument: the target names a context in two ways.
         """
         if target.context_id and target.only:
-            raise InvalidArgument("name a context or get_or_create, not both", field="get_or_create")
-        found = target.context_id
+            raise InvalidArgument("set context_id or get_or_create, not both", field="get_or_create")
+        context_id = target.context_id
         if target.only:
             check_external_id(target.only, path="get_or_create")
-            said = _within_bounds(target.new, principal)
-            found = await self._log.find_only(target.only, said, principal=principal)
-        if found:
-            context = await self._log.read(found, principal=principal.without_admin())
+            draft = _within_bounds(target.new, principal)
+            context_id = await self._log.find_only(target.only, draft, principal=principal)
+        if context_id:
+            context = await self._log.read(context_id, principal=principal.without_admin())
             if context is None or context.closed_at:
-                raise await self._refusal(found, principal)
-        return found
+                raise await self._refusal(context_id, principal)
+        return context_id
 
     async def ids_beginning(
         self, context_id: UUID, prefixes: Sequence[str], *, principal: Principal
     ) -> dict[str, bool]:
-        """Return the ids of messages that begin with one of these, and whether each is retracted."""
+        """Return the message ids that begin with one of the prefixes, and whether each message is retracted."""
         return await self._log.ids_beginning(context_id, prefixes, principal=principal)
 
     async def _begin(
@@ -196,19 +196,19 @@ class Messaging:
     ) -> SentMessages:
         self._checks.check_context(target.new, path="context")
         _check_expiry(target.new)
-        said = _within_bounds(target.new, principal)
-        if target.only and target.only not in said.external_ids:
-            said = replace(said, external_ids=(target.only, *said.external_ids))
+        draft = _within_bounds(target.new, principal)
+        if target.only and target.only not in draft.external_ids:
+            draft = replace(draft, external_ids=(target.only, *draft.external_ids))
 
         async def begun() -> SentMessages:
-            if target.only and (found := await self._log.find_only(target.only, said, principal=principal)):
-                return await self._append(found, messages, principal=principal, request=request)
-            for task_id in named_by([message.said for message in messages]):  # a new context has none
+            if target.only and (existing_id := await self._log.find_only(target.only, draft, principal=principal)):
+                return await self._append(existing_id, messages, principal=principal, request=request)
+            for task_id in named_by([message.draft for message in messages]):  # a new context has none
                 raise task_not_found(task_id)
             context_id = new_id()
             try:
                 sent = await self._log.begin(
-                    context_id, said, messages, principal=principal, only=target.only, request=request
+                    context_id, draft, messages, principal=principal, only=target.only, request=request
                 )
                 return SentMessages(context_id=context_id, messages=sent, created=True)
             except AlreadyThere as error:
@@ -217,8 +217,8 @@ class Messaging:
                     raise _answered_long_ago() from error
                 if error.taken is not Taken.ONLY or not target.only:
                     raise
-                # Somebody was first; or the one that was is past its time, and gives the id away.
-                await self._log.release_expired(target.only, said, principal=principal)
+                # A concurrent call was first; or an expired context still has the external id, which is released here.
+                await self._log.release_expired(target.only, draft, principal=principal)
                 raise RowsChanged from error
 
         return await until_written(begun, what="the external id")
@@ -230,7 +230,7 @@ class Messaging:
 
         async def appended() -> SentMessages:
             nonlocal known
-            missing = [message for message in messages if message.said.message_id not in known]
+            missing = [message for message in messages if message.draft.message_id not in known]
             sent: Sequence[Sent] = []
             if missing:
                 try:
@@ -238,12 +238,12 @@ class Messaging:
                         context_id,
                         missing,
                         known=known.values(),
-                        hold=self._references.hold(context_id, [message.said for message in missing]),
+                        hold=self._references.hold(context_id, [message.draft for message in missing]),
                         principal=principal,
                         request=request,
                     )
                 except (TaskNotFound, TaskEnded) as error:
-                    # What was written before the task ended, is.
+                    # Some of the messages may have been written before the task ended.
                     known = await self._known(context_id, messages, principal)
                     if len(known) < len(messages):
                         raise await self._refused_by_task(context_id, principal, error) from None
@@ -255,11 +255,11 @@ class Messaging:
                     known = await self._known(context_id, messages, principal)
                     raise RowsChanged from error
                 if not sent:
-                    # Refused; but what was written before it was closed, is.
+                    # Refused; some of the messages may have been written before the context was closed.
                     known = await self._known(context_id, messages, principal)
                     if len(known) < len(messages):
                         raise await self._refusal(context_id, principal)
-            before = sorted((one.sent for one in known.values()), key=lambda one: one.seq)
+            before = sorted((known_message.sent for known_message in known.values()), key=lambda sent: sent.seq)
             return SentMessages(context_id=context_id, messages=[*before, *sent], created=False)
 
         async with self._writer_locks.hold((principal.tenant_id, context_id)):
@@ -268,68 +268,71 @@ class Messaging:
     async def _refused_by_task(
         self, context_id: UUID, principal: Principal, error: TaskNotFound | TaskEnded
     ) -> ContextKeepError:
-        """Return what is wrong with the context, which comes first, or with a task that a message names."""
+        """Return the error of the context if it has one, else that of a task that a message names."""
         context = await self._log.read(context_id, principal=principal.without_admin())
         if context is None or context.closed_at:
             return await self._refusal(context_id, principal)
         return error
 
     async def _known(self, context_id: UUID, messages: Sequence[NewMessage], principal: Principal) -> dict[str, Known]:
-        """Return those of the messages that are in the log.
+        """Return the messages that are already in the log.
 
         Raises:
-            MessageExists: one of them has other content there.
+            MessageExists: one of them has other content in the log.
         """
-        by_id = {message.said.message_id: message for message in messages}
+        by_id = {message.draft.message_id: message for message in messages}
         known = await self._log.known(context_id, list(by_id), principal=principal)
-        for message_id, one in known.items():
-            if one.sha256 != by_id[message_id].sha256:
-                raise MessageExists("the message id is that of a message with other content", message_id=message_id)
+        for message_id, known_message in known.items():
+            if known_message.sha256 != by_id[message_id].sha256:
+                raise MessageExists(f"message {message_id} exists with other content", message_id=message_id)
         return known
 
     async def _refusal(self, context_id: UUID, principal: Principal) -> ContextNotFound | ContextClosed:
         if await self._log.read(context_id, principal=principal.without_admin()):
-            return ContextClosed("the context is closed", context_id=context_id)
+            return _closed(context_id)
         return not_found(context_id)
 
     async def _prepared(
         self, messages: Sequence[MessageInput], *, sizes: Sequence[int], paths: Sequence[str]
     ) -> list[NewMessage]:
-        """Return the messages as they are written: each once, with its id, tokens and passages."""
+        """Return the messages without duplicates, each with its id, tokens and passages."""
         prepared: dict[str, NewMessage] = {}
         pause_at = time.perf_counter() + SLICE_S
-        for said, size_bytes, path in zip(messages, sizes, paths, strict=True):
-            # One by one: whoever has texts to cut, too, has a turn between them.
-            message = await beside_the_loop(_CUTTING * size_bytes, self._new, said, size_bytes)
+        for draft, size_bytes, path in zip(messages, sizes, paths, strict=True):
+            # One by one, so that other calls with long texts get a turn in between.
+            message = await beside_the_loop(_CUTTING * size_bytes, self._new, draft, size_bytes)
             if time.perf_counter() > pause_at:  # short ones are prepared on the loop
                 await give_way()
                 pause_at = time.perf_counter() + SLICE_S
-            if prepared.setdefault(message.said.message_id, message).sha256 != message.sha256:
-                raise InvalidArgument("two messages have this id", field=f"{path}.message_id")
+            if prepared.setdefault(message.draft.message_id, message).sha256 != message.sha256:
+                raise InvalidArgument(
+                    f"{path}.message_id is also that of another message with other content",
+                    field=f"{path}.message_id",
+                )
         return list(prepared.values())
 
-    def _new(self, said: MessageInput, size_bytes: int) -> NewMessage:
-        said = said if said.message_id else replace(said, message_id=str(new_id()))
+    def _new(self, draft: MessageInput, size_bytes: int) -> NewMessage:
+        draft = draft if draft.message_id else replace(draft, message_id=str(new_id()))
         count = cache(self._tokens.count)  # a short text is counted as a text, and as a passage
         return NewMessage(
-            said=said,
-            said_at=said.said_at,
-            tokens=tokens_of(said.content, said.parts, count=count),
+            draft=draft,
+            said_at=draft.said_at,
+            tokens=tokens_of(draft.content, draft.parts, count=count),
             size_bytes=size_bytes,
-            sha256=_sha256(said),
-            passages=passages_of(said, count=count),
+            sha256=_sha256(draft),
+            passages=passages_of(draft, count=count),
         )
 
-    async def prepared(self, said: MessageInput, *, path: str) -> NewMessage:
-        """Return a message that names nothing, as it is written, for a write that is more than that.
+    async def prepared(self, draft: MessageInput, *, path: str) -> NewMessage:
+        """Prepare a message without references, for a write that another rule makes.
 
         Raises:
-            InvalidArgument, LimitExceeded: it cannot be.
+            InvalidArgument, LimitExceeded: it cannot be stored.
         """
-        size_bytes = size_of(said)
-        await beside_the_loop(size_bytes, self._checks.check_message, said, size_bytes, path=path)
-        (made,) = await self._prepared([said], sizes=[size_bytes], paths=[path])
-        return made
+        size_bytes = size_of(draft)
+        await beside_the_loop(size_bytes, self._checks.check_message, draft, size_bytes, path=path)
+        (message,) = await self._prepared([draft], sizes=[size_bytes], paths=[path])
+        return message
 
     async def _check_records(self, record_ids: Sequence[UUID], principal: Principal) -> None:
         for record_id in record_ids:
@@ -338,7 +341,7 @@ class Messaging:
     async def read(
         self, context_id: UUID, *, principal: Principal, history_length: int | None
     ) -> tuple[Context, list[Message]]:
-        """Return a context with its newest messages, oldest of them first; as many as fit, for None.
+        """Return a context with its newest messages, the oldest first; `history_length` None reads as many as fit.
 
         Raises:
             ContextNotFound: there is none.
@@ -371,36 +374,36 @@ class Messaging:
         """
         for name, value in (("seq_from", seq_from), ("seq_to", seq_to)):
             if value < 0:
-                raise InvalidArgument(f"{name} is negative", field=name)
+                raise InvalidArgument(f"{name} must be 0 or more (got {value})", field=name)
         query = ("ListMessages", principal.tenant_id, context_id, seq_from, seq_to, newest_first)
         low, high = max(seq_from, 1), seq_to or SEQ_MAX
         if seq := pages.decode_number(query, page.token, number_min=1):
             low, high = (low, seq - 1) if newest_first else (seq + 1, high)
         count = pages.page_size(page.size)
-        found = await self._log.page(
+        messages = await self._log.page(
             context_id, principal=principal, seq_from=low, seq_to=high, count=count, newest_first=newest_first
         )
-        if found is None:
+        if messages is None:
             raise not_found(context_id)
-        if not found or (found[-1].seq <= low if newest_first else found[-1].seq >= high):
-            return found, ""
-        # There may be nothing behind it: then the next page is empty.
-        return found, pages.encode_token(query, (found[-1].seq,))
+        if not messages or (messages[-1].seq <= low if newest_first else messages[-1].seq >= high):
+            return messages, ""
+        # No message may follow: then the next page is empty.
+        return messages, pages.encode_token(query, (messages[-1].seq,))
 
     async def message(self, context_id: UUID, message_id: str, *, principal: Principal) -> Message:
         """Return one message.
 
         Raises:
             ContextNotFound: there is no such context.
-            MessageNotFound: it has no such message, or it is retracted.
+            MessageNotFound: it has no such message, or the message is retracted.
         """
         check_message_ids([message_id], path="message_id")
-        found = await self._log.message(context_id, message_id, principal=principal)
-        if found is None:
+        messages = await self._log.message(context_id, message_id, principal=principal)
+        if messages is None:
             raise not_found(context_id)
-        for message in found:
+        for message in messages:
             return message
-        raise MessageNotFound("the context has no such message", message_id=message_id)
+        raise _no_message(message_id)
 
     async def contexts(
         self, which: ContextFilter, page: pages.PageRequest, *, rpc: str, principal: Principal
@@ -414,13 +417,13 @@ class Messaging:
         query = (rpc, principal.tenant_id, principal.user_id, *(getattr(which, field.name) for field in fields(which)))
         after = _place(pages.decode_token(query, page.token, parts=2))
         count = pages.page_size(page.size)
-        found = await self._log.headers(which, principal=principal, after=after, count=count + 1)
-        return pages.cut(query, found, count, key=lambda context: (context.created_at, context.context_id))
+        contexts = await self._log.headers(which, principal=principal, after=after, count=count + 1)
+        return pages.cut(query, contexts, count, key=lambda context: (context.created_at, context.context_id))
 
     async def update(
         self,
         context_id: UUID,
-        said: ContextInput,
+        draft: ContextInput,
         names: Sequence[str],
         *,
         principal: Principal,
@@ -435,24 +438,25 @@ class Messaging:
         """
         for name in names:
             if name not in CHANGEABLE:
-                raise InvalidArgument(f"{name} cannot change", field="update_mask")
+                known = ", ".join(sorted(CHANGEABLE))
+                raise InvalidArgument(f"update_mask may name {known} (got {name[:100]!r})", field="update_mask")
         if not names:
-            raise InvalidArgument("update_mask names no field", field="update_mask")
-        self._checks.check_context(said, path="context")
+            raise InvalidArgument("update_mask must name at least one field", field="update_mask")
+        self._checks.check_context(draft, path="context")
         if "expires_at" in names:
-            _check_expiry(said)
+            _check_expiry(draft)
 
         async def change(transaction: Transaction, context: Context) -> Context:
             if context.closed_at:
-                raise ContextClosed("the context is closed", context_id=context_id)
+                raise _closed(context_id)
             before = copied(ContextInput, context, app_id="", agent_bundle_id="")
-            after = replace(before, **{name: getattr(said, name) for name in names})
+            after = replace(before, **{name: getattr(draft, name) for name in names})
             return await self._log.update(transaction, context_id, after)
 
         return await self._changed(context_id, change, principal=principal, request=request)
 
     async def close(self, context_id: UUID, *, principal: Principal, request: Request | None) -> Context:
-        """Close a context, and what was forked from it.
+        """Close a context, and the contexts that were forked from it.
 
         Raises:
             ContextNotFound: there is none.
@@ -464,7 +468,7 @@ class Messaging:
 
         try:
             closed = await self._changed(context_id, change, principal=principal, request=request)
-        except AnsweredBefore:  # by a call that was killed before it came to this, perhaps
+        except AnsweredBefore:  # the first call may have been killed before the next line
             await self._log.close_below(context_id, principal=principal)
             raise
         await self._log.close_below(context_id, principal=principal)
@@ -478,7 +482,7 @@ class Messaging:
         principal: Principal,
         request: Request | None,
     ) -> Context:
-        """Change a header, once, and return it."""
+        """Change a header, idempotently, and return it."""
 
         async def work(transaction: Transaction) -> Context:
             context = await self._locked(transaction, context_id)
@@ -496,21 +500,21 @@ class Messaging:
         Raises:
             ContextNotFound: there is no such context.
             ContextClosed: it is closed.
-            MessageNotFound: one of them is not there.
+            MessageNotFound: one of them does not exist.
             InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
         check_message_ids(message_ids, path="message_ids")
-        wanted = list(dict.fromkeys(message_ids))
+        unique_ids = list(dict.fromkeys(message_ids))
 
         async def work(transaction: Transaction) -> int:
             context = await self._locked(transaction, context_id)
             if context.closed_at:
-                raise ContextClosed("the context is closed", context_id=context_id)
-            there = await self._log.known_of(transaction, context_id, wanted)
-            for message_id in wanted:
+                raise _closed(context_id)
+            there = await self._log.known_of(transaction, context_id, unique_ids)
+            for message_id in unique_ids:
                 if message_id not in there:
-                    raise MessageNotFound("the context has no such message", message_id=message_id)
-            return len(await self._log.retract(transaction, context_id, wanted))
+                    raise _no_message(message_id)
+            return len(await self._log.retract(transaction, context_id, unique_ids))
 
         async with self._writer_locks.hold((principal.tenant_id, context_id)):
             write = self._requests.once(
@@ -528,7 +532,7 @@ class Messaging:
             PermissionDenied, InvalidArgument: see the contract.
         """
         if principal.context_id:
-            raise PermissionDenied("a key of a context makes no keys")
+            raise PermissionDenied("a key of a context cannot make keys")
 
         async def work(transaction: Transaction) -> IssuedKey:
             if not await self._log.hold(transaction, context_id):
@@ -545,40 +549,49 @@ class Messaging:
 
 
 def not_found(context_id: UUID) -> ContextNotFound:
-    """Return the one answer to any context that is not the caller's."""
-    return ContextNotFound("there is no such context", context_id=context_id)
+    """Return the error for any context that the caller does not see."""
+    return ContextNotFound(f"context {context_id} does not exist", context_id=context_id)
 
 
-def _within_bounds(said: ContextInput, principal: Principal) -> ContextInput:
-    """Return a new context with the app and the agent bundle that it is of: where it names none, the principal's.
+def _closed(context_id: UUID) -> ContextClosed:
+    return ContextClosed(f"context {context_id} is closed; write to another one", context_id=context_id)
+
+
+def _no_message(message_id: str) -> MessageNotFound:
+    return MessageNotFound(f"the context has no message {message_id[:200]!r}", message_id=message_id)
+
+
+def _within_bounds(draft: ContextInput, principal: Principal) -> ContextInput:
+    """Return the draft of a context with the app and agent bundle of the principal where it names none.
 
     Raises:
-        PermissionDenied: it names others than the principal is bound to; or he is bound to a context, or to graphs.
+        PermissionDenied: the draft names others than the principal is bound to; or the principal is bound to a context
+            or to graphs.
     """
     if principal.context_id:
-        raise PermissionDenied("the key is bound to a context: name it in context_id")
-    said = replace(
-        said,
-        app_id=said.app_id or principal.app_default,
-        agent_bundle_id=said.agent_bundle_id or principal.agent_bundle_id,
+        raise PermissionDenied("the key is bound to a context: set its id as context_id")
+    draft = replace(
+        draft,
+        app_id=draft.app_id or principal.app_default,
+        agent_bundle_id=draft.agent_bundle_id or principal.agent_bundle_id,
     )
-    principal.check_bounds(graph_name="", agent_bundle_id=said.agent_bundle_id, app_id=said.app_id)
-    return said
+    principal.check_bounds(graph_name="", agent_bundle_id=draft.agent_bundle_id, app_id=draft.app_id)
+    return draft
 
 
 def records_of(messages: Sequence[MessageInput]) -> list[UUID]:
-    """Return the records that parts name, each once."""
-    named = {part.working_memory_id for said in messages for part in said.parts if part.working_memory_id}
+    """Return the records that parts name, without duplicates."""
+    named = {part.working_memory_id for draft in messages for part in draft.parts if part.working_memory_id}
     return sorted(map(UUID, named))
 
 
 def _answered_long_ago() -> Aborted:
-    """Return the error of a request whose answer was forgotten just now, a day after it was given."""
-    return Aborted("the request was answered long ago")
+    """Return the error of a request whose stored answer was deleted just now, a day after the first call."""
+    return Aborted("the request was answered long ago; use a new request id")
 
 
 def written_before(answer: Mapping[str, Any]) -> SentMessages:
-    """Return what was written when a request came first."""
+    """Return the result of the first call, from its stored answer."""
     messages = [
         Sent(message_id=message_id, seq=seq, created_at=_utc(created_at), tokens=tokens)
         for message_id, seq, created_at, tokens in answer["messages"]
@@ -586,25 +599,25 @@ def written_before(answer: Mapping[str, Any]) -> SentMessages:
     return SentMessages(context_id=UUID(answer["context_id"]), messages=messages, created=answer["created"])
 
 
-def _check_expiry(said: ContextInput) -> None:
-    if said.expires_at and said.expires_at <= datetime.now(UTC):
-        raise InvalidArgument("expires_at is in the past", field="context.expires_at")
+def _check_expiry(draft: ContextInput) -> None:
+    if draft.expires_at and draft.expires_at <= datetime.now(UTC):
+        raise InvalidArgument("context.expires_at must be in the future", field="context.expires_at")
 
 
-def _sha256(said: MessageInput) -> bytes:
-    """Return what tells a message from another one with its id."""
+def _sha256(draft: MessageInput) -> bytes:
+    """Return the hash that distinguishes a retry from another message with the same id."""
     content: list[object] = [
-        said.role,
-        said.content,
-        to_json(said.parts),
-        said.name,
-        said.agent_id,
-        said.metadata_json,
-        said.said_at,
-        said.session,
+        draft.role,
+        draft.content,
+        to_json(draft.parts),
+        draft.name,
+        draft.agent_id,
+        draft.metadata_json,
+        draft.said_at,
+        draft.session,
     ]
-    if said.task_id or said.reference_task_ids:
-        content += [said.task_id, said.reference_task_ids]
+    if draft.task_id or draft.reference_task_ids:
+        content += [draft.task_id, draft.reference_task_ids]
     return hashlib.sha256(orjson.dumps(content)).digest()
 
 

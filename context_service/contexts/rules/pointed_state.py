@@ -1,4 +1,4 @@
-"""How far the records are that messages and artifacts point at, as one kind of what is owed of a context."""
+"""The indexing state of the records that messages and artifacts point at: one kind of pending work of a context."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Tenant
 from service_runtime.sql_files import SqlFile
 
-UNREAD_MAX = 20  # of a context that are shown
+UNREAD_MAX = 20  # unread records that the state names
 
 SQL = SqlFile.of(__file__)
 _STATE = SQL["state"]
@@ -20,7 +20,7 @@ _OWED_FROM = Across(
     sql=SQL["owed_from"],
     contexts=True,
     subjects=True,
-    why="whoever waits was let into the context before; what comes back is a place in its log",
+    why="the waiting caller was let into the context before; the result is only a place in its log",
 )
 _WHY = "an administrator reads all of the tenant"
 _STATE_SEEN = Across(sql=_STATE, administrators=True, why=_WHY)
@@ -28,7 +28,7 @@ _WITHOUT_TEXT_SEEN = Across(sql=_WITHOUT_TEXT, administrators=True, why=_WHY)
 
 
 class RecordsOwed:
-    """Records that are to be read, as `Owing`.
+    """Records that wait to be read, as `Owing`.
 
     Args:
         database: Where they are.
@@ -38,12 +38,12 @@ class RecordsOwed:
         self._database = database
 
     async def owed_from(self, tenant: Tenant, context_ids: Sequence[UUID]) -> Mapping[UUID, int]:
-        """Return in which contexts records are to be read, and from where on."""
+        """Return the contexts with records that wait to be read, and the first `seq` that points at one."""
         parameters = {"context_ids": list(context_ids)}
         return {row.context_id: row.seq for row in await tenant.query(_OWED_FROM, parameters)}
 
     async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None) -> IndexState:
-        """Return how many records of a context are to be read, and which could not be."""
+        """Count the records of a context that wait to be read, and list those that could not be read."""
         door = self._database.of(principal, context_id=context_id)
         parameters = {"context_id": context_id, "seq_to": SEQ_MAX if seq_to is None else seq_to}
         rows = await door.query(_STATE_SEEN, parameters)

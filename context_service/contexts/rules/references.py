@@ -1,4 +1,4 @@
-"""The tasks that messages and other tasks name: each is of the context, or it is not there."""
+"""Checks the tasks that messages and other tasks name: they must belong to the same context."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service_runtime.postgres import Transaction
 
 
 class References:
-    """Looks after what is named. A task of another context, of another caller, and one that never was are all alike.
+    """Checks references to tasks. A task of another context or caller gives the same error as one that never existed.
 
     Args:
         rows: The tasks.
@@ -27,12 +27,12 @@ class References:
         """Return the context of a task that is named alone.
 
         Args:
-            task_id: Which.
-            principal: Who names it.
-            reads: An administrator only reads it: of any user.
+            task_id: The task.
+            principal: The caller.
+            reads: The call only reads, so an administrator may read tasks of any user.
 
         Raises:
-            TaskNotFound: there is none for the principal.
+            TaskNotFound: the principal sees no such task.
         """
         context_id = await self._rows.context_of(task_id, principal=principal, reads=reads)
         if context_id is None:
@@ -40,29 +40,29 @@ class References:
         return context_id
 
     async def context_meant(self, messages: Sequence[MessageInput], *, principal: Principal) -> UUID | None:
-        """Return the context of the first task that messages belong to; None: they belong to none.
+        """Return the context of the first task that messages belong to; None if they belong to none.
 
         Raises:
             TaskNotFound: there is no such task.
         """
-        for said in messages:
-            if said.task_id:
-                return await self.context_of(said.task_id, principal=principal)
+        for draft in messages:
+            if draft.task_id:
+                return await self.context_of(draft.task_id, principal=principal)
         return None
 
     def hold(self, context_id: UUID, messages: Sequence[MessageInput]) -> Hold | None:
-        """Return what comes before the append of messages: the tasks that they name are there, and go on.
+        """Return the check that runs before an append: the tasks that messages name exist, and have not ended.
 
-        Of messages that name none there is nothing, so that they pay for none.
+        Returns None for messages that name no task, so that they do not pay for the check.
         """
         named = named_by(messages)
         if not named:
             return None
 
         async def hold(transaction: Transaction) -> None:
-            """Raises: TaskNotFound: one of them is not there. TaskEnded: a message belongs to one that has ended."""
+            """Raises: TaskNotFound: a task does not exist. TaskEnded: a message belongs to a task that has ended."""
             await self.check(
-                transaction, context_id, named, going_on={said.task_id for said in messages if said.task_id}
+                transaction, context_id, named, going_on={draft.task_id for draft in messages if draft.task_id}
             )
 
         return hold
@@ -75,10 +75,10 @@ class References:
         *,
         going_on: Collection[UUID] = (),
     ) -> None:
-        """Refuse tasks that a context does not have, or of some that have ended, until the transaction ends.
+        """Refuse tasks that a context does not have, or that have ended, and lock them until the transaction ends.
 
         Raises:
-            TaskNotFound: one of them is not there.
+            TaskNotFound: one of them does not exist.
             TaskEnded: one of `going_on` has ended.
         """
         states = await self._rows.hold(transaction, context_id, named)
@@ -87,15 +87,15 @@ class References:
                 raise task_not_found(task_id)
         for task_id in going_on:
             if states[task_id].is_end:
-                raise TaskEnded("the task has ended", task_id=task_id, state=states[task_id].value)
+                raise TaskEnded(f"task {task_id} has ended", task_id=task_id, state=states[task_id].value)
 
 
 def named_by(messages: Sequence[MessageInput]) -> list[UUID]:
-    """Return the tasks that messages belong to or refer to, each once."""
-    named = (task_id for said in messages for task_id in (said.task_id, *said.reference_task_ids))
+    """Return the tasks that messages belong to or refer to, without duplicates."""
+    named = (task_id for draft in messages for task_id in (draft.task_id, *draft.reference_task_ids))
     return list(dict.fromkeys(task_id for task_id in named if task_id))
 
 
 def task_not_found(task_id: UUID) -> TaskNotFound:
-    """Return the one answer to any task that is not of the context."""
-    return TaskNotFound("the context has no such task", task_id=task_id)
+    """Return the error for any task that the context does not have."""
+    return TaskNotFound(f"the context has no task {task_id}", task_id=task_id)

@@ -1,8 +1,9 @@
-"""A context filled from a chat history of the graph, so that sessions kept there are recalled.
+"""SyncHistory: fills a context from a chat history of the graph, so that sessions in the graph can be recalled.
 
-The history stays the truth: what comes of a node by a mapping is written once for each version of the node, and what
-came of an older version is retracted behind it. A page of nodes is read, compared with what the context has of them,
-and written. So a sync of any length holds one page, and one that breaks off goes on when it is called again.
+The history stays the source of truth: the messages of a node are written once for each version of the node, and those
+of an older version are then retracted. A page of nodes is read, compared with the messages that the context has of
+them, and written. So a sync of any length holds one page in memory, and an interrupted sync continues with the next
+call.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 
 _NODES = 100  # of a page
-_TOLD_MAX = 20  # messages that are left out, of which it is told why
+_SHOWN_MAX = 20  # messages that are left out and reported with their error
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncQuestion:
-    """Which history, read how."""
+    """The history to read, and its mapping."""
 
     node_id: str
     app_id: str
@@ -47,37 +48,37 @@ class SyncQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A message that a context does not take."""
+    """A message that could not be written to the context."""
 
     message_id: str
     error: ContextKeepError  # why
 
     @property
     def node_id(self) -> str:
-        """The node that it came of."""
+        """The node that it was read from."""
         return self.message_id.split(":")[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
-    """What a sync did."""
+    """The results of a sync."""
 
-    context_id: UUID | None = None  # None: there was nothing to begin one with
+    context_id: UUID | None = None  # None if there was no message to begin one with
     created: bool = False
     appended: int = 0
     retracted: int = 0
-    unchanged: int = 0  # messages that were there
-    nodes_failed: int = 0  # on which a rule failed: what the context has of them stays
+    unchanged: int = 0  # messages that the context had already
+    nodes_failed: int = 0  # whose mapping failed: their messages stay as they are
     roles_unknown: int = 0
     left_out: int = 0
-    told: tuple[LeftOut, ...] = ()  # the first of those that are left out
+    shown: tuple[LeftOut, ...] = ()  # the first messages that were left out
 
 
 class Syncing:
     """Fills contexts from histories.
 
     Args:
-        assembly: Reads histories with where each message comes from.
+        assembly: Reads histories, with the node of each message.
         messaging: Writes contexts.
     """
 
@@ -86,22 +87,22 @@ class Syncing:
         self._messaging = messaging
 
     async def sync(self, target: SendTarget, question: SyncQuestion, *, reader: Principal, writer: Principal) -> Synced:
-        """Write what a context lacks of a history, in the mapping's order, and retract what changed there.
+        """Write the messages of a history that a context lacks, in the mapping's order, and retract outdated ones.
 
-        Nodes that the history has no longer keep their messages: not to see a node does not say that it is gone. A
-        message that cannot be written is left out, and an older version of it stays; the next sync tries it again. If
-        it fails half-way, what is written stays, and the next sync goes on.
+        Nodes that are no longer in the history keep their messages, because the reader may just not see them. A message
+        that cannot be written is left out, and its older version stays; the next sync tries it again. If the sync
+        fails, the written messages stay, and the next sync continues.
 
         Args:
-            target: The context; a new one is begun by the first message.
-            question: Which history.
-            reader: Who reads the graph.
-            writer: Who writes the context; he may act for a user.
+            target: The context; the first message begins a new one.
+            question: The history.
+            reader: The principal that reads the graph.
+            writer: The principal that writes the context, which may act for a user.
 
         Raises:
             ContextNotFound, ContextClosed: of the target, before anything is read.
             NodeNotFound, MappingNotFound, CostExceeded, Unavailable: see `ContextAssembly.page`.
-            InvalidArgument, LimitExceeded: of a new context that cannot be made; see `Messaging.send`.
+            InvalidArgument, LimitExceeded: a new context cannot be made; see `Messaging.send`.
         """
         synced = Synced(context_id=await self._messaging.taking(target, principal=writer))
         mapping = _crc(f"{question.app_id}/{question.mapping_name or DEFAULT_NAME}")
@@ -119,14 +120,14 @@ class Syncing:
     async def _write(
         self, target: SendTarget, nodes: Sequence[AssembledNode], synced: Synced, *, mapping: str, writer: Principal
     ) -> Synced:
-        failed = [one for one in nodes if any(skip.reason is SkipReason.FAILED for skip in one.outcome.skips)]
-        read = [one for one in nodes if one not in failed]
-        said = [message for one in read for message in await _messages(one, mapping)]
-        there: dict[str, bool] = {}  # what the context has of these nodes, and whether it is retracted
+        failed = [entry for entry in nodes if any(skip.reason is SkipReason.FAILED for skip in entry.outcome.skips)]
+        read = [entry for entry in nodes if entry not in failed]
+        draft = [message for entry in read for message in await _messages(entry, mapping)]
+        there: dict[str, bool] = {}  # ids of the context's messages of these nodes, and whether each is retracted
         if synced.context_id:
-            prefixes = [id_prefix(one.node.node_id) for one in read]
+            prefixes = [id_prefix(entry.node.node_id) for entry in read]
             there = await self._messaging.ids_beginning(synced.context_id, prefixes, principal=writer)
-        new = [one for one in said if one.message_id not in there]
+        new = [entry for entry in draft if entry.message_id not in there]
         left_out: list[LeftOut] = []
         for start in range(0, len(new), MESSAGES_MAX):
             if synced.context_id:  # begun by the batch before
@@ -135,8 +136,8 @@ class Syncing:
             left_out += without
             if written:
                 synced = replace(synced, context_id=written.context_id, created=synced.created or written.created)
-        current = {one.message_id for one in said}
-        missing = {_origin(one.message_id) for one in left_out}
+        current = {entry.message_id for entry in draft}
+        missing = {_origin(entry.message_id) for entry in left_out}
         old = [
             message_id
             for message_id, is_retracted in there.items()
@@ -147,42 +148,42 @@ class Syncing:
         ]
         retracted = 0
         for start in range(0, len(old), MESSAGES_MAX):
-            assert synced.context_id, "what is there is in a context"
+            assert synced.context_id, "existing messages are in a context"
             ids = old[start : start + MESSAGES_MAX]
             retracted += await self._messaging.retract(synced.context_id, ids, principal=writer, request=None)
-        skips = [skip for one in read for skip in one.outcome.skips if skip.reason is SkipReason.ROLE_UNKNOWN]
+        skips = [skip for entry in read for skip in entry.outcome.skips if skip.reason is SkipReason.ROLE_UNKNOWN]
         return replace(
             synced,
             appended=synced.appended + len(new) - len(left_out),
             retracted=synced.retracted + retracted,
-            unchanged=synced.unchanged + len(said) - len(new),
+            unchanged=synced.unchanged + len(draft) - len(new),
             nodes_failed=synced.nodes_failed + len(failed),
             roles_unknown=synced.roles_unknown + sum(skip.elements for skip in skips),
             left_out=synced.left_out + len(left_out),
-            told=(*synced.told, *left_out)[:_TOLD_MAX],
+            shown=(*synced.shown, *left_out)[:_SHOWN_MAX],
         )
 
     async def _send(
         self, target: SendTarget, messages: Sequence[MessageInput], *, writer: Principal
     ) -> tuple[SentMessages | None, list[LeftOut]]:
-        """Write those messages that can be written, and return the others; None: there was none to write."""
+        """Write the messages that can be written, and return the others; None if none could be written."""
         left_out: list[LeftOut] = []
         while messages:
             try:
-                paths = [f"messages[{one.message_id}]" for one in messages]
+                paths = [f"messages[{entry.message_id}]" for entry in messages]
                 return await self._messaging.send(
                     target, messages, paths=paths, principal=writer, request=None
                 ), left_out
             except (InvalidArgument, LimitExceeded, RecordNotFound):
-                errors = [await self._error_of(one, writer=writer) for one in messages]
+                errors = [await self._error_of(entry, writer=writer) for entry in messages]
                 if not any(errors):
-                    raise  # it was not for one of them
+                    raise  # the error was not about one of the messages
                 left_out += [
-                    LeftOut(message_id=one.message_id, error=error)
-                    for one, error in zip(messages, errors, strict=True)
+                    LeftOut(message_id=entry.message_id, error=error)
+                    for entry, error in zip(messages, errors, strict=True)
                     if error
                 ]
-                messages = [one for one, error in zip(messages, errors, strict=True) if not error]
+                messages = [entry for entry, error in zip(messages, errors, strict=True) if not error]
         return None, left_out
 
     async def _error_of(self, message: MessageInput, *, writer: Principal) -> ContextKeepError | None:
@@ -193,53 +194,53 @@ class Syncing:
         return None
 
 
-async def _messages(one: AssembledNode, mapping: str) -> list[MessageInput]:
-    """Return the messages of a node, without their secrets; parts are parsed to find these."""
-    size = sum(size_bytes(given.message) for given in one.outcome.given)
-    return await beside_the_loop(size, _said, one, mapping)
+async def _messages(entry: AssembledNode, mapping: str) -> list[MessageInput]:
+    """Return the messages of a node without their secrets, which are found by parsing the parts."""
+    size = sum(size_bytes(rule_message.message) for rule_message in entry.outcome.given)
+    return await beside_the_loop(size, _drafts_of, entry, mapping)
 
 
-def _said(one: AssembledNode, mapping: str) -> list[MessageInput]:
-    assert one.node.reached is not None, "the walk was asked how it reached its nodes"
-    version = one.node.reached.modified_at_us
-    said, places = [], dict[str, int]()
-    for given in one.outcome.given:
-        place = places[given.rule] = places.get(given.rule, -1) + 1
-        message_id = f"{id_prefix(one.node.node_id)}{version}:{mapping}:{_source(given)}.{place}"
-        said.append(_input(given.message, message_id))
-    return said
+def _drafts_of(entry: AssembledNode, mapping: str) -> list[MessageInput]:
+    assert entry.node.reached is not None, "the walk reports how it reached its nodes"
+    version = entry.node.reached.modified_at_us
+    draft, places = [], dict[str, int]()
+    for rule_message in entry.outcome.given:
+        place = places[rule_message.rule] = places.get(rule_message.rule, -1) + 1
+        message_id = f"{id_prefix(entry.node.node_id)}{version}:{mapping}:{_source(rule_message)}.{place}"
+        draft.append(_input(rule_message.message, message_id))
+    return draft
 
 
 def _input(message: ChatMessage, message_id: str) -> MessageInput:
-    kept = [(part, without_secret(part)) for part in message.parts]
+    parts = [(part, without_secret(part)) for part in message.parts]
     return MessageInput(
         message_id=message_id,
         role=message.role,
         content=message.content,
-        parts=tuple(without or part for part, without in kept),
+        parts=tuple(without or part for part, without in parts),
         name=message.name,
         metadata_json=message.metadata_json,
         said_at=_EPOCH + timedelta(microseconds=message.created_at_us),
-        redacted=tuple(place for place, (_, without) in enumerate(kept) if without),
+        redacted=tuple(place for place, (_, without) in enumerate(parts) if without),
     )
 
 
 def _mapping(message_id: str) -> str:
-    """Return what stands for the mapping in an id of ours; empty of others."""
+    """Return the hash of the mapping in a message id of ours; empty for other ids."""
     pieces = message_id.split(":")
     return pieces[3] if len(pieces) == 5 else ""
 
 
 def _origin(message_id: str) -> tuple[str, str]:
-    """Return the node, and what of it a message of ours is, whichever version: the rule, and the place there."""
+    """Return the node of a message id of ours, and its rule and position there, without the version."""
     return message_id.split(":")[1], message_id.rpartition("-")[2]
 
 
-def _source(given: RuleMessage) -> str:
-    """Return what tells what was said and by which rule: of a node's input and output its version does not tell."""
-    message = given.message
+def _source(rule_message: RuleMessage) -> str:
+    """Return the hash of a message and its rule: the version of a node does not change with its input and output."""
+    message = rule_message.message
     content = [message.role, message.content, to_json(message.parts), message.name, message.metadata_json]
-    number = _NUMBER.search(given.rule)
+    number = _NUMBER.search(rule_message.rule)
     return f"{_crc(orjson.dumps(content).decode())}-{number[0] if number else 0}"
 
 

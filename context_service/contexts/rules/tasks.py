@@ -1,4 +1,4 @@
-"""The rules of tasks: what may change of one, and which context a call about one means."""
+"""Begins, changes and reads tasks, and finds the context of a task."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Tasks:
     Args:
         rows: Where they are.
         log: Their contexts and messages.
-        references: Of the tasks that they name.
+        references: Checks the tasks that they name.
         requests: The request ids of this service.
-        checks: Of what callers say.
-        check_record: Of a record that a part names.
-        order: The writers of a context.
+        checks: Checks messages and metadata.
+        check_record: Checks a record that a part names.
+        writer_locks: Order the writers of a context.
     """
 
     def __init__(
@@ -59,23 +59,25 @@ class Tasks:
         self._check_record = check_record
         self._writer_locks = writer_locks
 
-    async def create(self, context_id: UUID, said: TaskInput, *, principal: Principal, request: Request | None) -> Task:
+    async def create(
+        self, context_id: UUID, draft: TaskInput, *, principal: Principal, request: Request | None
+    ) -> Task:
         """Begin a task.
 
         Raises:
             ContextNotFound: there is no such context.
             ContextClosed: it is closed.
-            TaskNotFound: it has not all tasks that the new one names.
+            TaskNotFound: the context does not have all tasks that the new one names.
             RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
-        await self._check(said)
-        await self._check_records(said, principal)
-        said = replace(said, state=said.state or TaskState.SUBMITTED)
+        await self._check(draft)
+        await self._check_records(draft, principal)
+        draft = replace(draft, state=draft.state or TaskState.SUBMITTED)
 
         async def work(transaction: Transaction) -> Task | None:
-            if said.reference_task_ids:
-                await self._references.check(transaction, context_id, said.reference_task_ids)
-            return await self._rows.create(transaction, context_id, new_id(), said, created_by=principal.subject)
+            if draft.reference_task_ids:
+                await self._references.check(transaction, context_id, draft.reference_task_ids)
+            return await self._rows.create(transaction, context_id, new_id(), draft, created_by=principal.subject)
 
         return await self.written(context_id, work, principal, request=request, refused=_too_many)
 
@@ -83,7 +85,7 @@ class Tasks:
         self,
         context_id: UUID | None,
         task_id: UUID,
-        said: TaskInput,
+        draft: TaskInput,
         names: Sequence[str],
         *,
         expected_version: int,
@@ -93,59 +95,66 @@ class Tasks:
         """Change the fields `names` of a task.
 
         Args:
-            context_id: None: that of the task.
-            task_id: Which.
-            said: What they shall be.
-            names: Of `CHANGEABLE`.
-            expected_version: That it must have; 0: any.
-            principal: Who changes it.
-            request: Makes it happen once.
+            context_id: None takes that of the task.
+            task_id: The task.
+            draft: The new values.
+            names: Fields of `CHANGEABLE`.
+            expected_version: The version that the task must have; 0 accepts any.
+            principal: The caller.
+            request: The idempotency key of the call.
 
         Raises:
             ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
-            ContextClosed, TaskEnded: nothing changes any more.
+            ContextClosed, TaskEnded: it can no longer change.
             VersionConflict: it has another version.
             RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
         for name in names:
             if name not in CHANGEABLE:
-                raise InvalidArgument(f"{name} cannot change", field="update_mask")
+                known = ", ".join(sorted(CHANGEABLE))
+                raise InvalidArgument(f"update_mask may name {known} (got {name[:100]!r})", field="update_mask")
         if not names:
-            raise InvalidArgument("update_mask names no field", field="update_mask")
-        if "status" in names and said.state is None:
-            raise InvalidArgument("task.status.state is not set", field="task.status.state")
+            raise InvalidArgument("update_mask must name at least one field", field="update_mask")
+        if "status" in names and draft.state is None:
+            raise InvalidArgument("task.status.state must be set", field="task.status.state")
         if expected_version < 0:
-            raise InvalidArgument("expected_version is negative", field="expected_version")
-        await self._check(said)
+            raise InvalidArgument(
+                f"expected_version must be 0 or more (got {expected_version})", field="expected_version"
+            )
+        await self._check(draft)
 
         def changed(task: Task) -> TaskInput:
             if expected_version not in (0, task.version):
-                raise VersionConflict("the task has another version", task_id=task_id, version=task.version)
+                raise VersionConflict(
+                    f"the task has version {task.version}, not the expected {expected_version}; read it again",
+                    task_id=task_id,
+                    version=task.version,
+                )
             if task.state.is_end:
                 raise _ended(task)
-            if "status" in names and said.state is TaskState.SUBMITTED is not task.state:
-                raise InvalidArgument("a task does not go back to submitted", field="task.status.state")
-            status = said if "status" in names else task
+            if "status" in names and draft.state is TaskState.SUBMITTED is not task.state:
+                raise InvalidArgument("a task cannot go back to the state submitted", field="task.status.state")
+            status = draft if "status" in names else task
             return TaskInput(
                 state=status.state,
                 message=status.message,
-                metadata_json=said.metadata_json if "metadata_json" in names else task.metadata_json,
+                metadata_json=draft.metadata_json if "metadata_json" in names else task.metadata_json,
             )
 
         is_status = "status" in names
         return await self._change(
-            context_id, task_id, said, changed, is_status=is_status, principal=principal, request=request
+            context_id, task_id, draft, changed, is_status=is_status, principal=principal, request=request
         )
 
     async def cancel(
         self, context_id: UUID | None, task_id: UUID, *, principal: Principal, request: Request | None
     ) -> Task:
-        """End a task as canceled; again is harmless.
+        """End a task as canceled; idempotent.
 
         Raises:
             ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
             ContextClosed: the context is closed.
-            TaskEnded: it ended otherwise.
+            TaskEnded: it ended in another state.
             RequestIdReused: see the contract.
         """
 
@@ -163,7 +172,7 @@ class Tasks:
     async def read(
         self, context_id: UUID | None, task_id: UUID, *, principal: Principal, history_length: int | None
     ) -> tuple[Task, list[Message]]:
-        """Return a task with its newest messages, oldest of them first; as many as fit, for None.
+        """Return a task with its newest messages, the oldest first; `history_length` None reads as many as fit.
 
         Raises:
             ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
@@ -185,47 +194,47 @@ class Tasks:
             InvalidArgument, InvalidPageToken: see the contract.
         """
         query = ("ListTasks", principal.tenant_id, context_id, sorted(state.value for state in states))
-        found = await self._rows.page(
+        tasks = await self._rows.page(
             context_id,
             principal=principal,
             states=states,
             before=pages.decode_id(query, page.token),
             count=pages.page_size(page.size),
         )
-        if found is None:
+        if tasks is None:
             raise not_found(context_id)
-        # There may be nothing behind it: then the next page is empty.
-        return found, pages.encode_token(query, (found[-1].task_id,)) if found else ""
+        # No task may follow: then the next page is empty.
+        return tasks, pages.encode_token(query, (tasks[-1].task_id,)) if tasks else ""
 
     async def _change(
         self,
         context_id: UUID | None,
         task_id: UUID,
-        said: TaskInput,
+        draft: TaskInput,
         changed: Callable[[Task], TaskInput | None],
         *,
         is_status: bool,
         principal: Principal,
         request: Request | None,
     ) -> Task:
-        """Change a task that is locked, to what `changed` makes of it and of what is said; None: it stays as it is."""
-        await self._check_records(said, principal)
+        """Lock a task, and write the values that `changed` returns for it; if it returns None, the task stays."""
+        await self._check_records(draft, principal)
         meant = context_id or await self._references.context_of(task_id, principal=principal)
 
         async def work(transaction: Transaction) -> Task | None:
             task: Task | None = await self._locked(transaction, meant, task_id)
-            if task and (shall_be := changed(task)) is not None:
-                task = await self._rows.update(transaction, meant, task_id, shall_be, is_status=is_status)
+            if task and (values := changed(task)) is not None:
+                task = await self._rows.update(transaction, meant, task_id, values, is_status=is_status)
             return task
 
         return await self.written(meant, work, principal, request=request, refused=_too_many)
 
     async def going_on(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> None:
-        """Keep a task from changing until the transaction ends, and refuse one that has ended.
+        """Lock a task until the transaction ends, and refuse a task that has ended.
 
         Raises:
-            TaskNotFound: the context has none.
-            TaskEnded: nothing of it changes any more.
+            TaskNotFound: the context has no such task.
+            TaskEnded: the task has ended.
         """
         task = await self._locked(transaction, context_id, task_id)
         if task.state.is_end:
@@ -246,25 +255,25 @@ class Tasks:
         request: Request | None,
         refused: Callable[[], LimitExceeded],
     ) -> _T:
-        """Do what changes something of a context's tasks, in its turn and once, and return what `work` does.
+        """Run a change of a context's tasks, one at a time and idempotently, and return the result of `work`.
 
         Args:
-            context_id: Which.
-            work: Returns None, and all of it is undone, if the header would not have it.
-            principal: Who writes.
-            request: Makes it happen once.
-            refused: What was wrong then, if the context is there and open.
+            context_id: The context.
+            work: The change; if it returns None, because the header was not updated, it is rolled back.
+            principal: The caller.
+            request: The idempotency key of the call.
+            refused: Makes the error for a rolled back change, if the context exists and is open.
 
         Raises:
-            ContextNotFound, ContextClosed: what is wrong with the context comes before what is wrong with the task.
-            LimitExceeded: that of `refused`; and the errors of `work`.
+            ContextNotFound, ContextClosed: errors of the context come before errors of the task.
+            LimitExceeded: the error of `refused`; also the errors of `work`.
         """
 
         async def whole(transaction: Transaction) -> _T:
-            made = await work(transaction)
-            if made is None:
+            result = await work(transaction)
+            if result is None:
                 raise _Refused
-            return made
+            return result
 
         try:
             async with self._writer_locks.hold((principal.tenant_id, context_id)):
@@ -275,38 +284,40 @@ class Tasks:
             if context is None:
                 raise not_found(context_id) from None
             if context.closed_at:
-                raise ContextClosed("the context is closed", context_id=context_id) from None
+                raise ContextClosed(
+                    f"context {context_id} is closed; write to another one", context_id=context_id
+                ) from None
             if isinstance(error, _Refused):
                 raise refused() from None
             raise
 
     async def _read(self, context_id: UUID, task_id: UUID, principal: Principal) -> Task:
-        found = await self._rows.read(context_id, task_id, principal=principal)
-        if found is None:
+        tasks = await self._rows.read(context_id, task_id, principal=principal)
+        if tasks is None:
             raise not_found(context_id)
-        for task in found:
+        for task in tasks:
             return task
         raise task_not_found(task_id)
 
-    async def _check_records(self, said: TaskInput, principal: Principal) -> None:
-        for record_id in records_of([said.message] if said.message else []):
+    async def _check_records(self, draft: TaskInput, principal: Principal) -> None:
+        for record_id in records_of([draft.message] if draft.message else []):
             await self._check_record(record_id, principal)
 
-    async def _check(self, said: TaskInput) -> None:
-        self._checks.check_metadata("task.metadata_json", said.metadata_json)
-        check_references("task.reference_task_ids", said.reference_task_ids)
-        if said.message:
-            size = size_of(said.message)
-            await beside_the_loop(size, self._checks.check_message, said.message, size, path=_STATUS_PATH)
+    async def _check(self, draft: TaskInput) -> None:
+        self._checks.check_metadata("task.metadata_json", draft.metadata_json)
+        check_references("task.reference_task_ids", draft.reference_task_ids)
+        if draft.message:
+            size = size_of(draft.message)
+            await beside_the_loop(size, self._checks.check_message, draft.message, size, path=_STATUS_PATH)
 
 
 class _Refused(Exception):
-    """The header was not changed: it is not there, closed, or at its limit."""
+    """The header was not updated: the context does not exist, is closed, or has reached a limit."""
 
 
 def _too_many() -> LimitExceeded:
     return LimitExceeded(
-        f"the context has {TASKS_MAX} tasks, as many as it may have",
+        f"a context may have up to {TASKS_MAX} tasks; begin another context",
         limit="tasks",
         limit_max=TASKS_MAX,
         value=TASKS_MAX + 1,
@@ -314,4 +325,6 @@ def _too_many() -> LimitExceeded:
 
 
 def _ended(task: Task) -> TaskEnded:
-    return TaskEnded("the task has ended", task_id=task.task_id, state=task.state.value)
+    return TaskEnded(
+        f"task {task.task_id} has ended as {task.state.value}", task_id=task.task_id, state=task.state.value
+    )

@@ -1,7 +1,7 @@
-"""Watching: what happens in a context, told as it happens, from the places on that a watcher has reached.
+"""Watches contexts: streams events as they happen, from the positions that a watcher has reached.
 
-The lookout says how far a context is; what there is then a watcher reads with its own eyes, behind its own walls. It
-keeps its places: after a restart of whatever it goes on with them, and nothing is missed.
+The lookout reports the newest position of a context; the watcher then reads the events as its own principal. The caller
+keeps its positions: after any restart it continues from them and misses nothing.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Row
 from service_runtime.sql_files import SqlFile
 
-_MESSAGES = 100  # that are read at once
-_CHANGES = 10  # a status may be large
+_MESSAGES = 100  # per read
+_CHANGES = 10  # per read; a status may be large
 
 SQL = SqlFile.of(__file__, log=LOG_SQL)
 _MARKS = Across(
     sql=SQL["marks"],
     contexts=True,
     subjects=True,
-    why="it tells watchers that there is more, and nothing of it: they read it behind their own walls",
+    why="it only tells watchers that there is more: they read the events under their own policies",
 )
 
 
-Change = Retracted | Context | Task | Artifact  # what has a number of its context's changes
+Change = Retracted | Context | Task | Artifact  # events that are numbered among the changes of their context
 
 
 class Mark(NamedTuple):
-    """How far a context is."""
+    """The newest positions of a context."""
 
     seq: int
     change: int
@@ -57,7 +57,7 @@ _CONTEXT = Kind(_MARKS, _mark)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happened:
-    """Something that happened, or nothing for a while; and the places from which on there is more."""
+    """An event, or a heartbeat without one, and the positions from which to continue."""
 
     what: Message | Change | None
     seq_from: int
@@ -65,13 +65,13 @@ class Happened:
 
 
 class Watching:
-    """Tells callers what happens in contexts.
+    """Streams the events of contexts to callers.
 
     Args:
-        lookout: Says how far they are.
+        lookout: Reports the newest positions of contexts.
         log: Their messages.
         tasks: Their tasks.
-        artifacts: What these make.
+        artifacts: Their artifacts.
     """
 
     def __init__(self, lookout: Lookout, *, log: Log, tasks: TaskRows, artifacts: ArtifactRows) -> None:
@@ -90,29 +90,28 @@ class Watching:
         principal: Principal,
         check: Callable[[], Awaitable[None]],
     ) -> AsyncGenerator[Happened, None]:
-        """Yield what happens in a context; it ends when the context is closed and all is told.
+        """Yield the events of a context; end when the context is closed and all its events were sent.
 
-        Messages come by their places. Of the header, tasks and artifacts comes what they are now, by the number of
-        their newest change: of several changes meanwhile, the last. What is taken back comes in the same order, behind
-        the messages.
+        Messages come in the order of their places. After them come the header, tasks and artifacts in their current
+        state, and retractions, ordered by the number of the newest change: several changes of one thing are one event.
 
         Args:
-            context_id: Which.
-            seq_from: The first message; 0: from the first on.
-            change_after: Behind which change.
-            until_now: End when all is told that is there.
-            principal: Who watches.
-            check: Raises if the caller may not go on.
+            context_id: The context.
+            seq_from: The first message; 0 begins with the oldest.
+            change_after: The number of the last change that the caller has.
+            until_now: End when all current events were sent.
+            principal: The caller.
+            check: Raises if the caller may no longer watch.
 
         Raises:
-            ContextNotFound: there is none, or none any more.
-            TooManyCalls: there are as many watches as there may be.
-            Unavailable: the process stops, or cannot see: watch again from where it was.
-            InvalidArgument: a place is negative; and the errors of `check`.
+            ContextNotFound: there is none, or it was deleted.
+            TooManyCalls: there are too many watches.
+            Unavailable: the process stops, or cannot read: watch again from the last positions.
+            InvalidArgument: a position is negative; also the errors of `check`.
         """
         for name, value in (("seq_from", seq_from), ("change_after", change_after)):
             if value < 0:
-                raise InvalidArgument(f"{name} is negative", field=name)
+                raise InvalidArgument(f"{name} must be 0 or more (got {value})", field=name)
         with self._lookout.place(principal):
             if await self._log.read(context_id, principal=principal) is None:
                 raise not_found(context_id)
@@ -125,8 +124,8 @@ class Watching:
                         continue
                     if mark is Nothing.IS_THERE:
                         raise not_found(context_id)
-                    async with aclosing(self._told(context_id, mark, seq, change, principal)) as told:
-                        async for happened in told:
+                    async with aclosing(self._told(context_id, mark, seq, change, principal)) as events:
+                        async for happened in events:
                             yield happened
                     seq, change = max(seq, mark.seq + 1), max(change, mark.change)
                     if mark.is_closed or until_now:
@@ -135,7 +134,7 @@ class Watching:
     async def _told(
         self, context_id: UUID, mark: Mark, seq: int, change: int, principal: Principal
     ) -> AsyncGenerator[Happened, None]:
-        """Yield what there is from two places on, up to a mark."""
+        """Yield the events from two positions on, up to a mark."""
         while seq <= mark.seq:
             messages = await self._log.page(
                 context_id, principal=principal, seq_from=seq, seq_to=mark.seq, count=_MESSAGES, newest_first=False
@@ -152,13 +151,13 @@ class Watching:
             for number, what in changed:
                 change = number
                 yield Happened(what=what, seq_from=seq, change_after=change)
-            if not changed:  # what changed then has changed again since
+            if not changed:  # everything that changed then has changed again since
                 change = mark.change
 
     async def _changed(
         self, context_id: UUID, after: int, mark: Mark, principal: Principal
     ) -> list[tuple[int, Change]]:
-        """Return what changed behind a number, up to a mark, in order; all of it was there before this is asked."""
+        """Return the changes after a number, up to a mark, in order."""
         which = {"after": after, "upto": mark.change, "count": _CHANGES}
         several: list[Sequence[tuple[int, Change]]] = [
             await read(context_id, principal=principal, **which)
@@ -167,4 +166,4 @@ class Watching:
         last = min([mark.change, *(many[-1][0] for many in several if len(many) == _CHANGES)])
         if mark.header_change > after and (header := await self._log.read(context_id, principal=principal)):
             several.append([(header.header_change, header)])
-        return sorted((one for many in several for one in many if one[0] <= last), key=lambda one: one[0])
+        return sorted((pair for many in several for pair in many if pair[0] <= last), key=lambda pair: pair[0])

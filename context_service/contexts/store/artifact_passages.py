@@ -1,4 +1,4 @@
-"""What tasks made, as a source of the index: the newest versions, and what they are found by."""
+"""Artifacts of tasks as a source of the index: the passages of their newest versions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS = SQL["rows"]
 
 
 def artifact_source(count_tokens: Callable[[str], int]) -> PassageFeed:
-    """Return what tasks of contexts made."""
+    """Return the feed of artifacts."""
 
     async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows

@@ -1,7 +1,7 @@
-"""The SQL of artifacts: a row for each version, and its passages beside those of messages.
+"""The SQL of artifacts: a row for each version, and its passages next to those of messages.
 
-Whoever writes one has locked its task. What changes takes the next number of its context's changes, which is the place
-of the passages of a new version, too: below zero, where no message is.
+A write first locks the task. It takes the next number of the context's changes; for a new version this number, negated,
+is also the place of its passages, where no message is.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ArtifactRows:
 
     Args:
         log: Their contexts.
-        passages: What they are found by.
+        passages: Their passages.
     """
 
     def __init__(self, log: Log, passages: Passages) -> None:
@@ -61,7 +61,7 @@ class ArtifactRows:
     async def newest(
         self, transaction: Transaction, context_id: UUID, task_id: UUID, artifact_id: str
     ) -> Artifact | None:
-        """Return the newest version of an artifact of a task that is locked; None: there is none."""
+        """Return the newest version of an artifact of a locked task; None if there is none."""
         rows = await transaction.query(_NEWEST, (transaction.tenant_id, context_id, task_id, artifact_id))
         return _artifact(rows[0]) if rows else None
 
@@ -81,59 +81,59 @@ class ArtifactRows:
         before: Artifact | None,
         created_by: str,
     ) -> Artifact | None:
-        """Write a version, or a chunk of the newest one, with what it is found by; the one before is found no more.
+        """Write a version, or a chunk of the newest one, with its passages; those of the version before are removed.
 
         Args:
-            transaction: In which its task is locked.
-            context_id: Of which context.
-            task_id: Of which task.
-            new: What is written.
+            transaction: Has locked the task.
+            context_id: The context.
+            task_id: The task.
+            new: The artifact or chunk.
             numbers: Of the terms of its passages.
             before: The newest version until now.
-            created_by: Who writes.
+            created_by: The subject of the caller.
 
         Returns:
-            None, and nothing is written: the context is not there, is closed, or has as many as it may have.
+            None, and nothing is written, if the context does not exist, is closed, or has too many artifacts.
         """
-        said = new.said
+        draft = new.draft
         parameters = {
             "context_id": context_id,
             "task_id": task_id,
-            "added": 0 if said.append else 1,
+            "added": 0 if draft.append else 1,
             "artifacts_max": ARTIFACTS_MAX,
-            "part_count": len(said.parts),
+            "part_count": len(draft.parts),
             "passage_count": len(new.passages),
             "tokens": new.tokens,
             "size_bytes": new.size_bytes,
-            "is_complete": said.is_last,
-            "artifact_id": said.artifact_id,
-            "parts": to_json(said.parts),
+            "is_complete": draft.is_last,
+            "artifact_id": draft.artifact_id,
+            "parts": to_json(draft.parts),
         }
-        if said.append:
+        if draft.append:
             rows = await transaction.query(_EXTEND, parameters)
         else:
-            described = {"created_by": created_by, "name": said.name, "description": said.description}
-            metadata = said.metadata_json or None
+            described = {"created_by": created_by, "name": draft.name, "description": draft.description}
+            metadata = draft.metadata_json or None
             rows = await transaction.query(_BEGIN, {**parameters, **described, "metadata": metadata})
         if not rows:
             return None
         written, scope = _artifact(rows[0]), Scope.of_context(context_id)
-        if before and not said.append:
+        if before and not draft.append:
             pointed = await pointed_records.forget(transaction, context_id, before.place)
             if pointed or before.passage_count:
                 await self._passages.remove(transaction, scope, [before.place])
         first = written.passage_count - len(new.passages)
         passages = [
-            placed(one, written, ordinal=first + number, numbers=numbers[number])
-            for number, one in enumerate(new.passages)
+            placed(passage_text, written, ordinal=first + number, numbers=numbers[number])
+            for number, passage_text in enumerate(new.passages)
         ]
         await self._passages.put(transaction, scope, audience_of(rows[0]), passages)
-        records = pointed_records.pointed_in(said.parts, parts_before=written.part_count - len(said.parts))
+        records = pointed_records.pointed_in(draft.parts, parts_before=written.part_count - len(draft.parts))
         await pointed_records.owe(transaction, context_id, rows[0], {written.place: records})
         return written
 
     async def of_task(self, context_id: UUID, task_id: UUID, *, principal: Principal) -> list[Artifact]:
-        """Return the artifacts of a task, each in its newest version and without its parts, oldest first."""
+        """Return the newest versions of the artifacts of a task, without their parts, the oldest first."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_LIST_SEEN, (door.tenant_id, context_id, task_id))
         return [_artifact(row) for row in rows]
@@ -141,14 +141,14 @@ class ArtifactRows:
     async def read(
         self, context_id: UUID, task_id: UUID, artifact_id: str, *, version: int, principal: Principal
     ) -> list[Artifact] | None:
-        """Return a version of an artifact, 0 the newest, or an empty list if there is none; None: there is no task."""
+        """Return a version of an artifact, 0 the newest; an empty list if there is none; None if there is no task."""
         door = self._log.of(principal, context_id)
         parameters = {"context_id": context_id, "task_id": task_id, "artifact_id": artifact_id, "version": version}
         rows = await door.query(_READ_SEEN, parameters)
         return [artifact_of(row) for row in rows if row.version] if rows else None
 
     async def read_at(self, context_id: UUID, place: int, *, principal: Principal) -> list[Artifact] | None:
-        """Return the version whose passages have a place, or an empty list if none has; None: there is no context."""
+        """Return the version at a place; an empty list if there is none; None if there is no context."""
         door = self._log.of(principal, context_id)
         parameters = {"context_id": context_id, "place": place}
         rows = await door.query(_READ_AT_SEEN, parameters)
@@ -157,13 +157,13 @@ class ArtifactRows:
     async def changed(
         self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
     ) -> list[tuple[int, Artifact]]:
-        """Return newest versions that changed between two numbers, by these, without their parts."""
+        """Return newest versions that changed between two change numbers, with their numbers, without their parts."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_CHANGED_SEEN, (door.tenant_id, context_id, after, upto, count))
         return [(row.change, _artifact(row)) for row in rows]
 
     async def at(self, context_id: UUID, places: Sequence[int], *, principal: Principal) -> dict[int, Artifact]:
-        """Return the artifacts whose passages stand at some places, without those that were replaced."""
+        """Return the artifacts at some places, without replaced ones."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_AT, (door.tenant_id, context_id, list(places)))
         return {row.place: _artifact(row) for row in rows}
@@ -171,31 +171,31 @@ class ArtifactRows:
     async def places(
         self, context_id: UUID, task_ids: Sequence[UUID], *, principal: Principal
     ) -> dict[UUID, list[int]]:
-        """Return where the passages of the artifacts of tasks stand, of those tasks that the context has."""
+        """Return the places of the artifacts of tasks, by task; tasks of other contexts are left out."""
         door = self._log.of(principal, context_id)
-        found: dict[UUID, list[int]] = {}
+        places_by_task: dict[UUID, list[int]] = {}
         for row in await door.query(_OF_TASKS, (door.tenant_id, context_id, list(task_ids))):
-            places = found.setdefault(row.task_id, [])
+            places = places_by_task.setdefault(row.task_id, [])
             if row.place is not None:
                 places.append(row.place)
-        return found
+        return places_by_task
 
 
-def placed(one: PassageText, of: Artifact, *, ordinal: int, numbers: Sequence[int] | None = None) -> Passage:
-    """Return a passage of an artifact where it stands; `numbers` as of `Passage`."""
+def placed(passage_text: PassageText, of: Artifact, *, ordinal: int, numbers: Sequence[int] | None = None) -> Passage:
+    """Return a passage of an artifact at its place; `numbers` as in `Passage`."""
     return Passage(
         seq=of.place,
         ordinal=ordinal,
         session=of.place,  # an artifact is a document of its own
-        text=one.text,
-        terms=one.terms,
+        text=passage_text.text,
+        terms=passage_text.terms,
         numbers=numbers,
         kind=KIND,
         said_at=of.created_at,
         is_said=False,
-        marks=one.marks,
+        marks=passage_text.marks,
         role=ARTIFACT_ROLE,
-        part=one.part,
+        part=passage_text.part,
         task_id=of.task_id,
         source_id=uuid5(of.task_id, of.artifact_id),
     )
@@ -213,5 +213,5 @@ def _artifact(row: Row) -> Artifact:
 
 
 def artifact_of(row: Row) -> Artifact:
-    """Return an artifact of a row that has its parts."""
+    """Return the artifact of a row that has its parts."""
     return Artifact(**_fields(row), parts=of_json(row.parts), metadata_json=row.metadata or "")

@@ -1,4 +1,4 @@
-"""How all contexts stand, for metrics: what grows, and what is owed in the background and waits."""
+"""Metrics of all contexts: the size of the index, and the age of pending background work."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _OLDEST = Across(
     sql=SQL["oldest"],
     contexts=True,
     subjects=True,
-    why="it reads ages, for metrics, and none of whose they are",
+    why="it reads ages for metrics, without their owners",
 )
 
 
 class IndexGauges:
-    """Reads it once a minute; every replica tells the same of its database.
+    """Reads the metrics once a minute; every replica reports the same values for its database.
 
     Args:
         database: Where contexts are.
@@ -45,11 +45,11 @@ class IndexGauges:
         self.subjects_pending_s = 0.0  # the same of the oldest subject
 
     def show(self, metrics: Metrics) -> None:
-        """Let metrics read what was read last."""
+        """Register the metrics, which report the values of the last read."""
         for name, field, meaning in (
             ("contextkeep_index_bytes", "index_bytes", "Bytes of the index of words"),
             ("contextkeep_index_passages", "passages", "Passages that the index finds, about"),
-            ("contextkeep_vectors_pending_seconds", "vectors_pending_s", "Age of the oldest vector that is owed"),
+            ("contextkeep_vectors_pending_seconds", "vectors_pending_s", "Age of the oldest pending vector"),
             ("contextkeep_erasures_pending_seconds", "erasures_pending_s", "Age of the oldest unfinished erasure"),
             (SUBJECT_ERASURES_PENDING, "subjects_pending_s", "Age of the oldest unfinished erasure of a subject"),
         ):
@@ -67,7 +67,7 @@ class IndexGauges:
             await asyncio.sleep(background.apart(INTERVAL_S, 0.75, 1.25))
 
     async def read(self) -> None:
-        """Read it now.
+        """Read the values now.
 
         Raises:
             Unavailable: Postgres does not answer.

@@ -1,9 +1,9 @@
-"""Records that go with a context: those that were uploaded for it, with their files.
+"""Removes the records of a deleted context: those that were uploaded for it, with their files.
 
-A record was uploaded for a context if it belongs to it (`context_id`), or if a message or an artifact of it names the
-record, the record has the same owner, and hangs at no node of the graph. It stays as long as anything else refers to
-it: a message or an artifact of another context, or a document of a knowledge base. Records of a user who is being
-erased are left to that erasure, which waits until their bytes are gone.
+A record was uploaded for a context if it has its `context_id`; or if a message or an artifact of the context names it,
+it has the same owner, and it belongs to no node of the graph. It stays as long as anything else refers to it: a message
+or an artifact of another context, or a document of a knowledge base. Records of a user who is being erased are left to
+that erasure, which waits until their bytes are gone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ALL = Across(
     sql="",
     contexts=True,
     subjects=True,
-    why="nobody called for it: what goes with a context is removed, whose it is or was",
+    why="background work: it removes the records of a deleted context, of any owner",
 )
 SQL = SqlFile.of(__file__)
 _LOCK = SQL["lock"]
@@ -42,27 +42,27 @@ _FIND = Across(
 async def remove_records(
     tenant: Tenant, context_id: UUID, *, purge: Purge, after: UUID = FIRST, until: float | None = None
 ) -> UUID | None:
-    """Remove the records that go with a context that is marked as deleted.
+    """Remove the records of a context that is marked as deleted.
 
     Args:
-        tenant: Whose; of a door that may be `Across` users.
-        context_id: Of the context.
-        purge: Removes records with all that they are found by, and lets their files go.
-        after: What the call before returned.
-        until: It ends half-way after this time of the monotonic clock; it removes some before.
+        tenant: The tenant; statements may be `Across` users.
+        context_id: The context.
+        purge: Removes records with their vectors and passages, and releases their files.
+        after: The result of the previous call.
+        until: Stop after this time of the monotonic clock, but remove some records before.
 
     Returns:
-        None if all are removed, else what the next call goes on after.
+        None if all are removed, else the value of `after` for the next call.
     """
     named = {"context_id": context_id}
-    while found := await tenant.query(_FIND, {**named, "after": after, "count": _STEP_RECORDS}):
-        ids = [row.id for row in found]
+    while records := await tenant.query(_FIND, {**named, "after": after, "count": _STEP_RECORDS}):
+        ids = [row.id for row in records]
         began = time.monotonic()
         await tenant.transaction(partial(_remove, context_id, ids, purge), across=_ALL)
         after = ids[-1]
         if until is not None and time.monotonic() >= until:
             return after
-        await asyncio.sleep(time.monotonic() - began)  # as long again for callers that wait for an answer
+        await asyncio.sleep(time.monotonic() - began)  # leaves half of the time to calls
     return None
 
 

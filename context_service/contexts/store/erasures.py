@@ -1,9 +1,9 @@
-"""Erasing: contexts that are deleted, that are past their time, or whose user is to be forgotten.
+"""Erases contexts that were deleted, have expired, or belong to a user who is erased.
 
-A context goes in two parts. One statement marks its header, which every other statement looks at: from then on it is
-there for nobody, its keys are ended, its one external id is free, and a receipt stands in `context.erasure`. Behind
-that its rows go in steps: each is one statement that removes a bounded number and notes it on the receipt, which it
-locks for as long. So a kill loses nothing, and replicas that remove at once take turns, or leave it to each other.
+It happens in two parts. One statement marks the header, which every other statement checks: from then on no caller sees
+the context, its keys have ended, its unique external id is free, and `context.erasure` has a receipt. After that its
+rows are removed in steps: each step is one statement that removes a bounded number and counts it on the receipt, which
+it locks meanwhile. So a kill loses nothing, and replicas take turns or leave contexts to each other.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("erasing")
 
-KEPT = timedelta(days=365)  # a receipt, once all is removed
+KEPT = timedelta(days=365)  # how long a receipt is kept after the erasure
 
 STEP_ROWS = 1_000
-STEP_BYTES = 16 * 2**20  # of messages; one goes, however large it is
-STEP_S = 1.0  # that contexts of a tenant are erased before it is the next tenant's turn
-_DUE_MAX = 100  # contexts that are marked, or looked for, at once
-_LOOK_AGAIN_S = 0.2
+STEP_BYTES = 16 * 2**20  # of messages; a single message may be larger
+STEP_S = 1.0  # for contexts of a tenant before the next tenant's turn
+_DUE_MAX = 100  # contexts that are marked, or read, at once
+_POLL_S = 0.2
 
-# Every table with what is a user's. What is a context's goes with it; what may belong to none, such as memories, is
-# removed by its owner behind that. Receipts are the last: they say what is still to be done.
+# Every table with rows that users own. Rows of a context are removed with it; rows that may have no context, such as
+# memories, are removed by owner after that. Receipts are the last, because they name the remaining work.
 OF_SUBJECTS = (
     "context.source_test",
     "context.memory",
@@ -83,13 +83,13 @@ _BEGIN = Across(
     sql=SQL["begin"],
     contexts=True,
     administrators=True,
-    why="a context that is named takes those with it that were forked from it",
+    why="the caller names a context; contexts that were forked from it are deleted with it",
 )
 _HELD = Across(
     sql=SQL["held"],
     contexts=True,
     administrators=True,
-    why="a context that is named; a principal that may not see it is told of no hold",
+    why="the caller names a context; a principal that does not see it learns of no hold",
 )
 _READ_OF = Across(
     sql=SQL["read_of"],
@@ -100,10 +100,10 @@ _READ = Across(
     sql=SQL["read"],
     contexts=True,
     administrators=True,
-    why="a receipt knows which context it is of; those of others are not seen",
+    why="a receipt names its context; receipts of other owners stay hidden",
 )
 
-_WHY = "nobody called for it: what is due is removed, whose it is or was, and nothing of it comes back"
+_WHY = "background work: it removes contexts that are due, of any owner, and returns nothing of them"
 
 
 def _of_all(sql: str) -> Across:
@@ -166,33 +166,33 @@ _UNLIST = Across(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
-    """The receipt of a context that is gone: what is removed of it so far."""
+    """The receipt of a deleted context: the counts of its removed data."""
 
     erasure_id: UUID
     context_id: UUID
-    created_at: datetime  # since then it is there for nobody
-    finished_at: datetime | None  # None: there is something left of it
+    created_at: datetime  # since then no caller sees the context
+    finished_at: datetime | None  # None while data is left
     message_count: int
     messages_removed: int
     passages_removed: int
     vectors_removed: int
     external_ids_removed: int
-    answers_removed: int  # of repeated calls
+    answers_removed: int  # stored answers for retries
     keys_ended: int
     tasks_removed: int
     artifacts_removed: int  # versions
     windows_removed: int
-    window_steps_removed: int  # what they were packed of
-    requested_by: str  # the subject of who deleted it; empty: it was past its time
+    window_steps_removed: int  # rows of the windows' steps
+    requested_by: str  # the subject that deleted it; empty if it had expired
 
 
 class Erasing:
-    """Deletes contexts for callers, and shows them their receipts.
+    """Deletes contexts for callers, and reads receipts.
 
     Args:
         database: Where contexts are.
         requests: The request ids of this service.
-        eraser: Removes what is left of them.
+        eraser: Removes their data.
     """
 
     def __init__(self, database: Database, *, requests: Requests, eraser: Eraser) -> None:
@@ -201,17 +201,17 @@ class Erasing:
         self._eraser = eraser
 
     async def delete(self, context_id: UUID, *, principal: Principal, now: bool, request: Request | None) -> Erasure:
-        """Let a context be gone, and return its receipt: the same, however often.
+        """Delete a context, and return its receipt; idempotent.
 
         Args:
-            context_id: Which; one past its time, too.
-            principal: Who deletes it.
-            now: Begin to remove its rows at once, and not with the next pass.
-            request: Makes it happen once.
+            context_id: The context, which may have expired.
+            principal: The caller.
+            now: Begin to remove its rows at once, not with the next pass.
+            request: The idempotency key of the call.
 
         Raises:
             ContextNotFound: there is, and was, no such context for the principal.
-            LegalHold: it may not be deleted now.
+            LegalHold: a hold forbids it.
             RequestIdReused: see `Requests.claim`.
         """
         door = self._database.of(principal, context_id=context_id)
@@ -226,40 +226,40 @@ class Erasing:
         }
         try:
             rows = await door.query(_BEGIN, parameters)
-        except psycopg.errors.UniqueViolation:  # the request id was used in between: for the same, or it is refused
+        except psycopg.errors.UniqueViolation:  # the request id was used meanwhile: for the same call, or it is refused
             if request:
                 await self._requests.answered(door, request)
             rows = []
         if not rows:  # it was deleted before
             rows = await door.query(_READ_OF, (door.tenant_id, context_id))
         if not rows:
-            held = await door.query(_HELD, parameters)
-            if held:
-                raise on_hold([row.hold_id for row in held])
-            raise ContextNotFound("there is no such context", context_id=context_id)
+            holds = await door.query(_HELD, parameters)
+            if holds:
+                raise on_hold([row.hold_id for row in holds])
+            raise ContextNotFound(f"context {context_id} does not exist", context_id=context_id)
         if now:
             self._eraser.wake(door)
         return _erasure(rows[0])
 
     async def receipt(self, erasure_id: UUID, *, principal: Principal) -> Erasure:
-        """Return a receipt as it is now.
+        """Return the current state of a receipt.
 
         Raises:
-            ErasureNotFound: there is none for the principal.
+            ErasureNotFound: the principal sees no such receipt.
         """
         door = self._database.of(principal)
         rows = await door.query(_READ, (door.tenant_id, erasure_id))
         if not rows:
-            raise ErasureNotFound("there is no such erasure", erasure_id=erasure_id)
+            raise ErasureNotFound(f"erasure {erasure_id} does not exist", erasure_id=erasure_id)
         return _erasure(rows[0])
 
 
 class _StepOver(Exception):
-    """A step has taken its time; the next one of the tenant goes on."""
+    """The time of a step is over; the next step of the tenant continues."""
 
 
 class Eraser:
-    """Removes what is left of contexts that are gone; any number of replicas may do so at once.
+    """Removes the data of deleted contexts; any number of replicas may run it at once.
 
     Args:
         database: Where contexts are.
@@ -275,20 +275,20 @@ class Eraser:
         self._wake = asyncio.Event()
         self._rounds = Rounds(database, self.erase_some)
         self._after: dict[UUID, UUID] = {}  # by tenant: the context after which its next step begins
-        # By context that is removed in more than one step: how far its records are, or None if they are gone.
+        # By context that needs several steps: the last removed record, or None if all its records are removed.
         self._records: dict[UUID, UUID | None] = {}
 
     def wake(self, tenant: Tenant) -> None:
-        """Let `keep_erasing` look after a tenant at once."""
+        """Make `keep_erasing` erase contexts of a tenant at once."""
         self._woken.add(tenant.tenant_id)
         self._wake.set()
 
     async def keep_erasing(self, interval_s: float, *, failed: Callable[[], object]) -> None:
-        """Erase what is due until cancelled; replicas that start together drift apart.
+        """Erase due contexts until cancelled, at random intervals, so that replicas drift apart.
 
         Args:
             interval_s: Between two passes.
-            failed: Called for each that breaks off.
+            failed: Called for each pass that fails.
         """
         loop = asyncio.get_running_loop()
         pass_at = loop.time() + background.apart(interval_s, 0.5, 1.0)
@@ -336,7 +336,7 @@ class Eraser:
                 finished += await self._erase(tenant, row.context_id, until=until)
             except _StepOver:
                 break
-            self._after[tenant.tenant_id] = after = row.context_id  # one that another replica is at is left to it
+            self._after[tenant.tenant_id] = after = row.context_id  # skips contexts that another replica is erasing
             if time.monotonic() >= until:
                 break
         if not due and not are_marked:
@@ -344,11 +344,11 @@ class Eraser:
         return finished, bool(due) or are_marked
 
     async def erase_tenant(self, tenant: Tenant, *, on_finished: Callable[[], None] | None = None) -> int:
-        """Remove what is left of the contexts of a tenant that are gone, and return how many were finished.
+        """Remove the data of all deleted contexts of a tenant, and return how many were finished.
 
         Args:
-            tenant: Whose.
-            on_finished: Is called after each.
+            tenant: The tenant.
+            on_finished: Called after each context.
         """
         finished, after = 0, UUID(int=0)
         while due := await tenant.query(_UNFINISHED, {"after": after, "count": _DUE_MAX}):
@@ -357,16 +357,16 @@ class Eraser:
                     finished += 1
                     if on_finished:
                         on_finished()
-            after = due[-1].context_id  # what another replica is at is left to it
+            after = due[-1].context_id  # skips contexts that another replica is erasing
         return finished
 
     async def erase_scopes_of(self, tenant: Tenant, user_id: str, *, pause: Pause) -> None:
-        """Remove what is left of the scopes that a user has, when the rows are gone that they were made of.
+        """Remove the passages of a user's scopes, after the rows that they were made of.
 
         Args:
-            tenant: Whose user.
+            tenant: The tenant.
             user_id: The user.
-            pause: Is awaited between bounded steps.
+            pause: Awaited between bounded steps.
         """
         for kind in OF_USERS:
             scope = Scope.of_user(kind, tenant.tenant_id, user_id)
@@ -376,22 +376,22 @@ class Eraser:
                 await pause()
 
     async def _erase(self, tenant: Tenant, context_id: UUID, *, until: float | None = None) -> int:
-        """Remove what is left of a context, and before of those below it, and return how many were finished.
+        """Remove the data of the contexts below a context, then its own, and return how many were finished.
 
         Raises:
-            _StepOver: it is later than `until`, and something is left.
+            _StepOver: it is later than `until`, and data is left.
         """
         named = {"context_id": context_id}
         while await tenant.query(_MARK_BELOW, {**named, "requested_by": ""}):
             pass
-        found = await tenant.query(_FIND_BELOW, named)
-        for finished, one in enumerate([*(row.context_id for row in found), context_id]):
-            if not await self._erase_alone(tenant, one, until):
+        below = await tenant.query(_FIND_BELOW, named)
+        for finished, erased_id in enumerate([*(row.context_id for row in below), context_id]):
+            if not await self._erase_alone(tenant, erased_id, until):
                 return finished
-        return len(found) + 1
+        return len(below) + 1
 
     async def _erase_alone(self, tenant: Tenant, context_id: UUID, until: float | None) -> bool:
-        """Remove what is left of a context; False: another replica is at it, or has finished it."""
+        """Remove the data of a context; False if another replica is removing it, or has finished."""
         named = {"context_id": context_id}
         if ended := await end_context_keys_elsewhere(tenant, context_id):
             await tenant.query(_COUNT_KEYS, {**named, "ended": ended})
@@ -401,7 +401,7 @@ class Eraser:
         if not dropped.is_all:
             raise _StepOver
         after = self._records.pop(context_id, erased_records.FIRST)
-        if after is not None:  # before the messages go that name them
+        if after is not None:  # before the messages that name them
             after = await remove_records(tenant, context_id, purge=self._purge, after=after, until=until)
             if after is not None:
                 self._records[context_id] = after
@@ -417,26 +417,26 @@ class Eraser:
                 if until is not None and time.monotonic() >= until:
                     self._records[context_id] = None
                     raise _StepOver
-                # As long again for those who wait for an answer.
+                # Leaves half of the time to calls.
                 await asyncio.sleep(time.monotonic() - began)
         return bool(await tenant.query(_FINISH, named))
 
 
 async def count_owned_rows(tenant: Tenant, user_id: str) -> dict[str, int]:
-    """Return how many rows of each table are a user's."""
+    """Count the rows of each table that a user owns."""
     named = {"user_id": user_id}
     return {table: (await tenant.query(statement, named))[0].owned for table, statement in _COUNT_OWNED.items()}
 
 
 async def erase_contexts_of(tenant: Tenant, user_id: str, *, eraser: Eraser, requested_by: str, pause: Pause) -> None:
-    """Remove all contexts of a user, but those that are held. Receipts stay.
+    """Remove all contexts of a user, except those under a hold. Receipts stay.
 
     Args:
-        tenant: Whose user.
-        user_id: Not empty: what is nobody's is everybody's.
+        tenant: The tenant.
+        user_id: Must not be empty, which would mean all contexts without an owner.
         eraser: Removes contexts.
-        requested_by: Stands on the receipts.
-        pause: Is awaited between bounded steps.
+        requested_by: The subject for the receipts.
+        pause: Awaited between bounded steps.
     """
     named = {"user_id": user_id}
     while await tenant.query(_MARK_OWNED, {**named, "count": _DUE_MAX, "requested_by": requested_by}):
@@ -444,20 +444,20 @@ async def erase_contexts_of(tenant: Tenant, user_id: str, *, eraser: Eraser, req
     while (await tenant.query(_COUNT_UNFINISHED, named))[0].unfinished:
         _, more = await eraser.erase_some(tenant)
         if not more:
-            await asyncio.sleep(_LOOK_AGAIN_S)  # of some, another replica removes the rest
+            await asyncio.sleep(_POLL_S)  # another replica is removing the rest
         await pause()
 
 
 async def remove_from_agents(tenant: Tenant, user_id: str) -> int:
-    """Take a user from the lists of who may name an agent, and return how many agents listed him."""
+    """Remove a user from the caller lists of agents, and return how many agents listed the user."""
     (row,) = await tenant.query(_UNLIST, {"user_id": user_id})
     unlisted: int = row.unlisted
     return unlisted
 
 
 def on_hold(hold_ids: Sequence[UUID]) -> LegalHold:
-    """Return the error that says which holds forbid to erase something."""
-    return LegalHold("a hold forbids to erase this", hold_ids=",".join(map(str, hold_ids)))
+    """Return the error that names the holds that forbid an erasure."""
+    return LegalHold("a legal hold forbids the erasure; release it first", hold_ids=",".join(map(str, hold_ids)))
 
 
 def _erasure(row: Row) -> Erasure:

@@ -45,13 +45,13 @@ from service_runtime.queue_room import QUEUED_MAX
 from service_runtime.requests import Request, answer_parameters
 from service_runtime.sql_files import SqlFile
 
-SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a session, if its sender does not name one
+SESSION_GAP = timedelta(hours=4)  # after a longer pause a message begins a session, unless its sender names one
 SEQ_MAX = 2**63 - 1
 AGENTS_MAX = 100  # that a header names
-_PARTS_CHARACTERS_AT_ONCE = 32 * 1024  # of stored parts, which are read in milliseconds; then others have their turn
+_PARTS_CHARACTERS_AT_ONCE = 32 * 1024  # of stored parts, parsed in milliseconds; then other calls get a turn
 
 
-BELOW_MAX = 1_000  # contexts that are found below one at once
+BELOW_MAX = 1_000  # descendants that one statement closes
 SQL = SqlFile.of(__file__, below_max=BELOW_MAX, passages=PASSAGES_SQL)
 ALIVE = SQL["alive"]
 _WRITE = SQL["write"]
@@ -103,7 +103,7 @@ _CLOSE_BELOW_SEEN = Across(
 )
 
 
-# Messages `m` in one column, for a statement that reads few of them beside something else: see `messages_of`.
+# Messages `m` in one column, for statements that read a few messages with other rows: see `messages_of`.
 MESSAGES_JSON = """
 json_agg(json_build_array(
     m.message_id, m.seq, m.role, m.content, m.parts::text, m.name, m.agent_id, m.metadata::text, m.created_at,
@@ -122,13 +122,13 @@ _MESSAGE_SEEN = Across(sql=_MESSAGE, administrators=True, why=_WHY)
 _RETRACTED_SEEN = Across(sql=_RETRACTED, administrators=True, why=_WHY)
 
 
-# What comes before a write in its transaction, and may refuse it; and what comes behind it.
+# Callbacks in the transaction of a write: one runs before it and may refuse it, the other runs after it.
 Hold = Callable[[Transaction], Awaitable[None]]
 Then = Callable[[Transaction, Sequence[Sent]], Awaitable[None]]
 
 
 class Taken(Enum):
-    """What is already there and made Postgres refuse a write."""
+    """The unique constraint that refused a write."""
 
     MESSAGE = "message_id"
     REQUEST = "request_pkey"
@@ -136,7 +136,7 @@ class Taken(Enum):
 
 
 class AlreadyThere(Exception):
-    """A write met what is already there: nothing is written."""
+    """A unique constraint refused a write; nothing was written."""
 
     def __init__(self, taken: Taken) -> None:
         super().__init__(taken)
@@ -145,7 +145,7 @@ class AlreadyThere(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A message that is in the log."""
+    """A message that is already in the log."""
 
     sent: Sent
     sha256: bytes
@@ -156,8 +156,8 @@ class Log:
 
     Args:
         database: Where they are.
-        passages: What they are found by.
-        queued_max: Records of a tenant that messages and artifacts point at, and that wait to be read.
+        passages: Their passages.
+        queued_max: Records of a tenant that messages and artifacts point at, and that may wait to be read.
     """
 
     def __init__(self, database: Database, passages: Passages, *, queued_max: int = QUEUED_MAX) -> None:
@@ -170,11 +170,11 @@ class Log:
         self._putting_more = f"{_MORE}, {puts} SELECT"
 
     def of(self, principal: Principal, context_id: UUID) -> Tenant:
-        """Return the door to the rows of one context, for whom a principal acts."""
+        """Return the door to the rows of a context, for a principal."""
         return self._database.of(principal, context_id=context_id)
 
     async def take_room_for_records(self, tenant_id: UUID, parts: Sequence[Part]) -> None:
-        """Let in the records that parts point at, before what holds these parts is written.
+        """Check the queue limit for the records that parts point at, before the parts are written.
 
         Raises:
             LimitExceeded: too many such records of the tenant wait to be read.
@@ -185,7 +185,7 @@ class Log:
     async def begin(
         self,
         context_id: UUID,
-        said: ContextInput,
+        draft: ContextInput,
         messages: Sequence[NewMessage],
         *,
         principal: Principal,
@@ -195,26 +195,26 @@ class Log:
         then: Then | None = None,
         request: Request | None,
     ) -> list[Sent]:
-        """Make a context with its first messages.
+        """Insert a context with its first messages.
 
         Args:
-            context_id: Its id, which is new.
-            said: What it is to be.
+            context_id: Its new id.
+            draft: Its header.
             messages: At least one.
-            principal: Its owner and bounds are the context's.
-            only: It is to be the one that the owner has for this id.
-            parent: From which it is forked; whose that is, it is, too.
-            hold: Comes before, in the same transaction; what it raises, this does.
-            then: Comes behind, likewise.
-            request: Makes it happen once.
+            principal: Its owner and bounds become those of the context.
+            only: The external id for which the owner may have only this context.
+            parent: The context that it is forked from, whose owner it gets.
+            hold: Runs before the insert, in the same transaction; its errors are raised.
+            then: Runs after the insert, in the same transaction.
+            request: The idempotency key of the call.
 
         Raises:
             AlreadyThere: there is such a context, or the request was answered.
         """
         parameters = {
-            **_header_parameters(said),
-            "app_id": said.app_id,
-            "agent_bundle_id": said.agent_bundle_id,
+            **_header_parameters(draft),
+            "app_id": draft.app_id,
+            "agent_bundle_id": draft.agent_bundle_id,
             "owner_user_id": parent.owner_user_id if parent else principal.user_id,
             "created_by": principal.subject,
             "ancestors": list(parent.ancestors) if parent else [],
@@ -239,22 +239,22 @@ class Log:
         principal: Principal,
         request: Request | None,
     ) -> list[Sent]:
-        """Write messages behind the last one, in one statement; none, if the context is not there or closed.
+        """Append messages, in one statement; an empty result means that the context does not exist or is closed.
 
         Args:
-            context_id: Of which context.
+            context_id: The context.
             messages: At least one.
-            known: Others of the request, which are in the log: its answer names them, too.
-            hold: Comes before, in the same transaction; what it raises, this does.
-            then: Comes behind, likewise; not if none were written.
-            principal: Who writes.
-            request: Makes it happen once.
+            known: Other messages of the request, which are in the log already: its stored answer names them, too.
+            hold: Runs before the append, in the same transaction; its errors are raised.
+            then: Runs after the append, in the same transaction, unless none were written.
+            principal: The caller.
+            request: The idempotency key of the call.
 
         Raises:
-            AlreadyThere: one of the messages is, or the request was answered.
+            AlreadyThere: one of the messages is in the log, or the request was answered.
         """
         door = self.of(principal, context_id)
-        there = sorted([one.sent.seq, one.sent.message_id, one.sent.created_at, one.sent.tokens] for one in known)
+        there = sorted([item.sent.seq, item.sent.message_id, item.sent.created_at, item.sent.tokens] for item in known)
         answered = [[message_id, seq, created_at, tokens] for seq, message_id, created_at, tokens in there]
         parameters = {"created": False, "known": orjson.dumps(answered).decode()}
         return await self._write(
@@ -274,19 +274,19 @@ class Log:
         request: Request | None,
     ) -> list[Sent]:
         size_bytes = sum(message.size_bytes + putting_bytes(message.passages) for message in messages)
-        said, more = await beside_the_loop(size_bytes, _said_parameters, context_id, messages)
+        draft, more = await beside_the_loop(size_bytes, _log_parameters, context_id, messages)
         named = {"tenant_id": door.tenant_id, "context_id": context_id}
         parameters = {
             **parameters,
-            **said,
+            **draft,
             **named,
             "agents_max": AGENTS_MAX,
             "gap": SESSION_GAP,
             **answer_parameters(request, door.bounds),
         }
 
-        pointed = {message.said.message_id: pointed_records.pointed_in(message.said.parts) for message in messages}
-        await self.take_room_for_records(door.tenant_id, [part for one in messages for part in one.said.parts])
+        pointed = {message.draft.message_id: pointed_records.pointed_in(message.draft.parts) for message in messages}
+        await self.take_room_for_records(door.tenant_id, [part for item in messages for part in item.draft.parts])
 
         async def work(transaction: Transaction) -> list[Row]:
             if hold:
@@ -311,47 +311,47 @@ class Log:
             raise AlreadyThere(Taken(error.diag.constraint_name)) from error
         return [_sent(row) for row in rows]
 
-    async def find_only(self, only: ExternalId, said: ContextInput, *, principal: Principal) -> UUID | None:
-        """Return the one context that the principal's user has for an external id, in app and bundle of a new one."""
+    async def find_only(self, only: ExternalId, draft: ContextInput, *, principal: Principal) -> UUID | None:
+        """Return the only context of the principal's user for an external id, in the app and bundle of the draft."""
         door = self._database.of(principal)
-        rows = await door.query(_FIND_ONLY, _only_parameters(door, only, said, principal))
+        rows = await door.query(_FIND_ONLY, _only_parameters(door, only, draft, principal))
         return rows[0].context_id if rows else None
 
-    async def release_expired(self, only: ExternalId, said: ContextInput, *, principal: Principal) -> None:
-        """Take an external id from what `find_only` would find, if that is past its time."""
+    async def release_expired(self, only: ExternalId, draft: ContextInput, *, principal: Principal) -> None:
+        """Release the external id of the context of `find_only`, if that context has expired."""
         door = self._database.of(principal)
-        await door.query(_RELEASE_EXPIRED, _only_parameters(door, only, said, principal))
+        await door.query(_RELEASE_EXPIRED, _only_parameters(door, only, draft, principal))
 
     async def known(self, context_id: UUID, message_ids: Sequence[str], *, principal: Principal) -> dict[str, Known]:
-        """Return which of some ids are those of messages, retracted ones too."""
+        """Return the messages with some ids, including retracted ones."""
         door = self.of(principal, context_id)
         rows = await door.query(_KNOWN, (door.tenant_id, context_id, list(message_ids)))
         return {row.message_id: Known(sent=_sent(row), sha256=bytes(row.content_sha256)) for row in rows}
 
     async def known_of(self, transaction: Transaction, context_id: UUID, message_ids: Sequence[str]) -> set[str]:
-        """Return which of some ids are those of messages, within a transaction."""
+        """Return which of some ids are in the log, within a transaction."""
         rows = await transaction.query(_KNOWN, (transaction.tenant_id, context_id, list(message_ids)))
         return {row.message_id for row in rows}
 
     async def read(self, context_id: UUID, *, principal: Principal) -> Context | None:
-        """Return the header of a context; None: there is none for the principal."""
+        """Return the header of a context; None if the principal sees none."""
         door = self.of(principal, context_id)
         rows = await door.query(_READ_SEEN, (door.tenant_id, context_id))
         return _context(rows[0]) if rows else None
 
     async def lock(self, transaction: Transaction, context_id: UUID) -> Context | None:
-        """Return the header of a context, locked until the transaction ends; None: there is none."""
+        """Return the header of a context, locked until the transaction ends; None if there is none."""
         rows = await transaction.query(_LOCK, (transaction.tenant_id, context_id))
         return _context(rows[0]) if rows else None
 
     async def hold(self, transaction: Transaction, context_id: UUID) -> bool:
-        """Keep a context from being removed until the transaction ends, and say whether it is there."""
+        """Lock a context against removal until the transaction ends, and return whether it exists."""
         return bool(await transaction.query(_HOLD, (transaction.tenant_id, context_id)))
 
     async def headers(
         self, which: ContextFilter, *, principal: Principal, after: tuple[datetime, UUID] | None, count: int
     ) -> list[Context]:
-        """Return contexts, newest first, behind the one with `after`."""
+        """Return contexts, the newest first, after the one at `after`."""
         statement = _LIST_NAMED_SEEN if which.external_id else _LIST_SEEN
         door = self._database.of(principal)
         rows = await door.query(
@@ -368,19 +368,19 @@ class Log:
         )
         return [_context(row) for row in rows]
 
-    async def update(self, transaction: Transaction, context_id: UUID, said: ContextInput) -> Context:
-        """Write what may change of a header that is locked."""
-        parameters = {**_header_parameters(said), "context_id": context_id}
+    async def update(self, transaction: Transaction, context_id: UUID, draft: ContextInput) -> Context:
+        """Write the changeable fields of a locked header."""
+        parameters = {**_header_parameters(draft), "context_id": context_id}
         (row,) = await transaction.query(_UPDATE, parameters)
         return _context(row)
 
     async def close(self, transaction: Transaction, context_id: UUID) -> Context:
-        """Close a context that is locked, and return it."""
+        """Close a locked context, and return it."""
         (row,) = await transaction.query(_CLOSE, (transaction.tenant_id, context_id))
         return _context(row)
 
     async def close_below(self, context_id: UUID, *, principal: Principal) -> None:
-        """Close what was forked from a context that is closed, or from such."""
+        """Close all descendants of a closed context."""
         door = self.of(principal, context_id)
         named = {"context_id": context_id}
         while len(await door.query(_CLOSE_BELOW_SEEN, named)) == BELOW_MAX:
@@ -398,19 +398,19 @@ class Log:
         task_id: UUID | None = None,
         bytes_max: int = PAGE_BYTES_MAX,
     ) -> list[Message] | None:
-        """Return messages between two places, `count` of them and `bytes_max` at most; None: there is no such context.
+        """Return messages between two places, `count` and `bytes_max` at most; None if there is no such context.
 
-        One message comes, however large it is.
+        A single message may be larger than `bytes_max`.
 
         Args:
-            context_id: Of which context.
-            principal: Who reads.
+            context_id: The context.
+            principal: The caller.
             seq_from: The first place.
             seq_to: The last place.
             count: Messages at most.
-            newest_first: In which order; of a task, always.
-            task_id: Only of this task.
-            bytes_max: Of all that come.
+            newest_first: The order; must be true with `task_id`.
+            task_id: Only messages of this task.
+            bytes_max: Size of all messages together.
         """
         if task_id:
             statement = _PAGE_OF_TASK_SEEN
@@ -435,13 +435,13 @@ class Log:
     async def newest(
         self, context_id: UUID, *, principal: Principal, count: int | None, task_id: UUID | None = None
     ) -> list[Message] | None:
-        """Return the newest messages, the oldest of them first; None: there is no such context.
+        """Return the newest messages, the oldest of them first; None if there is no such context.
 
         Args:
-            context_id: Which context.
-            principal: Who reads.
-            count: So many at most; None: as many as fit.
-            task_id: Only those of a task.
+            context_id: The context.
+            principal: The caller.
+            count: Messages at most; None reads as many as fit.
+            task_id: Only messages of this task.
         """
         messages = await self.page(
             context_id,
@@ -455,22 +455,22 @@ class Log:
         return messages and messages[::-1]
 
     async def message_ids(self, context_id: UUID, seqs: Sequence[int], *, principal: Principal) -> dict[int, str]:
-        """Return the ids of messages by their places, without those that are retracted."""
+        """Return the ids of messages by their places, without retracted ones."""
         door = self.of(principal, context_id)
-        said = {"context_id": context_id, "seqs": list(seqs)}
-        rows = await door.query(_IDS, said)
+        draft = {"context_id": context_id, "seqs": list(seqs)}
+        rows = await door.query(_IDS, draft)
         return {row.seq: row.message_id for row in rows}
 
     async def ids_beginning(
         self, context_id: UUID, prefixes: Sequence[str], *, principal: Principal
     ) -> dict[str, bool]:
-        """Return ids of messages that begin with one of these and a digit, and whether each is retracted."""
+        """Return the message ids that begin with a prefix and a digit, and whether each message is retracted."""
         door = self.of(principal, context_id)
         named = {"context_id": context_id, "prefixes": TextArray(prefixes)}
         return {row.message_id: row.is_retracted for row in await door.query(_IDS_BEGINNING, named)}
 
     async def message(self, context_id: UUID, message_id: str, *, principal: Principal) -> list[Message] | None:
-        """Return a message, or an empty list if there is none, or it is retracted; None: there is no such context."""
+        """Return a message; an empty list if there is none or it is retracted; None if there is no such context."""
         door = self.of(principal, context_id)
         rows = await door.query(_MESSAGE_SEEN, (door.tenant_id, context_id, message_id))
         return await _messages(rows) if rows else None
@@ -478,108 +478,108 @@ class Log:
     async def retracted(
         self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
     ) -> list[tuple[int, Retracted]]:
-        """Return what was taken back between two numbers of changes, by these: what one call did has one."""
+        """Return the retractions between two change numbers; those of one call share a number."""
         door = self.of(principal, context_id)
         rows = await door.query(_RETRACTED_SEEN, (door.tenant_id, context_id, after, upto, count))
         return [(row.change, Retracted(seqs=tuple(row.seqs), message_ids=tuple(row.message_ids))) for row in rows]
 
     async def retract(self, transaction: Transaction, context_id: UUID, message_ids: Sequence[str]) -> list[int]:
-        """Hide messages of a context that is locked, and return the places of those that were not hidden."""
+        """Hide messages of a locked context, and return the places of those that were visible."""
         parameters = {"context_id": context_id, "message_ids": list(message_ids)}
         seqs = [row.seq for row in await transaction.query(_RETRACT, parameters)]
         await self._passages.remove(transaction, Scope.of_context(context_id), seqs)
         return seqs
 
 
-def _said_parameters(
+def _log_parameters(
     context_id: UUID, messages: Sequence[NewMessage]
 ) -> tuple[dict[str, object], list[dict[str, object]]]:
-    """Return what messages and their passages are written by, and what more passages are, which are many.
+    """Return the parameters of messages with their first passages, and those of further portions of passages.
 
     A passage has the number of its message instead of its `seq`.
     """
     scope = Scope.of_context(context_id)
     passages = [
-        # Its session only the header tells.
-        placed(one, message.said, seq=number, ordinal=ordinal, session=0, said_at=message.said_at)
+        # The session of the first messages depends on the header.
+        placed(item, message.draft, seq=number, ordinal=ordinal, session=0, said_at=message.said_at)
         for number, message in enumerate(messages, start=1)
-        for ordinal, one in enumerate(message.passages)
+        for ordinal, item in enumerate(message.passages)
     ]
     first, *more = [putting(scope, portion) for portion in portions(passages)] or [putting(scope, ())]
     return {**_message_parameters(messages), **first}, more
 
 
-def _only_parameters(door: Tenant, only: ExternalId, said: ContextInput, principal: Principal) -> dict[str, Any]:
+def _only_parameters(door: Tenant, only: ExternalId, draft: ContextInput, principal: Principal) -> dict[str, Any]:
     return {
         "tenant_id": door.tenant_id,
         "owner_user_id": principal.user_id,
-        "app_id": said.app_id,
-        "agent_bundle_id": said.agent_bundle_id,
+        "app_id": draft.app_id,
+        "agent_bundle_id": draft.agent_bundle_id,
         "system": only.system,
         "id": only.id,
     }
 
 
-def _header_parameters(said: ContextInput) -> dict[str, Any]:
-    ids = [{"system": one.system, "id": one.id} for one in said.external_ids]
+def _header_parameters(draft: ContextInput) -> dict[str, Any]:
+    ids = [{"system": item.system, "id": item.id} for item in draft.external_ids]
     return {
-        "title": said.title,
+        "title": draft.title,
         "external_ids": orjson.dumps(ids).decode(),
-        "context_metadata": said.metadata_json,
-        "entity_node_id": said.entity_node_id,
-        "expires_at": said.expires_at,
-        "recall_profile": said.recall_profile,
+        "context_metadata": draft.metadata_json,
+        "entity_node_id": draft.entity_node_id,
+        "expires_at": draft.expires_at,
+        "recall_profile": draft.recall_profile,
     }
 
 
 def _message_parameters(messages: Sequence[NewMessage]) -> dict[str, Any]:
-    said = [message.said for message in messages]
-    named = [place for place, one in enumerate(said, start=1) if one.session]
+    draft = [message.draft for message in messages]
+    named = [place for place, item in enumerate(draft, start=1) if item.session]
     sessions = _sessions(messages)
     return {
         "count": len(messages),
-        "agent_ids": TextArray(dict.fromkeys(one.agent_id for one in said if one.agent_id)),
+        "agent_ids": TextArray(dict.fromkeys(item.agent_id for item in draft if item.agent_id)),
         "messages": json_rows(_row(message, session) for message, session in zip(messages, sessions, strict=True)),
         "session_count": sessions[-1],
         "token_count": sum(message.tokens for message in messages),
         "first_said_at": messages[0].said_at,
         "last_said_at": messages[-1].said_at,
         "first_named": named[0] if named else len(messages) + 1,
-        "first_name": said[named[0] - 1].session if named else None,
-        "last_name": said[named[-1] - 1].session if named else "",
+        "first_name": draft[named[0] - 1].session if named else None,
+        "last_name": draft[named[-1] - 1].session if named else "",
     }
 
 
 def _row(message: NewMessage, session: int) -> dict[str, object]:
-    said = message.said
+    draft = message.draft
     return {
-        "message_id": said.message_id,
-        "role": said.role,
-        "name": said.name,
-        "agent_id": said.agent_id,
-        "content": said.content,
+        "message_id": draft.message_id,
+        "role": draft.role,
+        "name": draft.name,
+        "agent_id": draft.agent_id,
+        "content": draft.content,
         "content_sha256": f"\\x{message.sha256.hex()}",
-        "parts": orjson.Fragment(to_json(said.parts)) if said.parts else None,
-        "metadata": said.metadata_json or None,  # a text: byte for byte, with the spaces around it
+        "parts": orjson.Fragment(to_json(draft.parts)) if draft.parts else None,
+        "metadata": draft.metadata_json or None,  # a text: byte for byte, with the spaces around it
         "said_at": message.said_at,
         "session": session,
         "tokens": message.tokens,
         "size_bytes": message.size_bytes,
-        "task_id": said.task_id,
-        "reference_task_ids": said.reference_task_ids or None,
+        "task_id": draft.task_id,
+        "reference_task_ids": draft.reference_task_ids or None,
     }
 
 
 def _sessions(messages: Sequence[NewMessage]) -> list[int]:
-    """Return for each message how many sessions began between the first message and it.
+    """Return for each message how many sessions begin between the first message and it.
 
     Whether the first one begins a session, and the first one that names its session, the header must tell: they are not
     counted here.
     """
-    sessions, name = [0], messages[0].said.session
+    sessions, name = [0], messages[0].draft.session
     now = datetime.now(UTC)  # only to tell a pause of hours from none, where some say their time and others do not
     for before, message in pairwise(messages):
-        if named := message.said.session:
+        if named := message.draft.session:
             begins = bool(name) and named != name
             name = named
         else:
@@ -592,24 +592,24 @@ def _context(row: Row) -> Context:
     return copied(
         Context,
         row,
-        external_ids=tuple(ExternalId(**one) for one in orjson.loads(row.external_ids)),
+        external_ids=tuple(ExternalId(**item) for item in orjson.loads(row.external_ids)),
         metadata_json=row.metadata,
     )
 
 
 async def _messages(rows: Iterable[Row]) -> list[Message]:
-    """Return the messages of a page; between thousands of parts others have their turn."""
-    made: list[Message] = []
+    """Return the messages of a page; pages with thousands of parts give other calls a turn in between."""
+    statement: list[Message] = []
     length = 0
     for row in rows:
         if row.seq is None:
             continue
-        made.append(_message(row))
+        statement.append(_message(row))
         length += len(row.parts or "")
         if length > _PARTS_CHARACTERS_AT_ONCE:
             await asyncio.sleep(0)
             length = 0
-    return made
+    return statement
 
 
 def _message(row: Row) -> Message:
@@ -629,7 +629,7 @@ def messages_of(text: str) -> list[Message]:
         text
     ):
         message_id, seq, role = ids
-        made = Message(
+        statement = Message(
             message_id=message_id,
             seq=seq,
             role=role,
@@ -644,7 +644,7 @@ def messages_of(text: str) -> list[Message]:
             task_id=task_id and UUID(task_id),
             reference_task_ids=tuple(map(UUID, tasks or ())),
         )
-        messages.append(made)
+        messages.append(statement)
     return messages
 
 

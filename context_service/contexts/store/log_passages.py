@@ -22,7 +22,7 @@ _ROWS = SQL["rows"]
 
 
 def _of_all(sql: str) -> Across:
-    why = "an operator compares the index of all contexts with their logs: it reads headers, and none of what was said"
+    why = "an operator compares the index of all contexts with their logs: it reads headers, and no messages"
     return Across(sql=sql, contexts=True, subjects=True, why=why)
 
 
@@ -80,7 +80,7 @@ def log_source(count_tokens: Callable[[str], int]) -> PassageFeed:
 
 
 def audience_of(row: Row) -> Audience:
-    """Return who may see what is found of a context, by its header."""
+    """Return the audience of the passages of a context, from its header."""
     return Audience(
         owner_user_id=row.owner_user_id,
         ancestors=tuple(row.ancestors),

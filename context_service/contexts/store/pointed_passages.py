@@ -1,7 +1,7 @@
 """The records that messages and artifacts point at, as a source of the index.
 
-Their files are read only once, and not to compare. So the texts in the index are the origin, each as it would be
-written again where the message or artifact that points at it stands now; a passage that nothing points at is too much.
+Their files are read only once, not for comparing. So the texts in the index count as the origin, each at the current
+place of the message or artifact that points at it; a passage that nothing points at is surplus.
 """
 
 from __future__ import annotations

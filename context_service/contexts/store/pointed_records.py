@@ -1,11 +1,11 @@
-"""Records that messages and artifacts point at: what they say is found in the context, behind what points at them.
+"""Records that messages and artifacts point at: their texts become passages of the context.
 
-Who writes a message, or a version of an artifact, owes it with a row for each such part, in the same transaction. The
-worker claims rows, has the record read (its file, in a process of its own), and writes its passages where the message
-or the artifact stands. What cannot be read stays with its reason, and what points at it stays as it is. A record that
-is purged takes its passages with it; so does a message that is retracted, and a version that is replaced.
+The write of a message, or of a version of an artifact, adds a row for each such part, in the same transaction. The
+worker claims rows, reads the record (its file in a child process), and writes its passages at the place of the message
+or artifact. If a record cannot be read, the row keeps the reason. The passages are removed with a record that is
+purged, a message that is retracted, or a version that is replaced.
 
-The order of locks is that of all who write to a context: its header, then the row, then passages.
+Locks are taken in the order of all writers to a context: its header, then the row, then passages.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from service_runtime.tenants import Rounds
 _log = logging.getLogger("pointed_records")
 
 ORDINALS_OF_PART = 100_000  # they follow those of the message or artifact itself, and of the parts before
-PASSAGES_OF_STEP = 200  # that are written at once: whoever appends meanwhile waits for so many
+PASSAGES_OF_STEP = 200  # in one transaction, which appends to the context wait for
 STEP_S = 1.0  # of a tenant's rows, read one after the other; then the next tenant's are read
-LEASE_S = 30.0  # of a claimed row; a worker that lives renews it
+LEASE_S = 30.0  # of a claimed row; its worker renews it
 READ_AT_ONCE = 2  # tenants
 INTERVAL_S = 1.0
-DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after a first failure; then twice as long each time
-ATTEMPTS_MAX = 3  # of what may have failed by chance, on a crowded machine
+DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after the first failure; doubled after each further one
+ATTEMPTS_MAX = 3  # for failures that may be due to a crowded machine
 
 _NOTHING_TO_READ = frozenset({Reason.UNSUPPORTED})
 
@@ -67,18 +67,18 @@ _COUNT_QUEUED = Across(
     sql=SQL["count_queued"],
     contexts=True,
     subjects=True,
-    why="a tenant may queue so many, those of all its users together; the answer is a number",
+    why="the limit of a tenant counts the records of all its users; the result is a number",
 )
 _CLAIM = Across(
     sql=SQL["claim"],
     contexts=True,
     subjects=True,
-    why="nobody called for it: what is pointed at is read, whoever points at it, and every row keeps its walls",
+    why="background work: it reads the records that any user points at; every row keeps its policies",
 )
 
 
 def pointed_in(parts: Sequence[Part], *, parts_before: int = 0) -> dict[int, UUID]:
-    """Return the records that parts name, by the number of the part: from 1, behind those that came before."""
+    """Return the records that parts name, by the number of the part, which begins after `parts_before`."""
     return {
         number: UUID(part.working_memory_id)
         for number, part in enumerate(parts, parts_before + 1)
@@ -87,20 +87,20 @@ def pointed_in(parts: Sequence[Part], *, parts_before: int = 0) -> dict[int, UUI
 
 
 def queue_of_pointed_records(queued_max: int) -> QueueRoom:
-    """Return the room of tenants for records that messages and artifacts point at."""
+    """Return the queue limit of tenants for records that messages and artifacts point at."""
     return QueueRoom(_COUNT_QUEUED, topic="records of messages", queued_max=queued_max)
 
 
 async def owe(
     transaction: Transaction, context_id: UUID, walls: Row, pointed: Mapping[int, Mapping[int, UUID]]
 ) -> None:
-    """Owe what messages or an artifact point at, in the transaction that writes them.
+    """Queue the records that messages or an artifact point at, in the transaction that writes them.
 
     Args:
-        transaction: It.
-        context_id: Where.
-        walls: What the header says of who may see it, such as a row that was written.
-        pointed: Records, by the `seq` of what points at them, and by its part.
+        transaction: The transaction.
+        context_id: The context.
+        walls: The columns of the header that decide who may see it, such as those of a written row.
+        pointed: Records, by the `seq` of the message or artifact and by its part.
     """
     rows = [(seq, part, record_id) for seq, of_one in pointed.items() for part, record_id in of_one.items()]
     if not rows:
@@ -119,9 +119,9 @@ async def owe(
 
 
 async def forget(transaction: Transaction, context_id: UUID, seq: int) -> bool:
-    """Forget all that one message or artifact points at, before its passages are removed; say whether it was anything.
+    """Remove the rows of a message or artifact, before its passages are removed; return whether there were any.
 
-    Whoever is writing such passages is waited for, and nobody begins to.
+    It waits for a worker that is writing such passages, and keeps others from beginning.
     """
     named = {"context_id": context_id, "seq": seq}
     return bool(await transaction.query(_FORGET_ALL, named))
@@ -131,8 +131,8 @@ class PointedRecords:
     """The worker; any number of replicas may run it at once.
 
     Args:
-        database: Where it is owed.
-        passages: What contexts are found by.
+        database: Where the rows are.
+        passages: The passages of contexts.
         read: Reads a record.
         count: Counts the tokens of a text.
     """
@@ -147,11 +147,11 @@ class PointedRecords:
         self._rounds = Rounds(database, self._read_some, at_once=READ_AT_ONCE)
 
     async def keep_reading(self) -> None:
-        """Read what is due, until cancelled."""
+        """Read due records, until cancelled."""
         await background.repeating(self.read_due, interval_s=INTERVAL_S)
 
     async def read_due(self) -> int:
-        """Read what is due, some of each tenant in turn; return how many rows that were.
+        """Read due records, some of each tenant in turn; return how many.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -159,7 +159,7 @@ class PointedRecords:
         return await self._rounds.run()
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
-        """Read some of what is due of a tenant; return how many rows that were, and whether there are more."""
+        """Read some due records of a tenant; return how many, and whether there are more."""
         until, done = time.monotonic() + STEP_S, 0
         while True:
             lease = timedelta(seconds=LEASE_S)
@@ -172,75 +172,77 @@ class PointedRecords:
                 return done, True
 
     async def _claimed(self, tenant: Tenant, row: Row) -> None:
-        """Do what one row owes, or say why it is not done."""
-        # Within the walls of what points at it.
+        """Do the work of one row, or store why it failed."""
+        # As the owner of the message or artifact, so that the passages get its policies.
         writer = Principal(
             tenant_id=tenant.tenant_id, subject="indexing", scopes=frozenset(), user_id=row.owner_user_id
         )
-        one = copied(_Owed, row, door=self._database.of(writer, context_id=row.context_id))
+        claimed_row = copied(_ClaimedRow, row, door=self._database.of(writer, context_id=row.context_id))
         try:
-            if one.record_id is None:
-                await self._remove(one)
+            if claimed_row.record_id is None:
+                await self._remove(claimed_row)
                 return
-            async with background.renewing(one.renew, lease_s=LEASE_S):
-                said = await self._read(tenant, one.record_id)
-                if said is None:
-                    return  # it was purged just now: the row is due for that
-                cut = partial(numbered, said.text, one.context_id, count=self._count, pieces_max=ORDINALS_OF_PART)
+            async with background.renewing(claimed_row.renew, lease_s=LEASE_S):
+                record_text = await self._read(tenant, claimed_row.record_id)
+                if record_text is None:
+                    return  # it was purged just now, which made the row due again
+                cut = partial(
+                    numbered, record_text.text, claimed_row.context_id, count=self._count, pieces_max=ORDINALS_OF_PART
+                )
                 passages = await asyncio.to_thread(cut)
-            if said.unread and said.unread.reason in BY_CHANCE and one.attempts < ATTEMPTS_MAX:
-                await one.postpone(said.unread)
+            if record_text.unread and record_text.unread.reason in BY_CHANCE and claimed_row.attempts < ATTEMPTS_MAX:
+                await claimed_row.postpone(record_text.unread)
                 return
-            if await self._write(one, passages, done=row.passages):
-                await one.finish(said.unread)
+            if await self._write(claimed_row, passages, done=row.passages):
+                await claimed_row.finish(record_text.unread)
         except Unavailable as error:
-            await one.postpone(Unread(reason=Reason.BROKEN, detail=error.message[:300]))
+            await claimed_row.postpone(Unread(reason=Reason.BROKEN, detail=error.message[:300]))
         except Exception as error:
-            _log.warning("record not read", extra={"record_id": one.record_id}, exc_info=error)
-            why = Unread(reason=Reason.BROKEN, detail="it could not be read; the service's log says more")
-            await (one.postpone(why) if one.attempts < ATTEMPTS_MAX else one.finish(why))
+            _log.warning("record not read", extra={"record_id": claimed_row.record_id}, exc_info=error)
+            why = Unread(reason=Reason.BROKEN, detail="unexpected error: see the log of the service")
+            await (claimed_row.postpone(why) if claimed_row.attempts < ATTEMPTS_MAX else claimed_row.finish(why))
 
-    async def _write(self, one: _Owed, passages: Sequence[NumberedTextPiece], *, done: int) -> bool:
-        """Write passages step by step, from the first that is not; False if somebody was first, or it is gone."""
+    async def _write(self, claimed_row: _ClaimedRow, passages: Sequence[NumberedTextPiece], *, done: int) -> bool:
+        """Write the missing passages step by step; False if another worker was first, or the row is gone."""
         while True:
             step = range(done, max(done, min(done + PASSAGES_OF_STEP, len(passages))))
 
             async def work(transaction: Transaction, step: range = step) -> bool:
-                held = await one.hold(transaction, done=step.start)
-                if held is None:
+                locked = await claimed_row.hold(transaction, done=step.start)
+                if locked is None:
                     return False
-                placed = [one.placed(place, passages[place], held.pointing) for place in step]
-                await self._passages.put(transaction, Scope.of_context(one.context_id), held.audience, placed)
-                await one.go_on(transaction, step.stop)
+                placed = [claimed_row.placed(place, passages[place], locked.pointing) for place in step]
+                await self._passages.put(transaction, Scope.of_context(claimed_row.context_id), locked.audience, placed)
+                await claimed_row.go_on(transaction, step.stop)
                 return True
 
-            if not await one.door.transaction(work):
+            if not await claimed_row.door.transaction(work):
                 return False
             done = step.stop
             if done >= len(passages):
                 return True
 
-    async def _remove(self, one: _Owed) -> None:
-        """Remove what a record said that is purged."""
+    async def _remove(self, claimed_row: _ClaimedRow) -> None:
+        """Remove the passages of a purged record."""
 
         async def work(transaction: Transaction) -> None:
-            scope = Scope.of_context(one.context_id)
-            await self._passages.remove(transaction, scope, [one.seq], ordinals=one.ordinals)
-            await one.forget(transaction)
+            scope = Scope.of_context(claimed_row.context_id)
+            await self._passages.remove(transaction, scope, [claimed_row.seq], ordinals=claimed_row.ordinals)
+            await claimed_row.forget(transaction)
 
-        await one.door.transaction(work)
+        await claimed_row.door.transaction(work)
 
 
-class _Held(NamedTuple):
-    """What stays while a step is written, and who may see what is found of it."""
+class _LockedRows(NamedTuple):
+    """The locked rows of a step, and the audience of its passages."""
 
     pointing: Row  # the message or artifact
     audience: Audience
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Owed:
-    """A row that was claimed, and what is done to it."""
+class _ClaimedRow:
+    """A claimed row."""
 
     door: Tenant
     context_id: UUID
@@ -251,29 +253,29 @@ class _Owed:
 
     @property
     def ordinals(self) -> range:
-        """The places of its passages among those of what points at it."""
+        """The ordinals of its passages among those of the message or artifact."""
         return range(ORDINALS_OF_PART * self.part, ORDINALS_OF_PART * (self.part + 1))
 
-    def placed(self, place: int, one: NumberedTextPiece, pointing: Row) -> Passage:
-        """Return a passage where it stands."""
+    def placed(self, place: int, claimed_row: NumberedTextPiece, pointing: Row) -> Passage:
+        """Return a passage at the place of the message or artifact."""
         return copied(
             Passage,
             pointing,
             seq=self.seq,
             ordinal=self.ordinals[place],
-            text=one.piece.text,
-            terms=one.piece.terms,
-            numbers=one.numbers,
+            text=claimed_row.piece.text,
+            terms=claimed_row.piece.terms,
+            numbers=claimed_row.numbers,
             kind=RECORD,
             is_said=False,
-            marks=one.piece.marks,
+            marks=claimed_row.piece.marks,
             author=pointing.name,
             part=self.part,
             source_id=self.record_id,
         )
 
-    async def hold(self, transaction: Transaction, *, done: int) -> _Held | None:
-        """Keep what is written to until the transaction ends; None if it is gone, or somebody is further."""
+    async def hold(self, transaction: Transaction, *, done: int) -> _LockedRows | None:
+        """Lock the rows until the transaction ends; None if one is gone, or another worker is further."""
         for header in await transaction.query(_HOLD, self._named()):
             for row in await transaction.query(_LOCK, self._named()):
                 if row.passages != done:
@@ -285,16 +287,16 @@ class _Owed:
                         agent_bundle_id=header.agent_bundle_id,
                         app_id=header.app_id,
                     )
-                    return _Held(pointing, audience)
+                    return _LockedRows(pointing, audience)
         return None
 
     async def go_on(self, transaction: Transaction, passages: int) -> None:
-        """Say how far it is."""
+        """Store the number of written passages."""
         lease = timedelta(seconds=LEASE_S)
         await transaction.query(_GO_ON, {**self._named(), "passages": passages, "lease": lease})
 
     async def renew(self) -> None:
-        """Keep others from it for as long again."""
+        """Renew the lease."""
         lease = timedelta(seconds=LEASE_S)
         await self.door.query(_RENEW, {**self._named(), "attempts": self.attempts, "lease": lease})
 
@@ -303,13 +305,13 @@ class _Owed:
         await transaction.query(_FORGET, self._named())
 
     async def finish(self, unread: Unread | None) -> None:
-        """Say what became of it."""
+        """Store the result."""
         state = "INDEXED" if unread is None else "NO_TEXT" if unread.reason in _NOTHING_TO_READ else "FAILED"
         parameters = {**self._named(), "state": state, **_why(unread)}
         await self.door.query(_FINISH, parameters)
 
     async def postpone(self, unread: Unread) -> None:
-        """Try it again later."""
+        """Make the row due again later."""
         delay = timedelta(seconds=min(DELAY_S * 2.0 ** min(self.attempts - 1, 20), DELAY_S_MAX))
         await self.door.query(_POSTPONE, {**self._named(), "delay": delay, **_why(unread)})
 

@@ -1,7 +1,7 @@
 """The SQL of tasks.
 
-What changes a task takes the next number of its context's changes, under the lock of the header. Whoever locks a task
-and the header locks the task first: so does a message to a task, whose append locks the header.
+A change of a task takes the next number of its context's changes, under the lock of the header. A transaction that
+locks a task and the header locks the task first, also for a message to a task, whose append locks the header.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _READ_SEEN = Across(sql=_READ, administrators=True, why=_WHY)
 _CHANGED_SEEN = Across(sql=_CHANGED, administrators=True, why=_WHY)
 _LIST_SEEN = Across(sql=_LIST, administrators=True, why=_WHY)
 
-_WHY_CONTEXT_OF = "it finds which context is meant: that of a task"
+_WHY_CONTEXT_OF = "it finds the context of a task"
 _CONTEXT_OF_WRITTEN = Across(sql=_CONTEXT_OF, contexts=True, why=_WHY_CONTEXT_OF)
 _CONTEXT_OF_READ = Across(sql=_CONTEXT_OF, contexts=True, administrators=True, why=_WHY_CONTEXT_OF)
 
@@ -58,41 +58,41 @@ class TaskRows:
         self._log = log
 
     async def create(
-        self, transaction: Transaction, context_id: UUID, task_id: UUID, said: TaskInput, *, created_by: str
+        self, transaction: Transaction, context_id: UUID, task_id: UUID, draft: TaskInput, *, created_by: str
     ) -> Task | None:
-        """Make a task; None: the context is not there, is closed, or has as many as it may have."""
+        """Insert a task; None if the context does not exist, is closed, or has too many tasks."""
         parameters = {
-            **_parameters(transaction, context_id, task_id, said),
+            **_parameters(transaction, context_id, task_id, draft),
             "created_by": created_by,
-            "reference_task_ids": list(said.reference_task_ids),
+            "reference_task_ids": list(draft.reference_task_ids),
             "tasks_max": TASKS_MAX,
         }
         rows = await transaction.query(_CREATE, parameters)
         return _task(rows[0]) if rows else None
 
     async def lock(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> Task | None:
-        """Return a task, locked until the transaction ends; None: the context has none."""
+        """Return a task, locked until the transaction ends; None if the context has no such task."""
         rows = await transaction.query(_LOCK, (transaction.tenant_id, context_id, task_id))
         return _task(rows[0]) if rows else None
 
     async def update(
-        self, transaction: Transaction, context_id: UUID, task_id: UUID, said: TaskInput, *, is_status: bool
+        self, transaction: Transaction, context_id: UUID, task_id: UUID, draft: TaskInput, *, is_status: bool
     ) -> Task | None:
-        """Write what may change of a task that is locked; None: the context is not there, or closed.
+        """Write the changeable values of a locked task; None if the context does not exist or is closed.
 
         Args:
-            transaction: In which it is locked.
-            context_id: Of which context.
-            task_id: Which task.
-            said: All that may change of it.
-            is_status: Its status is a new one, from now on.
+            transaction: Has locked the task.
+            context_id: The context.
+            task_id: The task.
+            draft: All changeable values.
+            is_status: The status is new, as of now.
         """
-        parameters = {**_parameters(transaction, context_id, task_id, said), "is_status": is_status}
+        parameters = {**_parameters(transaction, context_id, task_id, draft), "is_status": is_status}
         rows = await transaction.query(_UPDATE, parameters)
         return _task(rows[0]) if rows else None
 
     async def read(self, context_id: UUID, task_id: UUID, *, principal: Principal) -> list[Task] | None:
-        """Return a task, or an empty list if the context has none; None: there is no such context."""
+        """Return a task; an empty list if the context has none; None if there is no such context."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_READ_SEEN, (door.tenant_id, context_id, task_id))
         return [_task(row) for row in rows if row.task_id] if rows else None
@@ -106,9 +106,9 @@ class TaskRows:
         before: UUID | None,
         count: int,
     ) -> list[Task] | None:
-        """Return tasks, the newest first, behind the one with the id `before`; None: there is no such context.
+        """Return tasks older than the one with the id `before`, the newest first; None if there is no such context.
 
-        One comes, however large it is; else no more than a page has of bytes.
+        The size of a page is limited; a single task may be larger.
         """
         door = self._log.of(principal, context_id)
         rows = await door.query(
@@ -126,46 +126,46 @@ class TaskRows:
     async def changed(
         self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
     ) -> list[tuple[int, Task]]:
-        """Return tasks that changed between two numbers, by that of the newest change."""
+        """Return tasks that changed between two change numbers, with the number of the newest change."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_CHANGED_SEEN, (door.tenant_id, context_id, after, upto, count))
         return [(row.change, _task(row)) for row in rows]
 
     async def context_of(self, task_id: UUID, *, principal: Principal, reads: bool) -> UUID | None:
-        """Return the context of a task that the principal may write to, or only read; None: there is none."""
+        """Return the context of a task that the principal may write to, or read if `reads`; None if there is none."""
         door = self._database.of(principal)
         statement = _CONTEXT_OF_READ if reads else _CONTEXT_OF_WRITTEN
         rows = await door.query(statement, (door.tenant_id, task_id))
         return rows[0].context_id if rows else None
 
     async def hold(self, transaction: Transaction, context_id: UUID, task_ids: Sequence[UUID]) -> dict[UUID, TaskState]:
-        """Return the states of those tasks that the context has, which stay so until the transaction ends."""
+        """Return the states of the tasks that the context has, locked until the transaction ends."""
         rows = await transaction.query(_HOLD, (transaction.tenant_id, context_id, list(task_ids)))
         return {row.task_id: TaskState(row.state) for row in rows}
 
 
-def _parameters(transaction: Transaction, context_id: UUID, task_id: UUID, said: TaskInput) -> dict[str, Any]:
-    assert said.state is not None, "the rules know it"
+def _parameters(transaction: Transaction, context_id: UUID, task_id: UUID, draft: TaskInput) -> dict[str, Any]:
+    assert draft.state is not None, "the rules set it"
     return {
         "tenant_id": transaction.tenant_id,
         "context_id": context_id,
         "task_id": task_id,
-        "state": said.state.value,
-        "status_message": _stored(said.message) if said.message else None,
-        "metadata": said.metadata_json or "{}",
+        "state": draft.state.value,
+        "status_message": _stored(draft.message) if draft.message else None,
+        "metadata": draft.metadata_json or "{}",
     }
 
 
 _KEPT = ("message_id", "role", "content", "name", "agent_id", "metadata_json")
 
 
-def _stored(said: MessageInput) -> str:
-    stored = {name: getattr(said, name) for name in _KEPT}
-    return orjson.dumps({**stored, "parts": to_json(said.parts)}).decode()
+def _stored(draft: MessageInput) -> str:
+    stored = {name: getattr(draft, name) for name in _KEPT}
+    return orjson.dumps({**stored, "parts": to_json(draft.parts)}).decode()
 
 
 def read_message(text: str) -> MessageInput:
-    """Return the message of a status, as it is stored."""
+    """Return the stored message of a status."""
     stored = orjson.loads(text)
     return MessageInput(**{**stored, "parts": of_json(stored["parts"])})
 

@@ -1,4 +1,4 @@
-"""The header of a context, as it travels."""
+"""The header of a context on the wire."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from service_runtime.copying import copied
 
 
 def header_of(context: Context) -> pb.Context:
-    """Return the message of a header, without its index."""
+    """Return the protobuf message of a header, without its index."""
     return copied(
         pb.Context,
         context,
-        external_ids=[pb.ExternalId(system=one.system, id=one.id) for one in context.external_ids],
+        external_ids=[copied(pb.ExternalId, external_id) for external_id in context.external_ids],
         state=pb.CONTEXT_STATE_CLOSED if context.closed_at else pb.CONTEXT_STATE_OPEN,
         ancestor_ids=map(str, context.ancestors[:-1]),
         imported=imported_of(context.imported_json),

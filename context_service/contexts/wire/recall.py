@@ -1,4 +1,4 @@
-"""What recall and search take and answer, on the wire: of contexts and of windows alike."""
+"""Requests and responses of recall and search on the wire, of contexts and of windows."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from contextkeep.errors import InvalidArgument
 from service_runtime.copying import copied
 
 
-def which_of(said: pb.RecallFilter, path: str) -> Filter:
-    """Return which passages are meant."""
+def which_of(message: pb.RecallFilter, path: str) -> Filter:
+    """Return the filter of a request."""
     return Filter(
-        roles=_known(f"{path}.roles", ["assistant" if one == "agent" else one for one in said.roles], ROLE_NAMES),
-        kinds=_known(f"{path}.kinds", said.kinds, (*KINDS, KIND)),
-        authors=frozenset(said.authors),
-        said_from=times.time_of(f"{path}.said_from", said.said_from) if said.HasField("said_from") else None,
-        said_to=times.time_of(f"{path}.said_to", said.said_to) if said.HasField("said_to") else None,
-        seq_from=said.seq_from,
-        seq_to=said.seq_to or None,
-        task_ids=frozenset(ids_of(f"{path}.task_ids", said.task_ids)),
-        entity_node_ids=frozenset(ids_of(f"{path}.entity_node_ids", said.entity_node_ids)),
+        roles=_known(f"{path}.roles", ["assistant" if role == "agent" else role for role in message.roles], ROLE_NAMES),
+        kinds=_known(f"{path}.kinds", message.kinds, (*KINDS, KIND)),
+        authors=frozenset(message.authors),
+        said_from=times.time_of(f"{path}.said_from", message.said_from) if message.HasField("said_from") else None,
+        said_to=times.time_of(f"{path}.said_to", message.said_to) if message.HasField("said_to") else None,
+        seq_from=message.seq_from,
+        seq_to=message.seq_to or None,
+        task_ids=frozenset(ids_of(f"{path}.task_ids", message.task_ids)),
+        entity_node_ids=frozenset(ids_of(f"{path}.entity_node_ids", message.entity_node_ids)),
     )
 
 
 def _known(path: str, names: Sequence[str], known: Sequence[str]) -> frozenset[str]:
-    """Return names that are all known ones.
+    """Return the names, checked.
 
     Raises:
-        InvalidArgument: one is not.
+        InvalidArgument: a name is unknown.
     """
     for place, name in enumerate(names):
         if name not in known:
             field = f"{path}[{place}]"
-            raise InvalidArgument(f"{field} is none of {', '.join(known)}", field=field)
+            raise InvalidArgument(f"{field} must be one of {', '.join(known)} (got {name[:100]!r})", field=field)
     return frozenset(names)
 
 
 def by_meaning(meaning: ByMeaning) -> pb.ByMeaning:
-    """Render how vectors counted."""
+    """Render whether vectors were compared."""
     return pb.ByMeaning(is_compared=meaning.is_compared, error=meaning.error, pending_count=meaning.pending)
 
 

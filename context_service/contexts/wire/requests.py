@@ -1,4 +1,4 @@
-"""What callers say: whom a call is for, and messages, as they travel."""
+"""Parses requests: the user that a call acts for, and messages without their secrets."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id, parse_optional_id
 
-_KEY_TTL_S = 3600  # of a key of a context, if the caller does not say
+_KEY_TTL_S = 3600  # default for keys of a context
 
 
 def principal_of(subject_user_id: str) -> Principal:
-    """Return whom the call under way acts for, of which the request may name a user; see `Principal.acting_for`."""
+    """Return the principal of the current call, for the user that the request may name; see `Principal.acting_for`."""
     return calls.act_for(subject_user_id)
 
 
 async def check_same_caller(callers: Authenticator) -> None:
-    """Refuse to go on for who may not call any more: of a stream that lasts longer than a key may.
+    """Check the caller again, for a stream that may outlive its key.
 
     Raises:
-        Unauthenticated: the credential of the call under way is revoked, over, or somebody else's since.
+        Unauthenticated: the credential of the current call was revoked, has expired, or now belongs to another caller.
     """
     was, credential = calls.principal(), calls.credential()
     now = await callers.authenticate([("authorization", f"Bearer {credential}")] if credential else [])
@@ -40,29 +40,29 @@ async def check_same_caller(callers: Authenticator) -> None:
 
 
 def lifetime_of(field: str, ttl_s: int) -> timedelta:
-    """Return how long a key of a context shall live.
+    """Return the lifetime of a key of a context.
 
     Raises:
-        InvalidArgument: it ends before it begins.
+        InvalidArgument: it is negative.
     """
     if ttl_s < 0:
-        raise InvalidArgument(f"{field} is negative", field=field)
+        raise InvalidArgument(f"{field} must be 0 or more (got {ttl_s})", field=field)
     return timedelta(seconds=ttl_s or _KEY_TTL_S)
 
 
 def somebody_of(subject_user_id: str) -> Principal:
-    """Return `principal_of`, of a call about what is always a user's; see `Principal.acting_for_somebody`."""
+    """Return `principal_of` for data that always has an owner; see `Principal.acting_for_somebody`."""
     return calls.act_for_somebody(subject_user_id)
 
 
 async def messages_of(sent: Mapping[str, message_pb2.MessageInput]) -> list[MessageInput]:
-    """Return messages, given by their paths. Documents are parsed to find secrets: large ones hold up nobody."""
-    size_bytes = sum(one.ByteSize() for one in sent.values())
-    return await beside_the_loop(size_bytes, lambda: [_message(path, one) for path, one in sent.items()])
+    """Return messages, by their paths in the request; large ones are parsed off the event loop to find secrets."""
+    size_bytes = sum(sent_part.ByteSize() for sent_part in sent.values())
+    return await beside_the_loop(size_bytes, lambda: [_message(path, sent_part) for path, sent_part in sent.items()])
 
 
 def _message(path: str, message: message_pb2.MessageInput) -> MessageInput:
-    """Return a message without its secrets, and take them out of the request, whose hash and ids are kept."""
+    """Return a message without its secrets, and remove them from the request, whose hash and ids are stored."""
     parts, redacted = _parts(message.parts)
     role = message_wire.role_of(f"{path}.role", message.role)
     return copied(
@@ -79,27 +79,27 @@ def _message(path: str, message: message_pb2.MessageInput) -> MessageInput:
 
 
 async def parts_of(sent: Sequence[message_pb2.Part]) -> tuple[tuple[Part, ...], tuple[int, ...]]:
-    """Return parts without their secrets, which are taken out of the request, too, and where there were some."""
-    return await beside_the_loop(sum(one.ByteSize() for one in sent), _parts, sent)
+    """Return parts without their secrets, and the indexes of parts that had some; remove them from the request, too."""
+    return await beside_the_loop(sum(sent_part.ByteSize() for sent_part in sent), _parts, sent)
 
 
 def _parts(sent: Sequence[message_pb2.Part]) -> tuple[tuple[Part, ...], tuple[int, ...]]:
     parts, redacted = [], []
-    for place, one in enumerate(sent):
-        part = message_wire.part_of(one)
-        kept = without_secret(part)
-        if kept:
+    for place, sent_part in enumerate(sent):
+        part = message_wire.part_of(sent_part)
+        redacted_part = without_secret(part)
+        if redacted_part:
             redacted.append(place)
-            one.Clear()
-            message_wire.fill_part(one, kept)
-        parts.append(kept or part)
+            sent_part.Clear()
+            message_wire.fill_part(sent_part, redacted_part)
+        parts.append(redacted_part or part)
     return tuple(parts), tuple(redacted)
 
 
 def ids_of(field: str, texts: Iterable[str]) -> tuple[UUID, ...]:
-    """Return the ids of a list, each once.
+    """Return the ids of a list, without duplicates.
 
     Raises:
-        InvalidArgument: one is none; the violation names its place.
+        InvalidArgument: an id is malformed; the violation names its place.
     """
     return tuple(dict.fromkeys(parse_id(f"{field}[{place}]", text) for place, text in enumerate(texts)))

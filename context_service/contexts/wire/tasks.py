@@ -33,13 +33,13 @@ def artifact_of(artifact: Artifact) -> artifacts_pb.Artifact:
     )
 
 
-def _fill(status: pb.TaskStatus, said: MessageInput) -> None:
+def _fill(status: pb.TaskStatus, draft: MessageInput) -> None:
     message = status.message
-    message.message_id = said.message_id
-    message.role = said.role
-    message.content = said.content
-    message.name = said.name
-    message.agent_id = said.agent_id
-    message.metadata_json = said.metadata_json
-    for part in said.parts:
+    message.message_id = draft.message_id
+    message.role = draft.role
+    message.content = draft.content
+    message.name = draft.name
+    message.agent_id = draft.agent_id
+    message.metadata_json = draft.metadata_json
+    for part in draft.parts:
         message_wire.fill_part(message.parts.add(), part)

@@ -179,7 +179,7 @@ async def test_what_is_there_of_several_messages_is_not_written_again(caller: Ca
     assert await caller.texts(context_id) == ["one", "two", "three"]
     with pytest.raises(MessageExists):
         await caller.append(context_id, MessageInput(content="four"), MessageInput(content="1", message_id="one"))
-    with pytest.raises(InvalidArgument, match="this id"):
+    with pytest.raises(InvalidArgument, match="also that of another message"):
         await caller.append(
             context_id,
             MessageInput(content="4", message_id="4"),

@@ -27,7 +27,7 @@ from tests.faults import proxy
 def a_message() -> NewMessage:
     said = MessageInput(message_id=str(uuid.uuid4()), role="user", content="A zebra. Another zebra.", name="ada")
     return NewMessage(
-        said=said,
+        draft=said,
         said_at=datetime.now(UTC),
         tokens=7,
         size_bytes=23,
@@ -74,7 +74,7 @@ async def test_the_ids_of_messages_are_found_by_their_places_in_a_context_that_n
     (condition,) = re.findall(r"Index Scan using message_pkey .*\n\s+Index Cond: \((.*)\)", plan)
     assert "seq >= s.seq" in condition and "seq <= s.seq" in condition, plan
     found = await log.message_ids(context_id, [*seqs, 999, 1], principal=PRINCIPAL)
-    assert found == {seq: messages[seq - 1].said.message_id for seq in seqs}
+    assert found == {seq: messages[seq - 1].draft.message_id for seq in seqs}
 
 
 @pytest.mark.parametrize("of", ["a context that closes", "contexts that go"])

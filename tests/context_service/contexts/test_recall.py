@@ -214,9 +214,9 @@ async def test_a_filter_leaves_only_what_it_admits(caller: Caller):
 @pytest.mark.parametrize(
     ("which", "refusal"),
     [
-        ({"roles": ["user", "assistent"]}, r"filter.roles\[1\] is none of user, assistant, system, tool"),
-        ({"roles": [""]}, r"filter.roles\[0\] is none of"),
-        ({"kinds": ["Text"]}, r"filter.kinds\[0\] is none of text, data, tool_call, tool_result, file"),
+        ({"roles": ["user", "assistent"]}, r"filter.roles\[1\] must be one of user, assistant, system, tool"),
+        ({"roles": [""]}, r"filter.roles\[0\] must be one of"),
+        ({"kinds": ["Text"]}, r"filter.kinds\[0\] must be one of text, data, tool_call, tool_result, file"),
     ],
 )
 async def test_a_filter_by_what_is_not_there_is_refused(caller: Caller, which: dict[str, list[str]], refusal: str):

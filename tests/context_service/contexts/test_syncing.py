@@ -227,7 +227,7 @@ NAMED = {
 
 async def test_what_a_context_does_not_take_is_left_out_and_told(session: Session, monkeypatch: pytest.MonkeyPatch):
     """The others go in, an older version stays, and once it can be taken, it is."""
-    monkeypatch.setattr(syncing, "_TOLD_MAX", 2)
+    monkeypatch.setattr(syncing, "_SHOWN_MAX", 2)
     await session.context.mappings.register("named", NAMED)
     root = await session.graph.graph.create_node("Session", name="root", external_id=session.external_id)
     nodes = []
