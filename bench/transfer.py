@@ -151,7 +151,7 @@ def _copy_context(connection: psycopg.Connection[Any], template: str) -> None:
     context_id = new_id()
     with connection.transaction():
         for table in (CONTEXT, *CONTEXT_ROWS):
-            whose = "scope_id" if "scope_id" in table.given else "context_id"
+            whose = "scope_id" if "scope_id" in table.fixed_values else "context_id"
             ids = {"scope_id": context_id, "context_id": context_id, "ancestors": [context_id]}
             _copy(connection, table.name, template, whose, **ids)
 

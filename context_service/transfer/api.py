@@ -28,7 +28,7 @@ _STATES = {
 
 
 class TransferServicer(transfer_pb2_grpc.TransferServicer):
-    """Translates between messages and archives."""
+    """Answers the RPCs of `Transfer`."""
 
     def __init__(self, exporting: Exporting, importing: Importing) -> None:
         self._exporting = exporting
@@ -37,7 +37,7 @@ class TransferServicer(transfer_pb2_grpc.TransferServicer):
     async def ExportArchive(
         self, request: pb.ExportArchiveRequest, context: object
     ) -> AsyncIterator[pb.ExportArchiveResponse]:
-        """Take out."""
+        """Export an archive."""
         messages = self._exporting.messages(calls.principal(), _scope(request.scope), request.resume_token)
         async with aclosing(messages):
             async for data, token in messages:
@@ -46,15 +46,19 @@ class TransferServicer(transfer_pb2_grpc.TransferServicer):
     async def ImportArchive(
         self, requests: AsyncIterator[pb.ImportArchiveRequest], context: object
     ) -> pb.ImportArchiveResponse:
-        """Put in."""
+        """Import an archive."""
         first: pb.ImportArchiveRequest | None = await anext(aiter(requests), None)
         if first is None or first.WhichOneof("content") != "header":
-            raise InvalidArgument("the first message is not a header", field="header")
+            raise InvalidArgument("the first message of the stream must be a header", field="header")
         header = first.header
         if header.dry_run and (header.import_id or header.offset_bytes):
-            raise InvalidArgument("a dry run has no id, and begins at the start", field="header.dry_run")
+            raise InvalidArgument(
+                "a dry run must have no import_id and begin at offset_bytes 0", field="header.dry_run"
+            )
         if header.offset_bytes < 0:
-            raise InvalidArgument("header.offset_bytes is negative", field="header.offset_bytes")
+            raise InvalidArgument(
+                f"header.offset_bytes must be 0 or more (got {header.offset_bytes})", field="header.offset_bytes"
+            )
         import_id = None if header.dry_run else parse_id("header.import_id", header.import_id)
         async with aclosing(_chunks(requests)) as chunks:
             run = await self._importing.run(
@@ -63,17 +67,17 @@ class TransferServicer(transfer_pb2_grpc.TransferServicer):
         return pb.ImportArchiveResponse(imported=_imported(run))
 
     async def GetImport(self, request: pb.GetImportRequest, context: object) -> pb.GetImportResponse:
-        """Tell how far an import is."""
+        """Read the state of an import."""
         import_id = parse_id("import_id", request.import_id)
         run = await self._importing.get(import_id, principal=calls.principal())
         return pb.GetImportResponse(imported=_imported(run))
 
 
 def _scope(message: pb.ArchiveScope) -> Scope:
-    """Return what is to be taken out.
+    """Return the scope of an export.
 
     Raises:
-        InvalidArgument, LimitExceeded: nothing is said, or what no id can be.
+        InvalidArgument, LimitExceeded: none is set, or an id is malformed.
     """
     kind = message.WhichOneof("of")
     if kind == "tenant" and message.tenant:
@@ -86,13 +90,13 @@ def _scope(message: pb.ArchiveScope) -> Scope:
     if kind == "graph_name" and message.graph_name:
         check_text("scope.graph_name", message.graph_name, chars_max=_GRAPH_CHARS_MAX)
         return Scope(kind="graph", id=message.graph_name)
-    raise InvalidArgument("say of what: the tenant, a context, a user or a graph", field="scope")
+    raise InvalidArgument("scope must name the tenant, a context, a user or a graph", field="scope")
 
 
 async def _chunks(requests: AsyncIterator[pb.ImportArchiveRequest]) -> AsyncGenerator[bytes, None]:
     async for request in requests:
         if request.WhichOneof("content") != "data":
-            raise InvalidArgument("a message behind the first is not data", field="data")
+            raise InvalidArgument("each message after the first must be data", field="data")
         yield request.data
 
 
@@ -108,8 +112,10 @@ def _imported(run: Run) -> pb.ImportedArchive:
             for table, (written, present, conflicts) in sorted(report["rows"].items())
         ],
         conflicts=[
-            pb.ImportConflict(table=one["table"], key_json=one["key"], why=one["why"], piece=one["piece"])
-            for one in report["conflicts"]
+            pb.ImportConflict(
+                table=conflict["table"], key_json=conflict["key"], why=conflict["why"], piece=conflict["piece"]
+            )
+            for conflict in report["conflicts"]
         ],
         left_out=report["left_out"],
         dry_run=run.import_id is None,

@@ -1,4 +1,4 @@
-"""Composition of the room transfer: opens what only it needs, and returns its servicer and what others use."""
+"""Composes the room transfer: opens what only this room needs, and returns its servicer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from service_runtime.server import Service
 
 
 async def open_transfer(deps: Dependencies, limits: Limits, stack: AsyncExitStack) -> Room[TransferServicer]:
-    """Begin to clear up behind imports with which nobody goes on."""
+    """Start the cleanup of abandoned imports, and return the room."""
     settings, database, count = deps.settings, deps.database, deps.tokens.count
     verifying = Verifying(database, deps.passages, [memory_source(count), page_source(count), document_source(count)])
 
@@ -49,9 +49,9 @@ async def open_transfer(deps: Dependencies, limits: Limits, stack: AsyncExitStac
         mend=mend,
         nesting_max=settings.json_nesting_max,
         checks=RowChecks(messages=message_checks_of(settings), records=field_checks_of(settings)),
-        held=deps.held,
+        charge=deps.held,
     )
-    exporting = Exporting(database, deps.storage, deps.graph, held=deps.held)
+    exporting = Exporting(database, deps.storage, deps.graph, charge=deps.held)
     await stack.enter_async_context(background.keeping(partial(importing.keep_clearing, settings.sweep_interval_s)))
     service = Service(
         full_name="contextkeep.context.v1.Transfer",

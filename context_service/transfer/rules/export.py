@@ -1,13 +1,13 @@
-"""Taking out: the rows and files of a tenant, a context, a user or a graph, as one archive.
+"""Exports the rows and files of a tenant, a context, a user or a graph as one archive.
 
-In this order: what is the tenant's, graphs, records with their files, what is users', contexts. Rows are read in
-batches; each is one snapshot that ends before its first byte is sent, so no transaction waits for a reader, and what is
-held is one batch, and the next one while the second half of it is sent. A context is whole in a batch, if it is not
-larger. Of a larger one the header and the windows are read first, in one snapshot, and its messages up to the `seq`
-that the header says, in more.
+The order is: rows of the tenant, graphs, records with their files, rows of users, contexts. Rows are read in batches;
+each batch is one snapshot that ends before its first byte is sent, so no transaction waits for a slow reader. In memory
+are one batch and, while its second half is sent, the next one. A context that fits a batch is read in one snapshot. Of
+a larger one the header and the windows are read first, in one snapshot, and its messages up to the `last_seq` of the
+header in further ones.
 
-An export that broke off goes on at a place: which part, the key of the last row, the seal and the counts so far. All of
-it is in the token; nothing is kept here.
+An interrupted export resumes at a position: the part, the key of the last row, the seal and the counts so far. All of
+that is in the resume token; the server keeps nothing.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from context_service.transfer.store.tables import (
     CONTEXT,
     CONTEXT_ROWS,
     FIRST,
+    LEFT_OUT_NOTES,
     OF_RECORDS,
     RECORDS,
     TENANT,
-    TOLD,
     USERS,
     Table,
 )
@@ -55,13 +55,13 @@ from service_runtime.sql_files import SqlFile
 ScopeKind = Literal["tenant", "context", "user", "graph"]
 
 BATCH_BYTES = 4 * 1024 * 1024  # of rows, in one snapshot
-AHEAD_BYTES = 2 * 1024 * 1024  # are made while others are sent
+AHEAD_BYTES = 2 * 1024 * 1024  # produced while others are sent
 _FIRST_BYTES = 32 * 1024 * 1024  # of a context's header and windows
-_EXPORT_BYTES = 3 * AHEAD_BYTES  # are held of any export, with what is being sent and made
+_EXPORT_BYTES = 3 * AHEAD_BYTES  # charged for each export: waiting, being sent and being produced
 _BATCH_COPIES = 2  # of its rows: as Postgres sent them, and as texts
-_GROUP_BYTES = 8 * 1024 * 1024  # of files, until an export can be gone on with
-_SENT_MAX = 100_000  # files that are known to be in the archive
-_MESSAGE_BYTES = CHUNK_BYTES // 4  # until what is there is sent
+_GROUP_BYTES = 8 * 1024 * 1024  # of files between two positions at which an export can resume
+_SENT_MAX = 100_000  # hashes of sent files that are remembered
+_MESSAGE_BYTES = CHUNK_BYTES // 4  # smallest message
 
 SQL = SqlFile.of(__file__)
 _BEGUN = SQL["begun"]
@@ -77,7 +77,7 @@ _TREE = Across(
     why=ALL.why,
 )
 
-# Which rows, by the kind of what is exported. What nobody owns in particular goes with the contexts that point at it.
+# The rows to export, by the kind of scope. Records without an owner are exported with the contexts that point at them.
 _RECORDS_WHERE = {
     "tenant": "true",
     "context": f"({_RECORDS_OF})",
@@ -107,7 +107,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What is exported."""
+    """The scope of an export."""
 
     kind: ScopeKind
     id: str = ""  # of the context or user, or the name of the graph
@@ -115,72 +115,72 @@ class Scope:
 
 @dataclass(slots=True, kw_only=True)
 class _Place:
-    """How far an export is."""
+    """The position of an export."""
 
     number: int = 0  # of the next piece
     seal: bytes = FIRST_SEAL
     part: int = 0  # of `_PARTS`
-    at: list[Any] = field(default_factory=list)  # within the part; empty: at its begin
+    at: list[Any] = field(default_factory=list)  # within the part; empty at its beginning
     counts: dict[str, int] = field(default_factory=dict)
 
     def piece(self, kind: archive.Kind, data: bytes, **says: object) -> bytes:
         """Return the next piece."""
-        made, self.seal = archive.sealed(self.seal, {"piece": self.number, "kind": kind, **says}, data)
+        pieces, self.seal = archive.sealed(self.seal, {"piece": self.number, "kind": kind, **says}, data)
         self.number += 1
-        return made
+        return pieces
 
     def rows(self, table: str, lines: Sequence[str], **says: object) -> bytes:
-        """Return the next pieces: of these rows, as many in each as a piece may have."""
+        """Return the next pieces, each with as many of these rows as it may have."""
         self.count(table, len(lines))
-        made: list[bytes] = []
+        pieces: list[bytes] = []
         together: list[bytes] = []
         together_bytes = 0
         for line in lines:
             row = line.encode() + b"\n"
             if together and together_bytes + len(row) > PIECE_BYTES:
-                made.append(self.piece("rows", b"".join(together), table=table, rows=len(together), **says))
+                pieces.append(self.piece("rows", b"".join(together), table=table, rows=len(together), **says))
                 together, together_bytes = [], 0
             together.append(row)
             together_bytes += len(row)
-        made.append(self.piece("rows", b"".join(together), table=table, rows=len(together), **says))
-        return b"".join(made)
+        pieces.append(self.piece("rows", b"".join(together), table=table, rows=len(together), **says))
+        return b"".join(pieces)
 
     def count(self, what: str, more: int) -> None:
         """Count rows, files and bytes."""
         self.counts[what] = self.counts.get(what, 0) + more
 
 
-_Made = tuple[bytes, bool]  # some of an archive, and whether an export can go on behind it
+_Output = tuple[bytes, bool]  # pieces of an archive, and whether an export can resume after them
 
 
 class Exporting:
-    """Makes archives, for administrators.
+    """Exports archives, for administrators.
 
     Args:
         database: Where rows are.
         storage: Where files are.
         graph: Where graphs are.
-        held: Is charged for what a reader has not taken yet.
+        charge: Is charged for bytes that the reader has not received yet.
     """
 
-    def __init__(self, database: Database, storage: BlobStorage, graph: EntityGraph, *, held: HeldBytes) -> None:
+    def __init__(self, database: Database, storage: BlobStorage, graph: EntityGraph, *, charge: HeldBytes) -> None:
         self._database = database
-        self._held = held
+        self._held = charge
         self._storage = storage
         self._graph = graph
 
     async def messages(
         self, principal: Principal, scope: Scope, resume_token: str
     ) -> AsyncGenerator[tuple[bytes, str], None]:
-        """Yield the bytes of an archive, a mebibyte at most, and where to go on behind them, if that is possible.
+        """Yield bytes of an archive, a mebibyte at most, and the token that resumes after them, if there is one.
 
         Raises:
             PermissionDenied: the principal is bound.
             ContextNotFound: there is none.
-            InvalidPageToken: the token is of another export.
+            InvalidPageToken: the token belongs to another export.
             Aborted: a large window changed meanwhile.
             BlobCorrupted, Unavailable: see `BlobStorage.read`.
-            HeldBytesExceeded: too much is held for the caller.
+            HeldBytesExceeded: the service holds too many bytes for the caller.
         """
         check_unbound(principal)
         with self._held.charged(principal, _EXPORT_BYTES):
@@ -193,29 +193,29 @@ class Exporting:
     ) -> AsyncGenerator[tuple[bytes, str], None]:
         binding = ("ExportArchive", principal.tenant_id, scope.kind, scope.id)
         place = _decode(binding, resume_token, _PARTS[scope.kind])
-        held, token = bytearray(), ""
-        made = ahead(self._with_tokens(self._made(principal, scope, place), binding, place), bytes_max=AHEAD_BYTES)
-        async with aclosing(made):
-            async for data, token in made:
-                held += data
-                while len(held) > CHUNK_BYTES:
-                    yield bytes(held[:CHUNK_BYTES]), ""
-                    del held[:CHUNK_BYTES]
-                if token and len(held) >= _MESSAGE_BYTES:
-                    yield bytes(held), token
-                    held.clear()
-        if held:
-            yield bytes(held), token
+        charge, token = bytearray(), ""
+        pieces = ahead(self._with_tokens(self._pieces(principal, scope, place), binding, place), bytes_max=AHEAD_BYTES)
+        async with aclosing(pieces):
+            async for data, token in pieces:
+                charge += data
+                while len(charge) > CHUNK_BYTES:
+                    yield bytes(charge[:CHUNK_BYTES]), ""
+                    del charge[:CHUNK_BYTES]
+                if token and len(charge) >= _MESSAGE_BYTES:
+                    yield bytes(charge), token
+                    charge.clear()
+        if charge:
+            yield bytes(charge), token
 
     async def _with_tokens(
-        self, made: AsyncGenerator[_Made, None], binding: tuple[object, ...], place: _Place
+        self, pieces: AsyncGenerator[_Output, None], binding: tuple[object, ...], place: _Place
     ) -> AsyncGenerator[ArchiveChunk, None]:
-        """Yield what is made, with the place behind it: when it is sent, more is made."""
-        async with aclosing(made):
-            async for data, goes_on in made:
+        """Yield pieces with the resume token after them, while the position is that of the piece."""
+        async with aclosing(pieces):
+            async for data, goes_on in pieces:
                 yield ArchiveChunk(data, _encode(binding, place) if goes_on else "")
 
-    async def _made(self, principal: Principal, scope: Scope, place: _Place) -> AsyncGenerator[_Made, None]:
+    async def _pieces(self, principal: Principal, scope: Scope, place: _Place) -> AsyncGenerator[_Output, None]:
         tenant = self._database.of(principal)
         known = await rows.columns(tenant)
         parameters = await self._parameters(tenant, scope)
@@ -236,31 +236,31 @@ class Exporting:
                 where = _CONTEXTS_WHERE[scope.kind]
                 part = self._contexts(tenant, known, where, parameters, place, self._held.for_caller(principal))
             async with aclosing(part):
-                async for made in part:
-                    yield made
+                async for pieces in part:
+                    yield pieces
             place.part, place.at = place.part + 1, []
         if place.part == len(parts):
             counts = dict(sorted(place.counts.items()))
-            said = {"finished_at": _text(datetime.now(UTC)), "counts": counts, "left_out": TOLD}
+            document = {"finished_at": _text(datetime.now(UTC)), "counts": counts, "left_out": LEFT_OUT_NOTES}
             place.part += 1
-            yield place.piece("end", orjson.dumps(said) + b"\n"), True
+            yield place.piece("end", orjson.dumps(document) + b"\n"), True
 
     async def _parameters(self, tenant: Tenant, scope: Scope) -> dict[str, Any]:
-        """Return what says which rows are meant.
+        """Return the parameters that select the rows.
 
         Raises:
-            ContextNotFound: there is none.
+            ContextNotFound: there is no such context.
         """
         if scope.kind == "context":
-            found = await tenant.query(_TREE, (tenant.tenant_id, scope.id))
-            if not found:
-                raise ContextNotFound("there is no such context", context_id=scope.id)
-            return {"context_ids": [row.context_id for row in found]}
+            rows_found = await tenant.query(_TREE, (tenant.tenant_id, scope.id))
+            if not rows_found:
+                raise ContextNotFound(f"context {scope.id} does not exist", context_id=scope.id)
+            return {"context_ids": [row.context_id for row in rows_found]}
         return {"user": {"user_id": scope.id}, "graph": {"graph_name": scope.id}}.get(scope.kind, {})
 
     async def _manifest(self, tenant: Tenant, scope: Scope, place: _Place) -> bytes:
         (row,) = await tenant.query(_BEGUN)
-        said = {
+        document = {
             "format": FORMAT,
             "archive_id": str(new_id()),
             "release": __version__,
@@ -268,7 +268,7 @@ class Exporting:
             "scope": {"kind": scope.kind, "id": scope.id},
             "begun_at": _text(row.begun_at),
         }
-        return place.piece("manifest", orjson.dumps(said) + b"\n")
+        return place.piece("manifest", orjson.dumps(document) + b"\n")
 
     async def _tables(
         self,
@@ -278,9 +278,9 @@ class Exporting:
         where: str,
         parameters: Mapping[str, Any],
         place: _Place,
-    ) -> AsyncGenerator[_Made, None]:
-        """Yield tables, one behind the other; at: which, and the key of the last row."""
-        number, behind = place.at or (0, [])
+    ) -> AsyncGenerator[_Output, None]:
+        """Yield tables one after the other; the position is the table and the key of the last row."""
+        number, after = place.at or (0, [])
         rows_max = 50
         while number < len(tables):
             table = tables[number]
@@ -288,7 +288,7 @@ class Exporting:
             async def read(
                 transaction: Transaction,
                 table: Table = table,
-                behind: list[str] = behind,
+                after: list[str] = after,
                 rows_max: int = rows_max,
             ) -> rows.Page:
                 return await rows.page(
@@ -297,22 +297,22 @@ class Exporting:
                     known,
                     where=where,
                     parameters=parameters,
-                    behind=behind,
+                    after=after,
                     rows_max=rows_max,
                 )
 
             page = await tenant.snapshot(read, across=ALL)
-            made = place.rows(table.name, page.lines) if page.lines else b""
+            pieces = place.rows(table.name, page.lines) if page.lines else b""
             if page.is_last:
-                number, behind, rows_max = number + 1, [], 50
+                number, after, rows_max = number + 1, [], 50
             else:
-                behind, rows_max = page.keys[-1], rows.next_rows_max(page)
-            place.at = [number, behind]
-            if made:
-                yield made, True
+                after, rows_max = page.keys[-1], rows.next_rows_max(page)
+            place.at = [number, after]
+            if pieces:
+                yield pieces, True
 
-    async def _graphs(self, scope: Scope, place: _Place) -> AsyncGenerator[_Made, None]:
-        """Yield graphs by name; at: which, and where in it."""
+    async def _graphs(self, scope: Scope, place: _Place) -> AsyncGenerator[_Output, None]:
+        """Yield graphs by name; the position is the graph and the token of its next page."""
         begin, token = place.at or ("", "")
         names = [scope.id] if scope.kind == "graph" else sorted(await self._graph.names())
         for name in names:
@@ -328,15 +328,15 @@ class Exporting:
 
     async def _records(
         self, tenant: Tenant, known: Columns, where: str, parameters: Mapping[str, Any], place: _Place
-    ) -> AsyncGenerator[_Made, None]:
-        """Yield records, each behind its file; at: the key of the last one."""
-        behind: list[str] = place.at
+    ) -> AsyncGenerator[_Output, None]:
+        """Yield records, each after its file; the position is the key of the last one."""
+        after: list[str] = place.at
         rows_max, is_last = 50, False
         sent: set[bytes] = set()
         while not is_last:
 
             async def read(
-                transaction: Transaction, behind: list[str] = behind, rows_max: int = rows_max
+                transaction: Transaction, after: list[str] = after, rows_max: int = rows_max
             ) -> tuple[rows.Page, dict[str, Any]]:
                 page = await rows.page(
                     transaction,
@@ -344,7 +344,7 @@ class Exporting:
                     known,
                     where=where,
                     parameters=parameters,
-                    behind=behind,
+                    after=after,
                     rows_max=rows_max,
                 )
                 ids = [UUID(key[0]) for key in page.keys]
@@ -365,16 +365,16 @@ class Exporting:
                 if file.is_damaged:
                     place.count("damaged", 1)
                     continue
-                said = {"sha256": bytes(file.sha256).hex(), "size": file.size_bytes}
+                document = {"sha256": bytes(file.sha256).hex(), "size": file.size_bytes}
                 if file.sha256 not in sent:
-                    async with aclosing(self._file(tenant, record_id, said, place)) as made:
-                        async for some in made:
+                    async with aclosing(self._file(tenant, record_id, document, place)) as pieces:
+                        async for some in pieces:
                             yield some, False
                     if len(sent) >= _SENT_MAX:
-                        sent.clear()  # what comes again is not written again
+                        sent.clear()  # an import does not write a repeated file again
                     sent.add(file.sha256)
                     group_bytes += file.size_bytes
-                yield place.rows(RECORDS.name, [line], blob=said), False
+                yield place.rows(RECORDS.name, [line], blob=document), False
                 group.append(record_id)
                 if group_bytes >= _GROUP_BYTES:
                     async for made_rest in self._end_group(tenant, known, plain, group, place):
@@ -385,46 +385,46 @@ class Exporting:
             async for made_rest in self._end_group(tenant, known, plain, group, place):
                 yield made_rest, False
             if page.keys:
-                behind, rows_max = page.keys[-1], rows.next_rows_max(page)
-                place.at = behind
+                after, rows_max = page.keys[-1], rows.next_rows_max(page)
+                place.at = after
                 yield b"", True
 
     async def _end_group(
         self, tenant: Tenant, known: Columns, plain: list[str], record_ids: list[str], place: _Place
     ) -> AsyncGenerator[bytes, None]:
-        """Yield records that have no file, and what belongs to all of a group."""
+        """Yield the records of a group that have no file, and the rows that belong to all its records."""
         if plain:
             yield place.rows(RECORDS.name, plain)
-        ids = {"record_ids": [UUID(one) for one in record_ids]}
+        ids = {"record_ids": [UUID(part_of_key) for part_of_key in record_ids]}
         for table in OF_RECORDS if record_ids else ():
             whose = "record_id" if table.name == "action" else "owner_id"
             where = f"t.{whose} = ANY (%(record_ids)s::uuid[])"
             if table.name == "embedding":
                 where += " AND t.owner_kind = 'record'"
-            behind: list[str] = []
+            after: list[str] = []
             is_last = False
             while not is_last:
 
                 async def read(
-                    transaction: Transaction, table: Table = table, where: str = where, behind: list[str] = behind
+                    transaction: Transaction, table: Table = table, where: str = where, after: list[str] = after
                 ) -> rows.Page:
                     return await rows.page(
-                        transaction, table, known, where=where, parameters=ids, behind=behind, rows_max=500
+                        transaction, table, known, where=where, parameters=ids, after=after, rows_max=500
                     )
 
                 page = await tenant.snapshot(read, across=ALL)
                 if page.lines:
                     yield place.rows(table.name, page.lines)
-                    behind = page.keys[-1]
+                    after = page.keys[-1]
                 is_last = page.is_last
 
     async def _file(
-        self, tenant: Tenant, record_id: str, said: Mapping[str, Any], place: _Place
+        self, tenant: Tenant, record_id: str, document: Mapping[str, Any], place: _Place
     ) -> AsyncGenerator[bytes, None]:
-        found = await tenant.query(_FILE, (tenant.tenant_id, record_id))
-        if not found:
-            raise Aborted("a record was removed while it was read; go on from the resume token", record_id=record_id)
-        (row,) = found
+        rows_found = await tenant.query(_FILE, (tenant.tenant_id, record_id))
+        if not rows_found:
+            raise Aborted("a record was removed while it was read; resume with the last token", record_id=record_id)
+        (row,) = rows_found
         stored = copied(StoredBlob, row, crc32c=bytes(row.crc32c or b""))
         place.count("blob", 1)
         place.count("blob_bytes", row.size_bytes)
@@ -432,34 +432,40 @@ class Exporting:
         async with aclosing(self._storage.read(stored, start_bytes=0, end_bytes=row.size_bytes)) as chunks:
             async for chunk in chunks:
                 assert len(chunk) <= BLOB_BYTES
-                yield place.piece("blob", chunk, sha256=said["sha256"], size=said["size"], at=at)
+                yield place.piece("blob", chunk, sha256=document["sha256"], size=document["size"], at=at)
                 at += len(chunk)
         if not at:
-            yield place.piece("blob", b"", sha256=said["sha256"], size=0, at=0)
+            yield place.piece("blob", b"", sha256=document["sha256"], size=0, at=0)
 
     async def _contexts(
-        self, tenant: Tenant, known: Columns, where: str, parameters: Mapping[str, Any], place: _Place, held: CallBytes
-    ) -> AsyncGenerator[_Made, None]:
-        """Yield contexts, by id; at: see `_Reading`."""
+        self,
+        tenant: Tenant,
+        known: Columns,
+        where: str,
+        parameters: Mapping[str, Any],
+        place: _Place,
+        charge: CallBytes,
+    ) -> AsyncGenerator[_Output, None]:
+        """Yield contexts by id; the position is that of `_Reading`."""
         at = place.at or ["", -1, [], 0, ""]
-        reading = _Reading(known=known, where=where, parameters=parameters, at=at, held=held)
+        reading = _Reading(known=known, where=where, parameters=parameters, at=at, charge=charge)
 
         def read() -> asyncio.Task[list[_Raw]]:
-            # Tried again after a lost connection, it begins where the batch began.
+            # A retry after a lost connection begins where the batch began.
             return asyncio.create_task(tenant.snapshot(reading.batch, across=ALL))
 
         following: asyncio.Task[list[_Raw]] | None = read()
         try:
             while following is not None:
-                made = deque(await following)
-                held.set(reading.size_bytes * _BATCH_COPIES)  # the batch before is sent
+                pieces = deque(await following)
+                charge.set(reading.size_bytes * _BATCH_COPIES)  # the previous batch was sent
                 at, goes_on, following = list(reading.at), not reading.is_within_first, None
-                is_last, half = reading.is_last, max(len(made) // 2, 1)
-                while made:
+                is_last, half = reading.is_last, max(len(pieces) // 2, 1)
+                while pieces:
                     # The next batch is read while the second half of this one is sent.
-                    if following is None and not is_last and len(made) <= half:
+                    if following is None and not is_last and len(pieces) <= half:
                         following = read()
-                    kind, table, lines, says = made.popleft()
+                    kind, table, lines, says = pieces.popleft()
                     if kind == "rows":
                         yield place.rows(table, lines, **says), False
                     else:
@@ -472,7 +478,7 @@ class Exporting:
         finally:
             if following is not None:
                 await background.ended(following)
-            held.release()
+            charge.release()
 
 
 _Raw = tuple[archive.Kind, str, list[str], dict[str, object]]
@@ -480,21 +486,21 @@ _Raw = tuple[archive.Kind, str, list[str], dict[str, object]]
 
 @dataclass(slots=True, kw_only=True)
 class _Reading:
-    """Contexts that are read, one behind the other, batch by batch."""
+    """Reads contexts one after the other, batch by batch."""
 
     known: Columns
     where: str
     parameters: Mapping[str, Any]
-    # The context; how many of its tables are done, -1: it is not begun, or done with; the key of the last row; the
-    # header's `last_seq`; and what its windows were when they were read.
+    # The context; how many of its tables are done, -1 before and after it; the key of the last row; the `last_seq` of
+    # the header; and a hash of its windows when they were read.
     at: list[Any]
-    held: CallBytes
+    charge: CallBytes
     is_last: bool = False
     size_bytes: int = 0  # of the batch that was read last
 
     @property
     def is_within_first(self) -> bool:
-        """Whether it is among what shall be of one moment: an export cannot be gone on with there."""
+        """Whether it is among the tables of one snapshot, within which an export cannot resume."""
         done: int = self.at[1]
         return 0 <= done < len(FIRST)
 
@@ -504,15 +510,13 @@ class _Reading:
         Raises:
             Aborted: the windows of a context that is larger than a batch have changed.
         """
-        made: list[_Raw] = []
-        context_id, done, behind, last_seq, windows = self.at
+        pieces: list[_Raw] = []
+        context_id, done, after, last_seq, windows = self.at
         size_bytes = 0
         rows_max = 50
         is_last = False
         if self.is_within_first and await self._windows_now(transaction, context_id) != windows:
-            raise Aborted(
-                "a large window changed while it was read; go on from the resume token", context_id=context_id
-            )
+            raise Aborted("a large window changed while it was read; resume with the last token", context_id=context_id)
         while size_bytes < (_FIRST_BYTES if 0 <= done < len(FIRST) else BATCH_BYTES):
             if done < 0:
                 page = await rows.page(
@@ -521,21 +525,21 @@ class _Reading:
                     self.known,
                     where=self.where,
                     parameters=self.parameters,
-                    behind=[context_id] if context_id else [],
+                    after=[context_id] if context_id else [],
                     rows_max=1,
                 )
                 if not page.lines:
                     is_last = True
                     break
                 ((context_id,),) = page.keys
-                made.append(("context", "context", page.lines, {"table": "context", "context": context_id}))
+                pieces.append(("context", "context", page.lines, {"table": "context", "context": context_id}))
                 size_bytes += len(page.lines[0])
                 last_seq = orjson.loads(page.lines[0])["last_seq"]
-                done, behind, rows_max = 0, [], 50
+                done, after, rows_max = 0, [], 50
                 windows = await self._windows_now(transaction, context_id)
             elif done == len(CONTEXT_ROWS):
-                made.append(("context_end", "", [], {"context": context_id}))
-                done, behind = -1, []
+                pieces.append(("context_end", "", [], {"context": context_id}))
+                done, after = -1, []
             else:
                 table = CONTEXT_ROWS[done]
                 page = await rows.page(
@@ -544,21 +548,21 @@ class _Reading:
                     self.known,
                     where=_where_of(table),
                     parameters={"context_id": context_id, "last_seq": last_seq},
-                    behind=behind,
+                    after=after,
                     rows_max=rows_max,
                 )
                 if page.lines:
-                    made.append(("rows", table.name, page.lines, {"context": context_id}))
+                    pieces.append(("rows", table.name, page.lines, {"context": context_id}))
                     page_bytes = sum(map(len, page.lines))
-                    self.held.add(page_bytes * _BATCH_COPIES)
+                    self.charge.add(page_bytes * _BATCH_COPIES)
                     size_bytes += page_bytes
                 if page.is_last:
-                    done, behind, rows_max = done + 1, [], 50
+                    done, after, rows_max = done + 1, [], 50
                 else:
-                    behind, rows_max = page.keys[-1], rows.next_rows_max(page)
-        self.at, self.is_last = [context_id, done, behind, last_seq, windows], is_last
+                    after, rows_max = page.keys[-1], rows.next_rows_max(page)
+        self.at, self.is_last = [context_id, done, after, last_seq, windows], is_last
         self.size_bytes = size_bytes
-        return made
+        return pieces
 
     async def _windows_now(self, transaction: Transaction, context_id: str) -> str:
         (row,) = await transaction.query(_WINDOWS_NOW, (transaction.tenant_id, context_id))
@@ -579,13 +583,13 @@ def _where_of(table: Table) -> str:
 
 
 def check_unbound(principal: Principal) -> None:
-    """Refuse who sees only a part of the tenant.
+    """Refuse callers that see only a part of the tenant.
 
     Raises:
         PermissionDenied: the key is bound.
     """
     if principal.bounds:
-        raise PermissionDenied("the key is bound: it could take out, or compare, only a part")
+        raise PermissionDenied("exports and imports need a key without bounds, which sees the whole tenant")
 
 
 def _encode(binding: tuple[object, ...], place: _Place) -> str:
@@ -593,15 +597,15 @@ def _encode(binding: tuple[object, ...], place: _Place) -> str:
 
 
 def _decode(binding: tuple[object, ...], token: str, parts: Sequence[str]) -> _Place:
-    """Return where an export goes on.
+    """Return the position of a token.
 
     Raises:
-        InvalidPageToken: the token is malformed, or of another export.
+        InvalidPageToken: the token is malformed, or belongs to another export.
     """
-    said = decode_token(binding, token, parts=5, field="resume_token")
-    if said is None:
+    document = decode_token(binding, token, parts=5, field="resume_token")
+    if document is None:
         return _Place()
-    number, seal, part, at, counts = said
+    number, seal, part, at, counts = document
     try:
         place = _Place(number=number, seal=bytes.fromhex(seal), part=part, at=at, counts=counts)
         if not _is_number(number) or not _is_number(part) or not all(map(_is_number, counts.values())):
@@ -614,37 +618,35 @@ def _decode(binding: tuple[object, ...], token: str, parts: Sequence[str]) -> _P
 
 
 def _check_at(part: str, at: list[Any]) -> None:
-    """Refuse a place within a part that no export came to.
+    """Refuse a position within a part that no export can have.
 
     Raises:
         ValueError, TypeError, IndexError: it is malformed.
     """
-    behind: Any = []
+    after: Any = []
     if part in ("tenant", "users"):
-        number, behind = at
+        number, after = at
         tables = TENANT if part == "tenant" else USERS
-        if (
-            not _is_number(number)
-            or number > len(tables)
-            or (behind and len(behind) != len(tables[number].rest_of_key))
-        ):
+        if not _is_number(number) or number > len(tables) or (after and len(after) != len(tables[number].rest_of_key)):
             raise ValueError("no table")
     elif part == "graphs":
         name, behind_page = at
-        behind = [name, behind_page]
+        after = [name, behind_page]
     elif part == "records":
-        (record_id,) = behind = at
+        (record_id,) = after = at
         UUID(record_id)
     else:
-        context_id, done, behind, last_seq, windows = at
+        context_id, done, after, last_seq, windows = at
         if context_id:
             UUID(context_id)
         table_key = CONTEXT_ROWS[done].rest_of_key if 0 <= done < len(CONTEXT_ROWS) else ()
-        if type(done) is not int or not -1 <= done <= len(CONTEXT_ROWS) or (behind and len(behind) != len(table_key)):
+        if type(done) is not int or not -1 <= done <= len(CONTEXT_ROWS) or (after and len(after) != len(table_key)):
             raise ValueError("no table")
         if not _is_number(last_seq) or not isinstance(windows, str):
             raise ValueError("no header")
-    if not isinstance(behind, list) or not all(isinstance(one, str) and "\0" not in one for one in behind):
+    if not isinstance(after, list) or not all(
+        isinstance(part_of_key, str) and "\0" not in part_of_key for part_of_key in after
+    ):
         raise ValueError("no key")
 
 

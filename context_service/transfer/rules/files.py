@@ -1,6 +1,6 @@
-"""Files of an archive on their way in: one is put on disk while what comes behind it is read.
+"""Imports files of an archive: a file is written to storage while the next pieces are read.
 
-It has a row with a lease from before its first byte, as every upload, and counts once its record is committed.
+Like every upload, it has a row with a lease before its first byte, and becomes live when its record is committed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class IncomingFile:
 
     Args:
         first: Its first piece.
-        coming: What comes behind it; nobody else reads it until `read` returns.
-        writer: Stores it.
-        provider: Where.
-        tenant: Whose.
-        size_bytes_max: As large may it be.
+        coming: The pieces after it; no other reader may use them until `read` returns.
+        writer: Stores the file.
+        provider: The provider that stores it.
+        tenant: The tenant.
+        size_bytes_max: Largest size.
     """
 
     def __init__(
@@ -42,8 +42,8 @@ class IncomingFile:
         tenant: Tenant,
         size_bytes_max: int,
     ) -> None:
-        self.sha256, self.size_bytes = file_said(first)
-        self.is_here = False  # the same content is: nothing is written
+        self.sha256, self.size_bytes = file_of(first)
+        self.is_here = False  # a live blob has the same content: nothing is written
         self._last = first
         self._was_read = asyncio.Event()
         self._is_kept = asyncio.Event()
@@ -51,21 +51,21 @@ class IncomingFile:
         self._task = asyncio.create_task(self._store(first, coming, writer, provider, tenant, size_bytes_max))
 
     async def read(self) -> None:
-        """Wait until its last byte was read, be it on disk or not.
+        """Wait until its last byte was read, whether it is stored yet or not.
 
         Raises:
-            ArchiveRefused: it breaks off.
-            Whatever kept it from being stored so far.
+            ArchiveRefused: the file is incomplete.
+            Errors of the write so far.
         """
         await self._was_read.wait()
         if self._task.done():
             await self._task
 
     async def written(self) -> WrittenBlob:
-        """Wait until it is durable, and return what it is.
+        """Wait until it is durable, and return the blob.
 
         Raises:
-            ArchiveRefused: its bytes are not those that it says.
+            ArchiveRefused: its bytes do not have the declared size and hash.
             StorageFull, Unavailable, UploadExpired: as of any upload.
         """
         await asyncio.wait((self._durable, self._task), return_when=asyncio.FIRST_COMPLETED)
@@ -74,12 +74,12 @@ class IncomingFile:
         return self._durable.result()
 
     async def keep(self) -> None:
-        """Let it be: its record is committed."""
+        """Keep the file: its record is committed."""
         self._is_kept.set()
         await self._task
 
     async def drop(self) -> None:
-        """Leave nothing of it, unless it is kept; harmless at any time."""
+        """Remove it, unless it is kept; harmless at any time."""
         await background.ended(self._task)
 
     async def _store(
@@ -121,21 +121,21 @@ class IncomingFile:
         self._was_read.set()
 
 
-def file_said(piece: ArchivePiece) -> tuple[bytes, int]:
-    """Return the SHA-256 and the size of the file that a piece is of.
+def file_of(piece: ArchivePiece) -> tuple[bytes, int]:
+    """Return the SHA-256 and the size of the file of a piece.
 
     Raises:
-        ArchiveRefused: it does not say them.
+        ArchiveRefused: they are missing or malformed.
     """
     sha256, size = piece.says.get("sha256"), piece.says.get("size")
     if isinstance(piece.says.get("blob"), dict):
         sha256, size = piece.says["blob"].get("sha256"), piece.says["blob"].get("size")
     if not isinstance(sha256, str) or len(sha256) != _SHA256_CHARS or type(size) is not int or size < 0:
-        raise piece.refused("it does not say which file it is of")
+        raise piece.refused("the sha256 or size of its file is missing or malformed")
     try:
         return bytes.fromhex(sha256), size
     except ValueError:
-        raise piece.refused("it does not say which file it is of") from None
+        raise piece.refused("the sha256 or size of its file is missing or malformed") from None
 
 
 async def pieces_of(
@@ -144,20 +144,20 @@ async def pieces_of(
     """Yield the pieces of a file, from its first to its last.
 
     Raises:
-        ArchiveRefused: another piece comes in between.
+        ArchiveRefused: another piece is in between.
     """
-    said = file_said(first)
+    file_key = file_of(first)
     at, piece = 0, first
     while True:
-        if piece.kind != "blob" or file_said(piece) != said or piece.says.get("at") != at:
-            raise piece.refused("the file breaks off")
+        if piece.kind != "blob" or file_of(piece) != file_key or piece.says.get("at") != at:
+            raise piece.refused("the file is incomplete: its next piece is missing")
         at += len(piece.data)
         yield piece
-        if at >= said[1]:
+        if at >= file_key[1]:
             return
         following = await anext(coming, None)
         if following is None:
-            raise piece.refused("the file breaks off")
+            raise piece.refused("the file is incomplete: its next piece is missing")
         if not following.data:
-            raise following.refused("the file breaks off")
+            raise following.refused("the file is incomplete: its next piece is missing")
         piece = following

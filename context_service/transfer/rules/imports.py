@@ -1,13 +1,13 @@
-"""Putting in: an archive, piece by piece, into the tenant of whoever calls.
+"""Imports an archive, piece by piece, into the tenant of the caller.
 
-Pieces are taken together until they are a mebibyte, or files of eight; their rows, and how far the import is by them,
-are one transaction. So a cut costs no more than two of those, or one file: what comes next is read and checked while
-Postgres writes, and files go to disk while others come. What is there and equal is present, what is there and other a
-conflict.
+Pieces are collected up to a mebibyte, or eight mebibytes of files; their rows and the progress of the import are one
+transaction. So an interruption costs at most two transactions, or one file: the next pieces are read and checked while
+Postgres writes, and files are stored while others arrive. A row that exists and is equal counts as present; one that
+exists and differs is a conflict.
 
-A context is there for nobody before its header is, and that is written behind all else of it. One that is there already
-is compared and left alone, whole: a row more in its log would be one too many. The rows of a context do not say whose
-they are, or which context they are of: the header does, for all of them.
+A context becomes visible with its header, which is written after all its rows. A context that exists already is
+compared and not changed at all, because its log must not get further rows. The rows of a context name neither their
+owner nor their context: the header does, for all of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from context_service.retrieval.model import MEMORY, Scope
 from context_service.transfer import pure as archive
 from context_service.transfer.pure import FORMAT, ArchivePiece
 from context_service.transfer.rules.export import check_unbound
-from context_service.transfer.rules.files import IncomingFile, file_said, pieces_of
+from context_service.transfer.rules.files import IncomingFile, file_of, pieces_of
 from context_service.transfer.rules.row_checks import RowChecks
 from context_service.transfer.store import imports, rows
 from context_service.transfer.store.followups import ImportFollowups
@@ -70,38 +70,38 @@ from service_runtime.turns import Turn, Turns
 
 _log = logging.getLogger("transfer")
 
-TOGETHER_BYTES = 1024 * 1024  # of pieces that are one transaction
+TOGETHER_BYTES = 1024 * 1024  # of the pieces of one transaction
 _TOGETHER = 100
 FILES_TOGETHER_BYTES = 8 * 1024 * 1024
 _FILES_TOGETHER = 16
-_LARGE_BYTES = archive.PIECE_BYTES  # a larger piece is read when nothing else is held
+_LARGE_BYTES = archive.PIECE_BYTES  # a larger piece is read when no other is in memory
 _COPIES = 2  # of pieces that wait for their transaction
 # Of a larger one: as it came, its row, which takes four times as much with one sign outside of the usual ones, and what
 # is sent to Postgres.
 _LARGE_COPIES = 10
-WRITING = 2  # imports that write at the same time: what a transaction makes of a mebibyte of rows takes up to 40
+WRITING = 2  # imports that write at the same time: a mebibyte of rows takes up to 40 in a transaction
 _WRITING_SHARES = Shares(of_tenant=0.5, of_key=0.5)
 _CONTAINERS_MAX = 4 * CONTAINERS_MAX  # lists and objects of one of our own documents
-CONFLICTS_TOLD = 100
+CONFLICTS_REPORTED = 100
 _OF_CONTEXT = frozenset(table.name for table in CONTEXT_ROWS)
-_UNCHECKED = frozenset(table.name for table in FIRST)  # their documents are ours, and large
+_UNCHECKED = frozenset(table.name for table in FIRST)  # their documents are made by the service, and large
 
-Mend = Callable[[Tenant, str], Awaitable[None]]  # makes the index anew of what is users' and of knowledge bases
+Mend = Callable[[Tenant, str], Awaitable[None]]  # rebuilds the index of users' data and of knowledge bases
 
 
 class Importing:
-    """Writes archives, for administrators.
+    """Imports archives, for administrators.
 
     Args:
-        database: Where rows go.
+        database: Where rows are written.
         writer: Writes files.
-        provider: Where they go.
-        graph: Where graphs go.
+        provider: Where files are stored.
+        graph: Where graphs are written.
         limits: Of the tenants.
-        owed: What is owed behind what is written.
-        mend: Lets what is users' be found by words: all, or one user's.
+        owed: Queues the work that follows from written rows.
+        mend: Rebuilds the index of all users' data, or of one user's.
         nesting_max: Of a document.
-        held: Is charged for pieces that are not written yet.
+        charge: Is charged for pieces that are not written yet.
     """
 
     def __init__(
@@ -116,10 +116,10 @@ class Importing:
         mend: Mend,
         nesting_max: int,
         checks: RowChecks,
-        held: HeldBytes,
+        charge: HeldBytes,
     ) -> None:
         self._database = database
-        self._held = held
+        self._held = charge
         self._turns = Turns(WRITING, _WRITING_SHARES)
         self._writer = writer
         self._provider = provider
@@ -131,7 +131,7 @@ class Importing:
         self._checks = checks
 
     async def get(self, import_id: UUID, *, principal: Principal) -> Run:
-        """Return an import, as far as it is.
+        """Return the state of an import.
 
         Raises:
             ImportNotFound: there is none.
@@ -140,36 +140,36 @@ class Importing:
         check_unbound(principal)
         run = await imports.read(self._database.of(principal), import_id)
         if run is None:
-            raise ImportNotFound("there is no such import", import_id=import_id)
+            raise ImportNotFound(f"import {import_id} does not exist", import_id=import_id)
         return run
 
     async def run(
         self, import_id: UUID | None, chunks: AsyncGenerator[bytes, None], *, principal: Principal, offset_bytes: int
     ) -> Run:
-        """Write an archive, or the rest of one, and return what it came to.
+        """Import an archive, or the rest of one, and return the result.
 
         Args:
-            import_id: By which it is gone on with. None: nothing is written, and all of it checked and compared.
+            import_id: Resumes an import. None is a dry run: everything is checked and compared, and nothing is written.
             chunks: The bytes, cut anywhere.
-            principal: Whose tenant.
+            principal: The caller.
             offset_bytes: Where in the archive they begin.
 
         Raises:
             PermissionDenied: the principal is bound.
             ImportMoved: the import is at another byte.
-            ArchiveRefused: a piece is malformed, or holds what cannot be stored.
-            LimitExceeded, BlobTooLarge, StorageFull: as of any write. After `queued_items` it may go on where it is.
-            HeldBytesExceeded: too much is held for the caller, or a row is larger than may be.
+            ArchiveRefused: a piece is malformed, or has values that cannot be stored.
+            LimitExceeded, BlobTooLarge, StorageFull: as of any write. After `queued_items` the import can resume.
+            HeldBytesExceeded: the service holds too many bytes for the caller, or a row is too large.
         """
         check_unbound(principal)
-        with self._held.for_caller(principal) as held:
-            return await self._run(import_id, chunks, held, principal=principal, offset_bytes=offset_bytes)
+        with self._held.for_caller(principal) as charge:
+            return await self._run(import_id, chunks, charge, principal=principal, offset_bytes=offset_bytes)
 
     async def _run(
         self,
         import_id: UUID | None,
         chunks: AsyncGenerator[bytes, None],
-        held: CallBytes,
+        charge: CallBytes,
         *,
         principal: Principal,
         offset_bytes: int,
@@ -191,7 +191,7 @@ class Importing:
             owed=self._owed,
             nesting_max=self._nesting_max,
             checks=self._checks,
-            held=held,
+            charge=charge,
             turn=lambda: Turn(self._turns, principal),
             take_over=lambda context_id: imports.take_over(self._database, tenant.tenant_id, context_id),
         )
@@ -200,14 +200,14 @@ class Importing:
             try:
                 await self._take(work, coming)
             except ContextKeepError:
-                await work.write()  # what came whole before it
+                await work.write()  # the complete pieces before the error
                 raise
             finally:
                 await work.close()
         if not work.run.report.get("ended"):
             raise_if_cancelled()
             raise ArchiveRefused(
-                f"the archive breaks off behind piece {work.run.pieces - 1}: go on at byte {work.run.offset_bytes}",
+                f"the archive is incomplete: {work.run.pieces} pieces arrived; resume at byte {work.run.offset_bytes}",
                 piece=work.run.pieces,
                 offset_bytes=work.run.offset_bytes,
             )
@@ -215,7 +215,7 @@ class Importing:
             scope = work.run.manifest["scope"]
             if scope["kind"] in ("tenant", "user"):
                 await self._mend(tenant, scope["id"] if scope["kind"] == "user" else "")
-            if "definition" in work.run.report["rows"]:  # as when one is approved: its pages are compiled from there on
+            if "definition" in work.run.report["rows"]:  # as after an approval: compiles their pages
                 await self._graph.start_changes()
             await work.finish()
         return work.run
@@ -223,7 +223,7 @@ class Importing:
     async def _take(self, work: _Import, coming: AsyncGenerator[ArchivePiece, None]) -> None:
         async for piece in coming:
             if work.run.report.get("ended") or work.has_end:
-                raise piece.refused("there is something behind the end")
+                raise piece.refused("the archive continues after its end")
             if piece.kind == "blob":
                 await self._file(work, piece, coming)
             elif piece.kind == "graph":
@@ -234,10 +234,10 @@ class Importing:
         await work.write()
 
     async def _lines(self, work: _Import, piece: ArchivePiece) -> None:
-        """Write lines of a graph: the Entity Service knows what it has already."""
+        """Write lines of a graph; the Entity Service finds out which of them exist already."""
         name = piece.says.get("graph")
         if not isinstance(name, str) or work.run.open_context is not None or not work.run.manifest:
-            raise piece.refused("lines of a graph have no place here")
+            raise piece.refused("lines of a graph are not allowed here")
         counts: dict[str, tuple[int, int]] = {}
         if work.run.import_id is not None:
             try:
@@ -247,10 +247,10 @@ class Importing:
         await work.add(piece, counts)
 
     async def _file(self, work: _Import, first: ArchivePiece, coming: AsyncGenerator[ArchivePiece, None]) -> None:
-        """Take a file, and the records that come behind it, for one transaction: as an upload does."""
-        _, size_bytes = file_said(first)
+        """Read a file and its record, for one transaction, as an upload does."""
+        _, size_bytes = file_of(first)
         if work.is_in_context or not work.has_manifest:
-            raise first.refused("a file has no place here")
+            raise first.refused("a file is not allowed here")
         work.limits.check_blob(size_bytes)
         if work.run.import_id is None:  # nothing is to be written
             async with aclosing(pieces_of(first, coming)) as those:
@@ -273,13 +273,13 @@ class Importing:
             return
         piece = await anext(coming, None)
         if piece is None or piece.kind != "rows" or piece.says.get("table") != RECORDS.name:
-            raise (piece or first).refused("behind a file comes its record, and there is none")
-        if file_said(piece) != (file.sha256, file.size_bytes):
-            raise piece.refused("the record is of another file than the one before it")
+            raise (piece or first).refused("the record of the file must follow it")
+        if file_of(piece) != (file.sha256, file.size_bytes):
+            raise piece.refused("the record must name the file before it")
         await work.add(piece, file=file)
 
     async def keep_clearing(self, interval_s: float) -> None:
-        """Give up imports with which nobody goes on, until cancelled."""
+        """Give up abandoned imports, until cancelled."""
         while True:
             await asyncio.sleep(background.apart(interval_s, 0.5, 1.0))
             try:
@@ -288,7 +288,7 @@ class Importing:
             except ContextKeepError as error:
                 _log.warning("clearing failed", extra={"error": str(error)})
             except Exception:
-                _log.exception("clearing failed")  # the next pass may do better
+                _log.exception("clearing failed")  # the next pass tries again
 
     async def _clear(self, tenant: Tenant) -> tuple[int, bool]:
         return await imports.clear(self._database, tenant.tenant_id)
@@ -311,20 +311,20 @@ class _Waiting:
 
 
 class _Import:
-    """An import under way: pieces that wait for their transaction, and how far it is.
+    """An import under way: its progress, and the pieces that wait for their transaction.
 
     Args:
-        run: How far it is.
-        tenant: Whose.
+        run: The progress.
+        tenant: The tenant.
         known: The columns of the tables.
         limits: Of the tenant.
-        imported_by: The subject of whoever imports.
-        provider: Where files are.
-        owed: What is owed behind what is written.
+        imported_by: The subject of the caller.
+        provider: Where files are stored.
+        owed: Queues the work that follows from written rows.
         nesting_max: Of a document.
-        held: Is charged for pieces until they are written.
+        charge: Is charged for pieces until they are written.
         turn: Makes the turn that a transaction waits for.
-        take_over: Gives up what other imports have begun of a context.
+        take_over: Removes the rows that other imports have begun to write of a context.
     """
 
     def __init__(
@@ -339,7 +339,7 @@ class _Import:
         owed: ImportFollowups,
         nesting_max: int,
         checks: RowChecks,
-        held: CallBytes,
+        charge: CallBytes,
         turn: Callable[[], Turn],
         take_over: Callable[[str], Awaitable[None]],
     ) -> None:
@@ -355,7 +355,7 @@ class _Import:
         self._owed = owed
         self._nesting_max = nesting_max
         self._checks = checks
-        self._held = held
+        self._held = charge
         self._incoming_bytes = 0  # charged for the piece that came last, unless it waits
         self._waiting_bytes = 0  # charged for those that wait
         self._writing_bytes = 0  # and for those whose transaction is under way
@@ -383,8 +383,8 @@ class _Import:
         self._held.set(self._incoming_bytes + self._waiting_bytes + self._writing_bytes)
 
     async def begin_file(self, size_bytes: int, begin: Callable[[], IncomingFile]) -> IncomingFile:
-        """Begin a file, behind those that wait if it is not too large to wait with them; see `write`."""
-        files = [one.file.size_bytes for one in self._waiting if one.file]
+        """Begin a file; first hand over the waiting pieces if all files together are too large; see `write`."""
+        files = [item.file.size_bytes for item in self._waiting if item.file]
         if self._waiting and sum(files) + size_bytes > FILES_TOGETHER_BYTES:
             await self._hand_over()
         file = begin()
@@ -413,12 +413,12 @@ class _Import:
         self._waiting_bytes += self._incoming_bytes
         self._incoming_bytes = 0
         self._waiting.append(_Waiting(piece=piece, counts=counts or {}, file=file))
-        files = [one.file.size_bytes for one in self._waiting if one.file]
+        files = [item.file.size_bytes for item in self._waiting if item.file]
         if (
             len(self._waiting) >= _TOGETHER
             or len(files) >= _FILES_TOGETHER
             or sum(files) >= FILES_TOGETHER_BYTES
-            or sum(len(one.piece.data) for one in self._waiting) >= TOGETHER_BYTES
+            or sum(len(item.piece.data) for item in self._waiting) >= TOGETHER_BYTES
         ):
             await self._hand_over()
 
@@ -433,14 +433,14 @@ class _Import:
         await self._settled()
 
     async def close(self) -> None:
-        """Leave nothing under way."""
+        """Stop everything that is under way."""
         if self._writing is not None:
             await background.ended(self._writing)
         for file in self._files:
             await file.drop()
 
     async def _hand_over(self) -> None:
-        """Begin to write what waits, in one transaction behind the one before."""
+        """Begin to write the waiting pieces, in one transaction after the previous one."""
         await self._settled()
         waiting, self._waiting = self._waiting, []
         self._writing_bytes, self._waiting_bytes = self._waiting_bytes, 0
@@ -448,7 +448,7 @@ class _Import:
             self._writing = asyncio.create_task(self._write(waiting))
 
     async def _settled(self) -> None:
-        """Wait for the transaction that is under way; if it fails, nothing that waits is written."""
+        """Wait for the transaction under way; if it fails, drop the waiting pieces."""
         writing, self._writing = self._writing, None
         if writing is None:
             return
@@ -463,10 +463,10 @@ class _Import:
 
     async def _write(self, waiting: Sequence[_Waiting]) -> None:
         count, failure = len(waiting), None
-        for place, one in enumerate(waiting):
+        for place, item in enumerate(waiting):
             try:
-                if one.file is not None:
-                    await one.file.written()
+                if item.file is not None:
+                    await item.file.written()
             except ContextKeepError as error:
                 count, failure = place, error
                 break
@@ -475,12 +475,12 @@ class _Import:
         async def work(transaction: Transaction, count: int) -> Run:
             run = copy.deepcopy(self.run)
             live_ids: list[UUID] = []
-            for place, one in enumerate(waiting[:count]):
+            for place, item in enumerate(waiting[:count]):
                 try:
-                    if one.file is not None:
-                        live_ids.append(await self._publish(transaction, one.file))
+                    if item.file is not None:
+                        live_ids.append(await self._publish(transaction, item.file))
                         _count(run, "blob", written=1)
-                    await self._apply(transaction, run, one.piece, one.counts)
+                    await self._apply(transaction, run, item.piece, item.counts)
                 except (ArchiveRefused, LimitExceeded):
                     refused.append(place)
                     raise
@@ -499,7 +499,7 @@ class _Import:
                     await self._take_over(error.metadata["context_id"])
                 else:
                     break
-            for file in [one.file for one in waiting[:count] if one.file]:
+            for file in [item.file for item in waiting[:count] if item.file]:
                 await file.keep()
                 self._files.discard(file)
 
@@ -526,11 +526,11 @@ class _Import:
         return live_id
 
     async def finish(self) -> None:
-        """Say that all is done."""
+        """Mark the import as done."""
 
         async def work(transaction: Transaction) -> Run:
             manifest = self.run.manifest
-            if manifest["scope"]["kind"] == "user":  # who it was is nothing to keep
+            if manifest["scope"]["kind"] == "user":  # the name of the user is not kept
                 manifest = {**manifest, "scope": {"kind": "user", "id": ""}}
             run = replace(self.run, state="DONE", manifest=manifest)
             await self._save(transaction, run, pieces_before=self.run.pieces)
@@ -551,10 +551,10 @@ class _Import:
     async def _apply(
         self, transaction: Transaction, run: Run, piece: ArchivePiece, counts: Mapping[str, tuple[int, int]]
     ) -> None:
-        """Do what a piece says.
+        """Apply a piece.
 
         Raises:
-            ArchiveRefused: it cannot be done.
+            ArchiveRefused: it cannot be applied.
         """
         try:
             if piece.number == 0 or piece.kind == "manifest":
@@ -570,12 +570,12 @@ class _Import:
                     _count(run, f"graph.{kind}", written=written, present=existed)
             elif piece.kind == "end":
                 if run.open_context is not None:
-                    raise piece.refused(f"context {run.context_id} breaks off")
+                    raise piece.refused(f"context {run.context_id} is incomplete: its end is missing")
                 run.report["left_out"] = _left_out(piece)
                 run.report["ended"] = True
         except psycopg.IntegrityError as error:
             raise piece.refused(
-                f"a value breaks the rule {error.diag.constraint_name or error.diag.column_name or 'of a column'}"
+                f"a value violates {error.diag.constraint_name or error.diag.column_name or 'a constraint'}"
             ) from error
         except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex) as error:
             raise piece.refused("a value cannot be stored") from error
@@ -588,12 +588,12 @@ class _Import:
     async def _rows(self, transaction: Transaction, run: Run, piece: ArchivePiece) -> None:
         table = CARRIED.get(str(piece.says.get("table")))
         if table is None or table is CONTEXT:
-            raise piece.refused("no such table can be imported")
+            raise piece.refused("its table is unknown or cannot be imported")
         is_of_context = table.name in _OF_CONTEXT
         if is_of_context != (run.open_context is not None):
-            raise piece.refused("rows of a context stand between its header and its end, and no others do")
+            raise piece.refused("rows of a context must be between its header and its end, without other rows")
         if is_of_context and piece.says.get("context") != run.context_id:
-            raise piece.refused("rows of another context than the one whose header came")
+            raise piece.refused("its rows belong to another context than the open one")
         if run.is_there == "erased":
             return
         names, parsed = await beside_the_loop(len(piece.data), self._parsed, piece, table)
@@ -601,21 +601,21 @@ class _Import:
             parsed = await self._of_nobody_erased(transaction, run, piece, table, parsed)
             if not parsed:
                 return
-        given: dict[str, Any] = _given(run) if is_of_context else {}
+        fixed_values: dict[str, Any] = _fixed_values(run) if is_of_context else {}
         if table is RECORDS and "blob" in piece.says:
             table = RECORDS_WITH_FILE
-            sha256, size_bytes = file_said(piece)
-            given = {"sha256": sha256, "size_bytes": size_bytes, "provider": self._provider, "blob_id": None}
+            sha256, size_bytes = file_of(piece)
+            fixed_values = {"sha256": sha256, "size_bytes": size_bytes, "provider": self._provider, "blob_id": None}
             if run.import_id is not None:
-                given["blob_id"] = await blob_rows.hold_content(
+                fixed_values["blob_id"] = await blob_rows.hold_content(
                     transaction, provider=self._provider, sha256=sha256, size_bytes=size_bytes
                 )
-                if given["blob_id"] is None:
-                    raise piece.refused("its file did not come, and is not here")
+                if fixed_values["blob_id"] is None:
+                    raise piece.refused("its file is neither in the archive before it nor stored here")
         only = run.import_id is None or run.is_there == "there"
         if table.name == RECORDS.name:
-            await self._room(transaction, parsed, given)
-        if run.import_id is None and is_of_context and not run.is_there:  # nothing of it can be there
+            await self._room(transaction, parsed, fixed_values)
+        if run.import_id is None and is_of_context and not run.is_there:  # none of its rows can exist
             _count(run, table.name, written=len(parsed))
             return
         if not only:
@@ -635,20 +635,20 @@ class _Import:
             names,
             orjson.dumps(parsed),
             count=len(parsed),
-            given=given,
+            fixed_values=fixed_values,
             source=self._source,
             compare_only=only,
         )
         if table.is_renumbered and not only:
-            put = await self._numbered_anew(transaction, run, piece, table, names, parsed, given, put)
-        if run.is_there == "there":  # of a context that is there, no row is written: one that lacks is another one
+            put = await self._numbered_anew(transaction, run, piece, table, names, parsed, fixed_values, put)
+        if run.is_there == "there":  # an existing context gets no rows: a missing row is a difference
             conflicts = [*put.conflicts, *[(0, "different")] * put.written]
             put = rows.Put(written=0, present=put.present, conflicts=conflicts)
         _count(run, table.name, written=put.written, present=put.present)
         for place, why in put.conflicts:
             _conflict(run, piece, table, parsed[place - 1] if place else {"context_id": run.context_id}, why)
         if not only:
-            await self._owed.behind(transaction, table, parsed)
+            await self._owed.queue(transaction, table, parsed)
             if table.name == "memory":
                 await self._count_memories(transaction, parsed)
             elif table.name == "wiki_page":
@@ -657,17 +657,17 @@ class _Import:
     async def _of_nobody_erased(
         self, transaction: Transaction, run: Run, piece: ArchivePiece, table: Table, parsed: list[dict[str, Any]]
     ) -> list[dict[str, Any]]:
-        """Return the rows but those of subjects that were erased here since: they do not come back."""
-        kept = []
+        """Return the rows without those of subjects that were erased here since the archive was begun."""
+        remaining = []
         for row in parsed:
             if await self._is_erased(transaction, run, row["owner_user_id"]):
                 _conflict(run, piece, table, row, "erased")
             else:
-                kept.append(row)
-        return kept
+                remaining.append(row)
+        return remaining
 
     async def _is_erased(self, transaction: Transaction, run: Run, owner: object) -> bool:
-        """Say whether a subject was erased here behind the beginning of the archive."""
+        """Tell whether a subject was erased here after the archive was begun."""
         if not isinstance(owner, str) or not owner:
             return False
         if self._erasures is None:
@@ -684,14 +684,14 @@ class _Import:
         table: Table,
         names: list[str],
         parsed: list[dict[str, Any]],
-        given: Mapping[str, Any],
+        fixed_values: Mapping[str, Any],
         put: rows.Put,
     ) -> rows.Put:
-        """Write rows with the tenant's next numbers whose own another row has, or which is too high to keep."""
-        taken = [place for place, why in put.conflicts if why == "taken"]
-        if not taken:
+        """Write rows whose number another row has, or is too high, with the tenant's next numbers."""
+        taken_rows = [place for place, why in put.conflicts if why == "taken"]
+        if not taken_rows:
             return put
-        again = [{name: value for name, value in parsed[place - 1].items() if name != "seq"} for place in taken]
+        again = [{name: value for name, value in parsed[place - 1].items() if name != "seq"} for place in taken_rows]
         anew = await rows.put(
             transaction,
             table,
@@ -699,25 +699,25 @@ class _Import:
             [name for name in names if name != "seq"],
             orjson.dumps(again),
             count=len(again),
-            given=given,
+            fixed_values=fixed_values,
             source=self._source,
         )
-        still = {taken[place - 1] for place, _ in anew.conflicts}
-        for place in taken:
+        still = {taken_rows[place - 1] for place, _ in anew.conflicts}
+        for place in taken_rows:
             if place not in still:
-                _tell(run, piece, table, parsed[place - 1], "renumbered")
+                _report_conflict(run, piece, table, parsed[place - 1], "renumbered")
         conflicts = [(place, why) for place, why in put.conflicts if why != "taken" or place in still]
         return rows.Put(written=put.written + anew.written, present=put.present, conflicts=conflicts)
 
     def _parsed(self, piece: ArchivePiece, table: Table) -> tuple[list[str], list[dict[str, Any]]]:
-        """Return what each row says, and the rows.
+        """Return the names of the rows' values, and the rows.
 
         Raises:
-            ArchiveRefused: a row is malformed, or says what no row of the table does.
+            ArchiveRefused: a row is malformed, or has a value that its table does not have.
         """
-        allowed = {one.name: one for one in rows.carried(table, self._known)}
-        documents = [one for one in allowed.values() if one.is_document]
-        found: list[dict[str, Any]] = []
+        allowed = {item.name: item for item in rows.carried(table, self._known)}
+        documents = [item for item in allowed.values() if item.is_document]
+        rows_found: list[dict[str, Any]] = []
         names: list[str] = []
         for number, line in enumerate(archive.lines_of(piece), 1):
             if line.count(b"[") + line.count(b"{") > CONTAINERS_MAX:  # a row itself has a few, its documents are texts
@@ -727,55 +727,57 @@ class _Import:
             except orjson.JSONDecodeError:
                 raise piece.refused("it is not JSON", line=number) from None
             if not isinstance(row, dict):
-                raise piece.refused("it is no object", line=number)
+                raise piece.refused("it is not an object", line=number)
             if not names:
                 names = list(row)
                 self._check_names(piece, table, allowed, names)
             elif row.keys() != set(names):
-                raise piece.refused("it has other members than the first", line=number)
-            for one in documents:
-                self._check_document(piece, table, one, row.get(one.name), number)
+                raise piece.refused("its members differ from those of the first row", line=number)
+            for item in documents:
+                self._check_document(piece, table, item, row.get(item.name), number)
             try:
                 self._checks.check(table.name, row)
             except (InvalidArgument, LimitExceeded) as error:
                 raise piece.refused(error.message, line=number) from error
-            found.append(row)
-        if not found:
+            rows_found.append(row)
+        if not rows_found:
             raise piece.refused("it has no rows")
-        return names, found
+        return names, rows_found
 
     def _check_names(self, piece: ArchivePiece, table: Table, allowed: Mapping[str, Column], names: list[str]) -> None:
         for name in names:
             if name not in allowed:
-                raise piece.refused(f"no row of the table may say {name[:100]!r}", line=1)
+                raise piece.refused(f"rows of this table must not have the member {name[:100]!r}", line=1)
         lacking = [name for name in (*table.rest_of_key, *(["seq"] if table.numbered else [])) if name not in names]
         if lacking:
-            raise piece.refused(f"its rows do not say {lacking[0]!r}", line=1)
+            raise piece.refused(f"its rows lack the member {lacking[0]!r}", line=1)
 
-    def _check_document(self, piece: ArchivePiece, table: Table, one: Column, text: object, line: int) -> None:
+    def _check_document(self, piece: ArchivePiece, table: Table, item: Column, text: object, line: int) -> None:
         if text is None:
             return
         if not isinstance(text, str):
-            raise piece.refused(f"{one.name} is no text of a document", line=line)
+            raise piece.refused(f"{item.name} must be a document as a text", line=line)
         try:
             if table.name in _UNCHECKED:
-                check_containers(one.name, text, containers_max=_CONTAINERS_MAX)
+                check_containers(item.name, text, containers_max=_CONTAINERS_MAX)
                 orjson.loads(text)
             else:
-                said = parse_json(one.name, text, size_bytes_max=archive.PIECE_BYTES_MAX, nesting_max=self._nesting_max)
-                if check := table.forms.get(one.name):
-                    check(said)
+                document = parse_json(
+                    item.name, text, size_bytes_max=archive.PIECE_BYTES_MAX, nesting_max=self._nesting_max
+                )
+                if check := table.forms.get(item.name):
+                    check(document)
         except (ValueError, InvalidArgument, LimitExceeded) as error:  # of orjson, too
-            raise piece.refused(f"{one.name} is no document: {error}", line=line) from None
+            raise piece.refused(f"{item.name} is not a valid document: {error}", line=line) from None
 
     async def _begin_context(self, transaction: Transaction, run: Run, piece: ArchivePiece) -> None:
         if run.open_context is not None:
-            raise piece.refused(f"context {run.context_id} breaks off")
-        said = dict(piece.says, rows=1)
-        names, (header,) = await beside_the_loop(len(piece.data), self._parsed, replace(piece, says=said), CONTEXT)
+            raise piece.refused(f"context {run.context_id} is incomplete: its end is missing")
+        document = dict(piece.says, rows=1)
+        names, (header,) = await beside_the_loop(len(piece.data), self._parsed, replace(piece, says=document), CONTEXT)
         _check_header(piece, header)
         if header["context_id"] != piece.says.get("context"):
-            raise piece.refused("it is the header of another context than it says")
+            raise piece.refused("its header belongs to another context than its line names")
         run.open_context = header
         run.is_there = await imports.there(transaction, header["context_id"])
         if not run.is_there and await self._is_erased(transaction, run, header["owner_user_id"]):
@@ -794,7 +796,7 @@ class _Import:
             names,
             orjson.dumps([header]),
             count=1,
-            given={},
+            fixed_values={},
             source=self._source,
             compare_only=True,
         )
@@ -804,7 +806,7 @@ class _Import:
 
     async def _end_context(self, transaction: Transaction, run: Run, piece: ArchivePiece) -> None:
         if run.open_context is None or piece.says.get("context") != run.context_id:
-            raise piece.refused("it ends a context that has no header")
+            raise piece.refused("it ends a context that is not open")
         header, is_there = run.open_context, run.is_there
         run.open_context, run.is_there = None, ""
         if is_there or run.import_id is None:
@@ -812,29 +814,31 @@ class _Import:
         context_id = header["context_id"]
         first_seq, last_seq = await imports.reached(transaction, context_id)
         if not last_seq <= header["last_seq"] <= rows.NUMBER_MAX:
-            raise piece.refused("its messages go further than its header says")
+            raise piece.refused("it has messages after the last_seq of its header")
         if first_seq < 1:
-            raise piece.refused(f"a message has the seq {first_seq}; the first one is 1")
+            raise piece.refused(f"seq of its messages must be 1 or more (got {first_seq})")
         put = await self._header(transaction, header)
-        if put.conflicts and header.get("only_id") is not None:  # the id elsewhere is another context's here
+        if put.conflicts and header.get("only_id") is not None:  # another context here has the external id
             _conflict(run, piece, CONTEXT, header, "taken")
             put = await self._header(transaction, {**header, "only_system": None, "only_id": None})
         if not put.written:
-            raise ImportMoved("the context was made meanwhile; begin the import again", context_id=context_id)
+            raise ImportMoved("the context was created meanwhile; start the import again", context_id=context_id)
         await imports.agree(transaction, context_id)
         _count(run, CONTEXT.name, written=1)
 
     async def _header(self, transaction: Transaction, header: dict[str, Any]) -> rows.Put:
-        one = orjson.dumps([header])
+        item = orjson.dumps([header])
         return await rows.put(
-            transaction, CONTEXT, self._known, list(header), one, count=1, given={}, source=self._source
+            transaction, CONTEXT, self._known, list(header), item, count=1, fixed_values={}, source=self._source
         )
 
-    async def _room(self, transaction: Transaction, records: list[dict[str, Any]], given: Mapping[str, Any]) -> None:
-        """Refuse records for which the tenant has no room; those that are here already take none.
+    async def _room(
+        self, transaction: Transaction, records: list[dict[str, Any]], fixed_values: Mapping[str, Any]
+    ) -> None:
+        """Refuse records for which the tenant has no room; existing records need none.
 
         Raises:
-            LimitExceeded: it has not that much left; or a content is larger than it may be.
+            LimitExceeded: the tenant has less room, or a content is too large.
         """
         ids = [str(row["id"]) for row in records]
         here = await self._owed.here(transaction, ids)
@@ -844,9 +848,9 @@ class _Import:
             content = row.get("content") or row.get("content_text") or ""
             if not isinstance(content, str):
                 continue
-            if "size_bytes" not in given:
+            if "size_bytes" not in fixed_values:
                 self.limits.check_content("content", content)
-            size_bytes += given.get("size_bytes", len(content.encode()))
+            size_bytes += fixed_values.get("size_bytes", len(content.encode()))
         if new:
             await self.limits.take_room(transaction, records=len(new), size_bytes=size_bytes)
 
@@ -858,7 +862,7 @@ class _Import:
     async def _name_pages(
         self, transaction: Transaction, run: Run, piece: ArchivePiece, pages: list[dict[str, Any]]
     ) -> None:
-        """Give pages the names by which they are found: slugs and aliases, as this tenant knows them."""
+        """Insert the names of pages, their slugs and aliases, for lookups."""
         for page in await self._owed.pages(transaction, [str(row["page_id"]) for row in pages]):
             owner = Owner(
                 tenant_id=transaction.tenant_id,
@@ -872,31 +876,31 @@ class _Import:
 
 
 def _manifest(run: Run, piece: ArchivePiece) -> None:
-    """Read what an archive says of itself.
+    """Read the manifest of an archive.
 
     Raises:
-        ArchiveRefused: it is none that can be read here.
+        ArchiveRefused: this release cannot read the archive.
     """
     if piece.number or piece.kind != "manifest":
-        raise piece.refused("an archive begins with its manifest, and has one")
+        raise piece.refused("an archive must begin with its only manifest")
     try:
-        said = orjson.loads(piece.data)
-        scope = said["scope"]
-        is_known = said["format"] == FORMAT
+        document = orjson.loads(piece.data)
+        scope = document["scope"]
+        is_known = document["format"] == FORMAT
         if scope["kind"] not in ("tenant", "context", "user", "graph") or not isinstance(scope["id"], str):
             raise ValueError("no scope")
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
         raise piece.refused("the manifest is malformed") from None
     if not is_known:
-        raise piece.refused(f"the archive has another format than {FORMAT}: a newer release wrote it")
+        raise piece.refused(f"the format of the archive must be {FORMAT}: a newer release wrote it")
     if len(piece.data) > archive.LINE_BYTES_MAX:
         raise piece.refused("the manifest is too large")
-    run.manifest = said
+    run.manifest = document
     run.report = {"rows": {}, "conflicts": [], "left_out": []}
 
 
 def _begun_at(run: Run) -> datetime | None:
-    """Return when an archive was begun; None: it does not say so."""
+    """Return when an archive was begun; None if it does not name a time."""
     try:
         begun_at = datetime.fromisoformat(run.manifest["begun_at"])
     except (KeyError, TypeError, ValueError):
@@ -905,7 +909,7 @@ def _begun_at(run: Run) -> datetime | None:
 
 
 def _check_header(piece: ArchivePiece, header: Mapping[str, Any]) -> None:
-    """Refuse a header that does not say what all rows of its context get from it.
+    """Refuse a header that lacks values which all rows of its context get from it.
 
     Raises:
         ArchiveRefused: it is malformed.
@@ -913,32 +917,36 @@ def _check_header(piece: ArchivePiece, header: Mapping[str, Any]) -> None:
     texts = ("owner_user_id", "app_id", "agent_bundle_id")
     ancestors = header.get("ancestors")
     try:
-        ids = [str(UUID(one)) for one in ancestors] if isinstance(ancestors, list) else []
-        is_whole = ids[-1:] == [header["context_id"]] and all(isinstance(header.get(one), str) for one in texts)
+        ids = [str(UUID(item)) for item in ancestors] if isinstance(ancestors, list) else []
+        is_whole = ids[-1:] == [header["context_id"]] and all(isinstance(header.get(item), str) for item in texts)
     except (ValueError, AttributeError, TypeError):
         is_whole = False
     if not is_whole or type(header.get("last_seq")) is not int:
         raise piece.refused("the header of a context is malformed")
 
 
-def _given(run: Run) -> dict[str, Any]:
+def _fixed_values(run: Run) -> dict[str, Any]:
     assert run.open_context is not None, "rows of a context have its header"
     header = run.open_context
     return {
         "context_id": header["context_id"],
-        "ancestors": [UUID(one) for one in header["ancestors"]],
+        "ancestors": [UUID(item) for item in header["ancestors"]],
         **{name: header[name] for name in ("owner_user_id", "app_id", "agent_bundle_id")},
     }
 
 
 def _left_out(piece: ArchivePiece) -> list[str]:
     try:
-        said = orjson.loads(piece.data)["left_out"]
+        document = orjson.loads(piece.data)["left_out"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise piece.refused("the end is malformed") from None
-    if not isinstance(said, list) or len(said) > CONFLICTS_TOLD or not all(isinstance(one, str) for one in said):
+    if (
+        not isinstance(document, list)
+        or len(document) > CONFLICTS_REPORTED
+        or not all(isinstance(item, str) for item in document)
+    ):
         raise piece.refused("the end is malformed")
-    return [one[:500] for one in said]
+    return [item[:500] for item in document]
 
 
 def _number(piece: ArchivePiece, row: Mapping[str, Any]) -> int:
@@ -956,16 +964,16 @@ def _count(run: Run, table: str, *, written: int = 0, present: int = 0, conflict
 
 def _conflict(run: Run, piece: ArchivePiece, table: Table, row: Mapping[str, Any], why: str) -> None:
     _count(run, table.name, conflicts=1)
-    _tell(run, piece, table, row, why)
+    _report_conflict(run, piece, table, row, why)
 
 
-def _tell(run: Run, piece: ArchivePiece, table: Table, row: Mapping[str, Any], why: str) -> None:
-    if len(run.report["conflicts"]) < CONFLICTS_TOLD:
+def _report_conflict(run: Run, piece: ArchivePiece, table: Table, row: Mapping[str, Any], why: str) -> None:
+    if len(run.report["conflicts"]) < CONFLICTS_REPORTED:
         key = {name: row[name] for name in (*table.key, "context_id") if name in row}
         if run.context_id:
             key["context_id"] = run.context_id
-        told = {"table": table.name, "key": orjson.dumps(key).decode()[:1000], "why": why, "piece": piece.number}
-        run.report["conflicts"].append(told)
+        conflict = {"table": table.name, "key": orjson.dumps(key).decode()[:1000], "why": why, "piece": piece.number}
+        run.report["conflicts"].append(conflict)
 
 
 def report_of(run: Run) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Reading ahead: what comes next is made while somebody takes what came before, up to a bound."""
+"""Reads ahead: produces the next chunks while the caller sends the previous ones, up to a bound."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ from service_runtime import background
 
 
 class ArchiveChunk(NamedTuple):
-    """Some of an archive, and what goes on behind it; empty: nothing can."""
+    """Bytes of an archive, and the token that resumes after them; empty if there is none."""
 
     data: bytes
     resume_token: str
 
 
-async def ahead(made: AsyncGenerator[ArchiveChunk, None], *, bytes_max: int) -> AsyncGenerator[ArchiveChunk, None]:
-    """Yield what `made` does, which runs in a task of its own.
+async def ahead(chunks: AsyncGenerator[ArchiveChunk, None], *, bytes_max: int) -> AsyncGenerator[ArchiveChunk, None]:
+    """Yield the chunks of a generator, which runs in a task of its own.
 
     Args:
-        made: It is closed behind the last one.
-        bytes_max: Nothing is made ahead of so many bytes that nobody took.
+        chunks: The generator; it is closed at the end.
+        bytes_max: The generator pauses when this many bytes wait for the caller.
 
     Raises:
-        Whatever `made` raises, behind what came before.
+        Errors of `chunks`, after the chunks before them.
     """
     waiting: deque[ArchiveChunk] = deque()
     held_bytes = 0
-    taken, there = asyncio.Event(), asyncio.Event()
+    has_room, there = asyncio.Event(), asyncio.Event()
 
     async def make() -> None:
         nonlocal held_bytes
-        async with aclosing(made):
-            async for one in made:
-                waiting.append(one)
-                held_bytes += len(one.data)
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                waiting.append(chunk)
+                held_bytes += len(chunk.data)
                 there.set()
                 while held_bytes >= bytes_max:
-                    taken.clear()
-                    await taken.wait()
+                    has_room.clear()
+                    await has_room.wait()
 
     task = asyncio.create_task(make())
     task.add_done_callback(lambda _: there.set())
     try:
         while waiting or not task.done():
             if waiting:
-                one = waiting.popleft()
-                held_bytes -= len(one.data)
-                taken.set()
-                yield one
+                chunk = waiting.popleft()
+                held_bytes -= len(chunk.data)
+                has_room.set()
+                yield chunk
             else:
                 there.clear()
                 await there.wait()

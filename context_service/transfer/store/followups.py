@@ -1,4 +1,4 @@
-"""What goes with rows that were put in: what is owed behind them, counted of them, and found by."""
+"""The work that follows from imported rows: queues, counts and names."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _OWE_DOCUMENTS = _OWE.format(table="knowledge_document", id="document_id", state
 
 
 class ImportFollowups:
-    """What belongs to rows that an import writes.
+    """Queues and writes the data that belongs to imported rows.
 
     Args:
-        embeds_texts: Somebody makes vectors here.
-        queued_max: Items of a tenant that wait in each queue.
+        embeds_texts: An embedder makes vectors here.
+        queued_max: Items of a tenant that may wait in each queue.
     """
 
     def __init__(self, *, embeds_texts: bool, queued_max: int = QUEUED_MAX) -> None:
@@ -43,15 +43,15 @@ class ImportFollowups:
         self._documents = Outbox("context", DOCUMENT_TOPIC, queued_max=queued_max)
         self._records_of_messages = queue_of_pointed_records(queued_max)
 
-    async def prepare(self, transaction: Transaction, table: Table, found: Sequence[dict[str, Any]]) -> None:
-        """Let rows say what is to be done here, of what was done where they come from, and let that into its queues.
+    async def prepare(self, transaction: Transaction, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+        """Set the states of rows to the work that must be done here, and check the queue limits for it.
 
         Raises:
-            LimitExceeded: too much of the tenant waits.
+            LimitExceeded: too much work of the tenant is queued.
         """
-        for row in found:
+        for row in rows:
             if table.name == "wm_record":
-                # The passages of a record are made anew: by whoever reads those that are owed.
+                # The worker that reads queued texts makes the passages of a record again.
                 if row.get("text_state") in ("INDEXED", "PENDING"):
                     row["text_state"] = "PENDING"
                 if "passage_count" in row:
@@ -60,19 +60,19 @@ class ImportFollowups:
                     row["index_state"] = "NONE"
             elif table.name == "knowledge_document" and row.get("state") in ("QUEUED", "PARSING"):
                 row["state"] = "QUEUED"
-        await self._take_room(transaction, table, found)
+        await self._take_room(transaction, table, rows)
 
-    async def _take_room(self, transaction: Transaction, table: Table, found: Sequence[dict[str, Any]]) -> None:
+    async def _take_room(self, transaction: Transaction, table: Table, rows: Sequence[dict[str, Any]]) -> None:
         if table.name == "wm_record":
-            await self._texts.take_room(transaction, items=_count(found, "text_state", "PENDING"))
-            await self._vectors.take_room(transaction, items=_count(found, "index_state", "PENDING"))
+            await self._texts.take_room(transaction, items=_count(rows, "text_state", "PENDING"))
+            await self._vectors.take_room(transaction, items=_count(rows, "index_state", "PENDING"))
         elif table.name == "knowledge_document":
-            await self._documents.take_room(transaction, items=_count(found, "state", "QUEUED"))
-        elif table.name == "message_record" and (items := _count(found, "state", "PENDING")):
+            await self._documents.take_room(transaction, items=_count(rows, "state", "QUEUED"))
+        elif table.name == "message_record" and (items := _count(rows, "state", "PENDING")):
             await self._records_of_messages.take(transaction, items=items)
 
-    async def behind(self, transaction: Transaction, table: Table, found: Sequence[dict[str, Any]]) -> None:
-        """Owe what is to be done for rows that are written."""
+    async def queue(self, transaction: Transaction, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+        """Queue the work for written rows."""
         owing: tuple[tuple[str, str, str], ...] = ()
         if table.name == "wm_record":
             owing = (("id", _OWE_TEXTS, TEXT_TOPIC), ("id", _OWE_VECTORS, EMBEDDING_TOPIC))
@@ -81,25 +81,25 @@ class ImportFollowups:
         elif table.name == "mapping":
             await transaction.query(_BUMP_MAPPINGS)
         for key, statement, topic in owing:
-            ids = [str(row[key]) for row in found]
+            ids = [str(row[key]) for row in rows]
             await transaction.query(statement, {"topic": topic, "ids": ids})
 
     async def here(self, transaction: Transaction, record_ids: Sequence[str]) -> set[str]:
-        """Return which of some records are here."""
-        found = await transaction.query(_HERE, (transaction.tenant_id, list(record_ids)))
-        return {row.id for row in found}
+        """Return which of some records exist here."""
+        rows = await transaction.query(_HERE, (transaction.tenant_id, list(record_ids)))
+        return {row.id for row in rows}
 
     async def count_memories(self, transaction: Transaction, users: Sequence[str], scopes: Sequence[UUID]) -> None:
-        """Count the memories of users anew."""
+        """Count the memories of users again."""
         named = {"users": list(users), "scopes": list(scopes)}
         await transaction.query(_COUNT_MEMORIES, named)
 
     async def pages(self, transaction: Transaction, page_ids: Sequence[str]) -> list[Row]:
-        """Return the newest version of pages that are here."""
+        """Return the newest versions of pages."""
         return await transaction.query(_PAGES, (transaction.tenant_id, list(page_ids)))
 
     async def name_page(self, transaction: Transaction, page: Row, name_ids: Sequence[UUID]) -> bool:
-        """Give a page its names; False: one of them is another page's."""
+        """Insert the names of a page; False if another page has one of them."""
         named = {
             "page_id": page.page_id,
             "owner_user_id": page.owner_user_id,
@@ -112,5 +112,5 @@ class ImportFollowups:
         return not row.others
 
 
-def _count(found: Sequence[dict[str, Any]], column: str, value: str) -> int:
-    return sum(row.get(column) == value for row in found)
+def _count(rows: Sequence[dict[str, Any]], column: str, value: str) -> int:
+    return sum(row.get(column) == value for row in rows)

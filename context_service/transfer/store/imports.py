@@ -1,4 +1,4 @@
-"""The SQL of imports: how far each is, what it met, and the header of a context, which is written last."""
+"""The SQL of imports: their progress, their reports, and the headers of contexts, which are written last."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from service_runtime.copying import copied
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.sql_files import SqlFile
 
-GIVEN_UP = timedelta(days=7)  # without a word
+GIVEN_UP = timedelta(days=7)  # without progress
 KEPT = timedelta(days=30)
 _STEP_ROWS = 1_000
-CLEAR_S = 1.0  # that a tenant's are cleared before it is the next tenant's turn
+CLEAR_S = 1.0  # for a tenant's imports before the next tenant's turn
 
 SQL = SqlFile.of(__file__)
 _START = SQL["start"]
@@ -43,9 +43,9 @@ class ContextHeld(Aborted):
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """An import, as far as it is."""
+    """The state of an import."""
 
-    import_id: UUID | None  # None: it writes nothing
+    import_id: UUID | None  # None for a dry run
     state: str = "RUNNING"  # "DONE", "GIVEN_UP"
     offset_bytes: int = 0
     pieces: int = 0
@@ -55,7 +55,7 @@ class Run:
     created_at: datetime | None = None
     updated_at: datetime | None = None
     open_context: dict[str, Any] | None = None  # the header of the context that is being read
-    is_there: str = ""  # of that: "" it is not; "there", "erased": nothing of it is written
+    is_there: str = ""  # "there" or "erased" if that context exists or was erased: then its rows are not written
 
     @property
     def context_id(self) -> str:
@@ -69,30 +69,30 @@ async def start(tenant: Tenant, import_id: UUID, *, imported_by: str) -> None:
 
 
 async def read(tenant: Tenant, import_id: UUID) -> Run | None:
-    """Return an import; None: there is none."""
+    """Return an import; None if there is none."""
     for row in await tenant.query(_READ, (tenant.tenant_id, import_id)):
         return _run(row)
     return None
 
 
 def _run(row: Row) -> Run:
-    said = orjson.loads(row.open_context) if row.open_context else None
+    document = orjson.loads(row.open_context) if row.open_context else None
     return copied(
         Run,
         row,
         seal=bytes(row.seal),
-        open_context=said["header"] if said else None,
-        is_there=said["is_there"] if said else "",
+        open_context=document["header"] if document else None,
+        is_there=document["is_there"] if document else "",
     )
 
 
 async def save(transaction: Transaction, run: Run, *, pieces_before: int) -> bool:
-    """Write down how far an import is; False: somebody else has gone on with it.
+    """Store the progress of an import; False if another call has resumed it.
 
     Raises:
         ContextHeld: another import has begun to write the same context.
     """
-    # One that is only compared is nobody's; any number may do so.
+    # Any number of imports may compare an existing context.
     writes = run.open_context is not None and not run.is_there
     opened = {"header": run.open_context, "is_there": run.is_there} if run.open_context else None
     named = {
@@ -114,26 +114,26 @@ async def save(transaction: Transaction, run: Run, *, pieces_before: int) -> boo
 
 
 async def there(transaction: Transaction, context_id: str) -> str:
-    """Return whether a context is there ("there"), was removed here ("erased"), or neither (empty)."""
+    """Return "there" if a context exists, "erased" if it was erased here, else an empty text."""
     named = {"context_id": context_id}
     (row,) = await transaction.query(_THERE, named)
     return "erased" if row.is_erased else "there" if row.is_there else ""
 
 
 async def erased_since(transaction: Transaction, begun_at: datetime | None) -> list[tuple[UUID, bytes]]:
-    """Return the erasures of subjects since a time, by their ids and hashes; None: all."""
-    found = await transaction.query(_ERASED_SINCE, (transaction.tenant_id, begun_at))
-    return [(row.erasure_id, bytes(row.subject_sha256)) for row in found]
+    """Return the ids and hashes of the erasures of subjects since a time; None returns all."""
+    erasures = await transaction.query(_ERASED_SINCE, (transaction.tenant_id, begun_at))
+    return [(row.erasure_id, bytes(row.subject_sha256)) for row in erasures]
 
 
 async def reached(transaction: Transaction, context_id: str) -> tuple[int, int]:
-    """Return the first and the last `seq` of the messages that are written of a context; 1 and 0 if there is none."""
+    """Return the first and the last `seq` of the written messages of a context; 1 and 0 if there are none."""
     (row,) = await transaction.query(_REACHED, {"context_id": context_id})
     return row.first, row.last
 
 
 async def agree(transaction: Transaction, context_id: str) -> None:
-    """Let the header of a context that was just written say what its rows do."""
+    """Update the counts in the header of a written context from its rows."""
     await transaction.query(_AGREE, {"context_id": context_id})
 
 
@@ -142,27 +142,29 @@ def _removing(table: str, whose: str) -> Across:
         sql=SQL.filled("removing", table=table, whose=whose),
         contexts=True,
         subjects=True,
-        why="nobody called for it: what an import left of a context that never was is nobody's",
+        why="background work: it removes rows of a context that an import never completed, and that has no owner",
     )
 
 
-_REMOVE = [_removing(table.name, "scope_id" if "scope_id" in table.given else "context_id") for table in CONTEXT_ROWS]
+_REMOVE = [
+    _removing(table.name, "scope_id" if "scope_id" in table.fixed_values else "context_id") for table in CONTEXT_ROWS
+]
 
 
 async def take_over(database: Database, tenant_id: UUID, context_id: str) -> None:
-    """Give up whatever import has begun to write a context, and remove what it wrote of it."""
+    """Give up the import that has begun to write a context, and remove the rows that it wrote."""
     tenant = database.tenant(tenant_id)
     await tenant.query(_TAKE_OVER, (tenant_id, context_id))
     await _clear_up(tenant)
 
 
 async def clear(database: Database, tenant_id: UUID, *, for_s: float = CLEAR_S) -> tuple[int, bool]:
-    """Give imports up with which nobody goes on, remove what they left of contexts, and forget old ones.
+    """Give up abandoned imports, remove the rows of their incomplete contexts, and delete old imports.
 
     Args:
         database: Where they are.
-        tenant_id: Whose.
-        for_s: No rows are removed after this time.
+        tenant_id: The tenant.
+        for_s: Remove no rows after this time.
 
     Returns:
         How many unfinished contexts were removed, and whether there are more.
@@ -175,7 +177,7 @@ async def clear(database: Database, tenant_id: UUID, *, for_s: float = CLEAR_S) 
 
 
 async def _clear_up(tenant: Tenant, *, until: float | None = None) -> tuple[int, bool]:
-    """Remove what imports left of contexts; return how many are gone, and whether all are."""
+    """Remove the rows of incomplete contexts; return how many contexts, and whether all are removed."""
     cleared = 0
     for row in await tenant.query(_LEFT_OPEN, (tenant.tenant_id,)):
         named = {"context_id": row.open_context_id, "rows": _STEP_ROWS}

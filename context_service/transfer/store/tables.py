@@ -1,7 +1,7 @@
-"""The catalogue of tables: which of them an archive has, how their rows are known, and what of them stays here.
+"""The catalogue of tables: which tables an archive has, the keys of their rows, and columns that are left out.
 
-Every table of the schema is in here once: carried, or left out for a reason. The columns of a table are read from
-Postgres, so a column that a migration adds is carried without a word; one that must not be is named here.
+Every table of the schema is listed here once: exported, or left out with a reason. The columns of a table are read from
+Postgres, so a column that a migration adds is exported automatically; columns that must not be are named here.
 """
 
 from __future__ import annotations
@@ -11,62 +11,60 @@ from dataclasses import dataclass, field, replace
 
 from context_service.profiles.pure.lookups import check_counts, check_learned
 
-# Of all rows of a context: the archive says them once, and every row gets those. No row can say other ones.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Table:
-    """A table whose rows are carried."""
+    """A table whose rows are exported and imported."""
 
     name: str  # in the schema `context`
     key: tuple[str, ...]  # of its primary key, without the tenant
-    # Columns that no archive has: secrets, what is this installation's, and what other columns say.
+    # Columns that no archive has: secrets, values of this installation, and values that follow from other columns.
     left_out: frozenset[str] = frozenset()
-    # Columns that get a value beside the rows, as SQL over the parameters and `r`.
-    given: Mapping[str, str] = field(default_factory=dict)
-    unless: str = ""  # SQL over `g`: rows of which it is true are not written
-    joined: str = ""  # SQL behind FROM, that gives `r`: a row without one is not written
-    changing: frozenset[str] = frozenset()  # what background work changes: two rows may differ there and be equal
-    # Documents whose form we read by: what raises ValueError where it is another one.
+    # Columns whose values are not in the rows, as SQL over the parameters and `r`.
+    fixed_values: Mapping[str, str] = field(default_factory=dict)
+    unless: str = ""  # SQL over `g`: rows for which it is true are not written
+    joined: str = ""  # SQL of a join that gives `r`: rows without an `r` are not written
+    changing: frozenset[str] = frozenset()  # columns that background work changes: equal rows may differ in them
+    # Documents of a fixed form: each check raises ValueError for another form.
     forms: Mapping[str, Callable[[object], None]] = field(default_factory=dict)
-    is_view: bool = False  # made of other rows: never compared
-    numbered: bool = False  # `seq` is drawn from the sequence of the tenant
+    is_view: bool = False  # derived from other rows, so never compared
+    numbered: bool = False  # `seq` is a number of the tenant's sequence
 
     @property
     def is_renumbered(self) -> bool:
-        """Whether a row may get another `seq` here: it is numbered, and known by something else."""
+        """Whether a row may get another `seq` here: it is numbered, and `seq` is not in its key."""
         return self.numbered and "seq" not in self.key
 
     @property
     def rest_of_key(self) -> tuple[str, ...]:
-        """The columns of the key that rows say, one at least."""
-        return tuple(name for name in self.key if name not in self.given)
+        """The columns of the key that rows have in an archive; at least one."""
+        return tuple(name for name in self.key if name not in self.fixed_values)
 
 
-_CONTEXT_GIVEN = {
+_CONTEXT_VALUES = {
     "context_id": "%(context_id)s::uuid",
     "ancestors": "%(ancestors)s::uuid[]",
     "owner_user_id": "%(owner_user_id)s::text",
     "app_id": "%(app_id)s::text",
     "agent_bundle_id": "%(agent_bundle_id)s::text",
 }
-_PASSAGE_GIVEN = {**_CONTEXT_GIVEN, "scope_id": "%(context_id)s::uuid", "scope_kind": "'context'"}
+_PASSAGE_VALUES = {**_CONTEXT_VALUES, "scope_id": "%(context_id)s::uuid", "scope_kind": "'context'"}
 _GRAPH_OF_PASSAGES = {"graph_name": "''"}
 _RECORD_CHANGING = frozenset({"index_state", "index_error", "text_state", "text_error", "passage_count", "blob_text"})
 
 
 def _of_context(name: str, *key: str, changing: frozenset[str] = frozenset()) -> Table:
-    return Table(name=name, key=key, given=_CONTEXT_GIVEN, changing=changing)
+    return Table(name=name, key=key, fixed_values=_CONTEXT_VALUES, changing=changing)
 
 
 def _passages(name: str, *key: str) -> Table:
-    given = {**_PASSAGE_GIVEN, **_GRAPH_OF_PASSAGES}
+    fixed_values = {**_PASSAGE_VALUES, **_GRAPH_OF_PASSAGES}
     if name == "passage_scope":  # one row of a context, since all of it is one audience's
-        return Table(name=name, key=("scope_id", "first_seq"), given=given, is_view=True)
-    return Table(name=name, key=("scope_id", "scope_kind", *key), given=given, is_view=True)
+        return Table(name=name, key=("scope_id", "first_seq"), fixed_values=fixed_values, is_view=True)
+    return Table(name=name, key=("scope_id", "scope_kind", *key), fixed_values=fixed_values, is_view=True)
 
 
-# Windows, and the counters of the index, are read in the snapshot in which the header was, so they come first.
+# Windows and the counters of the index are read in the snapshot of the header, so they come first.
 FIRST = (
     _of_context("context_window", "window_id"),
     _of_context("window_block", "window_id", "number"),
@@ -93,23 +91,23 @@ CONTEXT_ROWS = (
     _passages("passage", "seq", "ordinal"),
     _passages("passage_vector", "seq", "ordinal"),
 )
-# The header: what makes all of it be there. It comes first in an archive, and is written last.
+# The header, which makes a context visible. It is first in an archive, and written last.
 CONTEXT = Table(name="context", key=("context_id",), left_out=frozenset({"deleted_at"}))
 
 _CONTENT = "coalesce(g.content, g.content_text)"
-# A record whose content is inline, if it has any. What it is made of is reckoned anew, so no row can say other.
+# A record with inline content or none. Values that follow from the content are computed here, so rows cannot fake them.
 RECORDS = Table(
     name="wm_record",
     key=("id",),
-    # Where its file is, is this installation's; words are found by what the trigger makes.
+    # The place of its file belongs to this installation; a trigger makes the search column.
     left_out=frozenset({"search"}),
-    given={
+    fixed_values={
         "blob_id": "NULL::uuid",
         "provider": f"CASE WHEN {_CONTENT} IS NULL THEN '' ELSE 'postgres' END",
         "sha256": f"sha256(convert_to({_CONTENT}, 'UTF8'))",
         "size_bytes": f"coalesce(octet_length({_CONTENT}), 0)",
     },
-    # Passages stand at the `seq` of their record, among those of its node.
+    # Passages have the `seq` of their record, which must be unique within its node.
     unless="""
         EXISTS (
             SELECT FROM context.wm_record o
@@ -119,10 +117,10 @@ RECORDS = Table(
     changing=_RECORD_CHANGING,
     numbered=True,
 )
-# One whose content is a file: it came before.
+# A record whose content is a file, which comes before it in the archive.
 RECORDS_WITH_FILE = replace(
     RECORDS,
-    given={
+    fixed_values={
         "blob_id": "%(blob_id)s::uuid",
         "provider": "%(provider)s::text",
         "sha256": "%(sha256)s::bytea",
@@ -135,7 +133,7 @@ OF_RECORDS = (
     Table(
         name="embedding",
         key=("owner_kind", "owner_id", "name"),
-        given={
+        fixed_values={
             "owner_kind": "'record'",
             "entity_node_id": "r.entity_node_id",
             "hidden_at": "least(r.archived_at, r.expires_at)",
@@ -148,7 +146,7 @@ OF_RECORDS = (
     ),
 )
 
-# Of users. Whom memories are counted for, and which names pages have, is made of the rows.
+# Rows of users. The counts of memories and the names of pages are made from these rows.
 USERS = (
     Table(name="memory", key=("memory_id",), numbered=True),
     Table(name="wiki_page_version", key=("page_id", "version"), numbered=True),
@@ -186,36 +184,36 @@ TENANT = (
 
 CARRIED = {table.name: table for table in (*TENANT, RECORDS, *OF_RECORDS, *USERS, *CONTEXT_ROWS, CONTEXT)}
 
-# What no archive has, and why.
+# Tables that no archive has, and why.
 LEFT_OUT = {
-    "blob": "where files are is this installation's; their bytes are carried with their records",
-    "compile_state": "how far compiling is, in the change feed of this installation",
-    "compiled_page": "made of the graph: compile anew",
+    "blob": "places of files in this installation; the bytes are exported with their records",
+    "compile_state": "progress of compiling, in the change feed of this installation",
+    "compiled_page": "made from the graph: compile again",
     "erased_blob": "of erasures under way",
-    "erasure": "receipts are of what happened here",
-    "facet": "made of the graph, or put on a page that is: compile and put anew",
-    "hold": "what an operator of this installation may not erase",
-    "import": "what was written into this tenant",
+    "erasure": "receipts of erasures in this installation",
+    "facet": "made from the graph, or put on a compiled page: compile and put them again",
+    "hold": "legal holds in this installation",
+    "import": "imports into this tenant",
     "job": "of this installation",
     "mapping_revision": "of this installation",
-    "memory_user": "counted anew",
+    "memory_user": "counted again",
     "migration": "of this installation",
-    "outbox": "what is owed is owed anew",
-    "page_dependency": "made of the graph",
-    "request": "answers to calls that were repeated here",
-    "subject_erasure": "receipts are of what happened here",
-    "tenant_limit": "the limits of the importing tenant hold",
-    "tenant_usage": "counted anew",
+    "outbox": "work is queued again",
+    "page_dependency": "made from the graph",
+    "request": "stored answers for retries",
+    "subject_erasure": "receipts of erasures in this installation",
+    "tenant_limit": "the limits of the importing tenant apply",
+    "tenant_usage": "counted again",
     "upload": "uploads that are under way",
     "upload_part": "uploads that are under way",
-    "wiki_page_name": "made of pages and their aliases",
+    "wiki_page_name": "made from pages and their aliases",
 }
 
-# As an archive says it.
-TOLD = (
-    "keys, and credentials of MCP servers: secrets leave no installation",
-    "limits of the tenant: those of the importing one hold",
-    "compiled pages, and facets put on them: compile them anew",
-    "answers to repeated calls, receipts of erasures, holds, unfinished uploads, the audit trail",
-    "schemas and the vectors of passages of other scopes than contexts: made anew",
+# The notes that an archive has about omitted data.
+LEFT_OUT_NOTES = (
+    "keys, and credentials of MCP servers: secrets never leave an installation",
+    "limits of the tenant: those of the importing tenant apply",
+    "compiled pages, and facets put on them: compile them again",
+    "stored answers for retries, receipts of erasures, holds, unfinished uploads, the audit trail",
+    "schemas, and the vectors of passages outside of contexts: they are made again",
 )
