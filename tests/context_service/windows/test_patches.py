@@ -199,9 +199,9 @@ async def test_what_callers_said_survives_when_a_window_goes_back_to_a_step(call
 
     pack = await packed(caller, window)
     receipts = (await caller.call("GetLineage", window_id=window.window_id)).receipts
-    assert [one.rules[0].startswith("read the log again after step") for one in receipts if one.reason == "retracted"] == [
-        True
-    ]
+    assert [
+        one.rules[0].startswith("read the log again after step") for one in receipts if one.reason == "retracted"
+    ] == [True]
     assert pack.epoch == before.epoch + 1 and "7000" not in pack.messages_json
     assert await state(caller, window, "value", "constraint") == [
         (*RULE.values(), "", "caller"),
