@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 
-import pytest
-
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.errors import InvalidArgument, InvalidPageToken
+from contextkeep.errors import InvalidPageToken
 from service_runtime.pages import encode_token
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
@@ -27,12 +25,6 @@ async def edges_of(graph: Graph, node_id: str, **fields: object) -> list[pb.Edge
         token = page.next_page_token
         if not token:
             return rows
-
-
-@pytest.fixture
-async def pair(graph: Graph) -> tuple[str, str]:
-    a, b = (await graph.write(node(), node())).nodes
-    return a.id, b.id
 
 
 async def test_edges_are_listed_oldest_first_by_direction_and_type(graph: Graph):
@@ -78,49 +70,15 @@ async def test_a_page_ends_at_two_mebibytes_and_has_one_row_at_least(graph: Grap
     assert len(await edges_of(graph, hub)) == 5
 
 
-async def test_the_last_page_has_no_token(graph: Graph):
-    hub, *spokes = [new_id() for _ in range(5)]
-    await graph.write(node(id=hub), *[node(id=s) for s in spokes], *[edge(hub, s) for s in spokes])
-
-    page = await graph.ListEdges(pb.ListEdgesRequest(node_id=hub, page_size=4))
-
-    assert (len(page.edges), page.next_page_token) == (4, "")
-
-
-async def test_a_list_is_checked(graph: Graph, pair: tuple[str, str]):
-    async with refused(InvalidArgument, violations=["page_size"]):
-        await edges_of(graph, pair[0], page_size=-1)
-    async with refused(InvalidArgument, violations=["node_id"]):
-        await edges_of(graph, "x")
-    async with refused(InvalidArgument, violations=["direction"]):
-        await edges_of(graph, pair[0], direction=9)
-    async with refused(InvalidArgument, violations=["edge_types[0]"]):
-        await edges_of(graph, pair[0], edge_types=[""])
-
-
-async def test_a_token_fits_its_query_only(graph: Graph, others: Graph):
-    hub, *spokes = [new_id() for _ in range(4)]
-    rows = [node(id=hub), *[node(id=s) for s in spokes], *[edge(hub, s) for s in spokes]]
-    await graph.write(*rows)
-    await others.write(*rows)
-    token = (await graph.ListEdges(pb.ListEdgesRequest(node_id=hub, page_size=1))).next_page_token
-
-    async def use(to: Graph, page_token: str, **fields: object) -> None:
-        await to.ListEdges(pb.ListEdgesRequest(node_id=hub, page_token=page_token, **fields))
-
-    await use(graph, token)
-    for fields in ({"direction": pb.DIRECTION_IN}, {"edge_types": ["Calls"]}, {"descending": True}):
-        async with refused(InvalidPageToken):
-            await use(graph, token, **fields)
-    async with refused(InvalidPageToken):
-        await use(others, token)
-    async with refused(InvalidPageToken):
-        await graph.Traverse(pb.TraverseRequest(start_node_ids=[hub], page_token=token)).read()
-    binding = ("ListEdges", graph.tenant_id, hub, "out", [], False)
+async def test_forged_tokens_are_refused(graph: Graph):
+    (hub,) = (await graph.write(node())).nodes
+    token = encode_token(("ListEdges", graph.tenant_id, hub.id, "out", [], False), [1, hub.id])
+    await graph.ListEdges(pb.ListEdgesRequest(node_id=hub.id, page_token=token))
+    binding = ("ListEdges", graph.tenant_id, hub.id, "out", [], False)
     forged = [
         encode_token(binding, key)
-        for key in ([1], [1, "x"], ["1", hub], [2**63, hub], [1e70, hub], [None, None], [1, 2])
+        for key in ([1], [1, "x"], ["1", hub.id], [2**63, hub.id], [1e70, hub.id], [None, None], [1, 2])
     ]
-    for bad in ("x", token[:-4], token + "AAAA", base64.urlsafe_b64encode(b"{}").decode(), *forged):
+    for bad in (token[:-4], token + "AAAA", base64.urlsafe_b64encode(b"{}").decode(), *forged):
         async with refused(InvalidPageToken, violations=["page_token"]):
-            await use(graph, bad)
+            await graph.ListEdges(pb.ListEdgesRequest(node_id=hub.id, page_token=bad))

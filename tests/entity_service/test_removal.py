@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import grpc
-import pytest
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import ContextKeepError, NodeNotFound
@@ -17,38 +16,14 @@ from tests.errors import raised, refused
 TABLES = ("node", "edge", "node_io", "progress", "embedding")
 
 
-async def delete_edge(graph: Graph, **fields: object) -> pb.Edge:
-    return (await graph.DeleteEdge(pb.DeleteEdgeRequest(**fields))).edge
-
-
 async def delete_node(graph: Graph, node_id: str, **fields: object) -> int:
     return (await graph.DeleteNode(pb.DeleteNodeRequest(node_id=node_id, **fields))).edges_deleted
-
-
-async def reset(graph: Graph, node_id: str, **fields: object) -> pb.Node:
-    return (await graph.ResetNode(pb.ResetNodeRequest(node_id=node_id, **fields))).node
 
 
 async def counts(database: Database) -> dict[str, int]:
     """How many rows the first tenant has in each table."""
     tenant = database.tenant(DEFAULT_TENANT_ID)
     return {table: (await tenant.query(f"SELECT count(*) AS n FROM entity.{table}"))[0].n for table in TABLES}
-
-
-@pytest.fixture
-async def joined(graph: Graph) -> pb.Edge:
-    a, b = new_id(), new_id()
-    await graph.write(node(id=a), node(id=b))
-    return (await graph.CreateEdge(pb.CreateEdgeRequest(edge=edge(a, b, "Calls", data_json='{"a": 1}')))).edge
-
-
-async def test_a_deleted_edge_may_be_written_again(graph: Graph, joined: pb.Edge):
-    await delete_edge(graph, edge_id=joined.id)
-
-    row = edge(joined.from_node_id, joined.to_node_id, joined.edge_type, id=joined.id)
-    again = (await graph.CreateEdge(pb.CreateEdgeRequest(edge=row))).edge
-
-    assert (again.id, again.data_json, again.version) == (joined.id, "{}", 1)
 
 
 async def test_a_node_goes_with_all_that_hangs_on_it_and_nothing_else(graph: Graph, others: Graph, database: Database):
@@ -109,29 +84,3 @@ async def test_two_that_delete_each_others_neighbour_do_not_wait_for_each_other(
 
     assert sum(deleted) == 20
     assert (await counts(database))["node"] == 0
-
-
-async def test_a_reset_node_is_as_before_its_run(graph: Graph, database: Database):
-    node_id, child = new_id(), new_id()
-    rows = node(id=node_id, data={"a": 1}), node(id=child), edge(node_id, child)
-    await graph.write(*rows)
-    await graph.SetNodeIO(pb.SetNodeIORequest(node_id=node_id, input_json="1", output_json="2"))
-    await graph.UpdateNodeStatus(pb.UpdateNodeStatusRequest(node_id=node_id, status="Running"))
-    await graph.UpdateNodeStatus(pb.UpdateNodeStatusRequest(node_id=child, status="Running"))
-
-    after = await reset(graph, node_id, expected_version=2)
-
-    assert (after.status, after.version, after.data_json) == ("Created", 3, '{"a": 1}')
-    io = await graph.GetNodeIO(pb.GetNodeIORequest(node_id=node_id))
-    assert (io.input_json, io.output_json) == ("1", "")
-    assert await counts(database) == {"node": 2, "edge": 1, "node_io": 1, "progress": 1, "embedding": 0}
-    assert await reset(graph, node_id, expected_version=2) == after, "a repeat is harmless"
-    assert await graph.get(node_id) == after
-
-
-async def test_a_reset_that_clears_only_the_output_leaves_the_version(graph: Graph):
-    (there,) = (await graph.write(node())).nodes
-    await graph.SetNodeIO(pb.SetNodeIORequest(node_id=there.id, output_json="2"))
-
-    assert (await reset(graph, there.id)).version == 1
-    assert (await graph.GetNodeIO(pb.GetNodeIORequest(node_id=there.id))).output_json == ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import json
 from collections.abc import AsyncGenerator
 
 import grpc
@@ -14,19 +13,13 @@ import pytest
 import entity_service.app
 import entity_service.settings
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded, NodeBudgetExceeded, NodeNotFound
+from contextkeep.errors import InvalidPageToken, NodeBudgetExceeded
 from entity_service.rules.traverse import _ahead
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
-
-
-async def chain(graph: Graph, length: int) -> list[str]:
-    ids = [new_id() for _ in range(length)]
-    await graph.write(*[node(id=i) for i in ids], *[edge(a, b) for a, b in itertools.pairwise(ids)])
-    return ids
 
 
 async def star(graph: Graph, count: int, **fields: object) -> tuple[str, list[str]]:
@@ -38,32 +31,6 @@ async def star(graph: Graph, count: int, **fields: object) -> tuple[str, list[st
         await graph.write(*[node(id=i, **fields) for i in some], *[edge(root, i) for i in some])
         ids += some
     return root, ids
-
-
-async def test_a_diamond_gives_each_node_once_by_its_oldest_edge(graph: Graph):
-    top, left, right, bottom = (new_id() for _ in range(4))
-    await graph.write(
-        *[node(id=i) for i in (top, left, right, bottom)],
-        edge(top, left),
-        edge(top, right),
-        edge(left, bottom, created_at={"seconds": 2}, id=new_id()),
-        edge(right, bottom, created_at={"seconds": 1}, id=new_id(), data_json='{"why": 1}'),
-    )
-
-    reached = await graph.reached(top)
-
-    assert [(row.node.id, row.depth) for row in reached] == [(left, 1), (right, 1), (bottom, 2)]
-    assert (reached[2].reached_by.node_id, reached[2].reached_by.data_json) == (right, '{"why": 1}')
-
-
-async def test_a_cycle_ends(graph: Graph):
-    ids = await chain(graph, 5)
-    await graph.write(edge(ids[4], ids[0]))
-
-    reached = await graph.reached(ids[2], depth_max=100, include_start=True)
-
-    assert [(row.node.id, row.depth) for row in reached] == [(ids[n], (n - 2) % 5) for n in range(5)]
-    assert not reached[2].HasField("reached_by")
 
 
 async def test_an_empty_answer_is_one_message(graph: Graph):
@@ -142,20 +109,6 @@ async def test_a_page_that_was_just_full_is_followed_by_its_token(graph: Graph):
     assert [row.node.id for message in rest for row in message.nodes] == [child]
 
 
-async def test_numbers_come_before_texts_before_others_and_nodes_without_a_value_last(graph: Graph):
-    root = new_id()
-    values = [True, "b", 10, None, "a", 9, 9.5, -1, 10**30, 10**30 + 1]
-    children = [node(id=new_id(), data={"turn": {"index": value}}) for value in values]
-    await graph.write(node(id=root), *children, *[edge(root, child.id) for child in children])
-
-    async def order(**fields: bool) -> list[object]:
-        reached = await graph.reached(root, depth_max=1, order_path="turn.index", **fields)
-        return [json.loads(row.node.data_json)["turn"]["index"] for row in reached]
-
-    assert await order() == [-1, 9, 9.5, 10, 10**30, 10**30 + 1, "a", "b", True, None]
-    assert await order(descending=True) == [10**30 + 1, 10**30, 10, 9.5, 9, -1, "b", "a", True, None]
-
-
 async def test_long_texts_to_order_by_fit_a_token(graph: Graph):
     root = new_id()
     children = [node(id=new_id(), data={"t": "ü\n" * 5000 + str(n)}) for n in range(6)]
@@ -181,66 +134,6 @@ async def test_a_walk_stops_at_its_budget(graph: Graph):
             await graph.walk(root, depth_max=depth_max, node_budget=10)
     # An indexed walk visits what it returns.
     assert len(await graph.reached(root, depth_max=1, node_budget=5, limit=4)) == 4
-
-
-async def test_a_walk_is_checked(graph: Graph, others: Graph, missing_id: str):
-    here, there = (await graph.write(node(), node(graph_name="other"))).nodes
-
-    async with refused(InvalidArgument, violations=["start_node_ids"]):
-        await graph.walk()
-    async with refused(InvalidArgument, violations=["start_node_ids[0]"]):
-        await graph.walk("x")
-    async with refused(LimitExceeded, limit="start_node_ids"):
-        await graph.walk(*[here.id] * 1001)
-    async with refused(InvalidArgument, violations=["start_node_ids"]):
-        await graph.walk(here.id, there.id)
-    async with refused(NodeNotFound, node_id=missing_id):
-        await graph.walk(here.id, missing_id)
-    async with refused(NodeNotFound, node_id=here.id):
-        await others.walk(here.id, depth_max=1)
-    for name in ("depth_max", "limit", "node_budget"):
-        async with refused(InvalidArgument, violations=[name]):
-            await graph.walk(here.id, **{name: -1})
-    async with refused(LimitExceeded, limit="depth_max", limit_max=100, value=101):
-        await graph.walk(here.id, depth_max=101)
-    async with refused(LimitExceeded, limit="node_budget", limit_max=100_000):
-        await graph.walk(here.id, node_budget=100_001)
-    async with refused(InvalidArgument, violations=["direction"]):
-        await graph.walk(here.id, direction=9)
-    async with refused(InvalidArgument, violations=["after"]):
-        await graph.walk(here.id, after=pb.TraversePosition(seq=1), order_path="a")
-    for nowhere in ({"seconds": 2**62}, {"nanos": -1}):
-        async with refused(InvalidArgument, violations=["after.created_at"]):
-            await graph.walk(here.id, after=pb.TraversePosition(created_at=nowhere))
-    for path in (".", "a.", "a..b"):
-        async with refused(InvalidArgument, violations=["order_path"]):
-            await graph.walk(here.id, order_path=path)
-
-
-async def test_a_token_fits_its_walk_only(graph: Graph, others: Graph):
-    root, ids = await star(graph, 3)
-    await others.write(node(id=root), node(id=ids[0]), edge(root, ids[0]))
-    asked = {"depth_max": 1, "limit": 1}
-    token = (await graph.walk(root, **asked))[-1].next_page_token
-
-    assert (await graph.reached(root, **asked, page_token=token))[0].node.id == ids[1]
-    assert len(await graph.reached(root, depth_max=1, limit=5, page_token=token)) == 2
-    for change in (
-        {"depth_max": 2},
-        {"descending": True},
-        {"include_start": True},
-        {"include_archived": True},
-        {"edge_types": ["Contains"]},
-        {"node_types": ["Message"]},
-        {"order_path": "a"},
-        {"direction": pb.DIRECTION_BOTH},
-    ):
-        async with refused(InvalidPageToken):
-            await graph.walk(root, **{**asked, **change}, page_token=token)
-    async with refused(InvalidPageToken):
-        await others.walk(root, **asked, page_token=token)
-    async with refused(InvalidPageToken):
-        await graph.walk(root, **asked, page_token="?")
 
 
 async def test_forged_tokens_are_refused(graph: Graph):

@@ -20,6 +20,7 @@ import grpc
 import psycopg
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.timestamp_pb2 import Timestamp
 
 import context_service.settings
 import entity_service.settings
@@ -28,6 +29,7 @@ from context_service.history.wire import mappings
 from contextkeep import options_pb2
 from contextkeep.context.v1 import chat_history_pb2 as history
 from contextkeep.context.v1 import contexts_pb2 as contexts
+from contextkeep.context.v1 import memories_pb2 as memories
 from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
@@ -518,6 +520,27 @@ def test_fields_follow_the_setting_that_their_rule_names(setting: str, few: Call
         if aspect.name == setting and (fault := broken(few, field, aspect))
     ]
     assert not faults, "\n".join(faults)
+
+
+NO_TIMES = (Timestamp(seconds=2**60), Timestamp(nanos=-1))
+TIMES = {
+    "record.expires_at": lambda time: ("InsertWMRecord", record(expires_at=time)),
+    "message.said_at": lambda time: (
+        "SendMessage",
+        contexts.SendMessageRequest(message=message_pb2.MessageInput(content="x", said_at=time)),
+    ),
+    "memory.happened_at": lambda time: (
+        "RetainMemory",
+        memories.RetainMemoryRequest(memory=memories.MemoryInput(text="x", happened_at=time), subject_user_id="ada"),
+    ),
+}
+
+
+@pytest.mark.parametrize("field", TIMES)
+def test_a_time_of_no_calendar_is_refused(field: str, many: Caller):
+    for time_ in NO_TIMES:
+        outcome = many.call(*TIMES[field](time_))
+        assert (outcome.reason, outcome.fields) == ("INVALID_ARGUMENT", [field])
 
 
 # 49 turns of a loop, and 22 times the content of a node.

@@ -22,7 +22,7 @@ from context_service.retrieval.store import passage_vectors as passage_vectors_m
 from context_service.retrieval.store.passage_vectors import PassageVectorMaking
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
-from contextkeep.errors import ContextNotFound, InvalidArgument, LimitExceeded
+from contextkeep.errors import ContextNotFound, LimitExceeded
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Across, Database
@@ -345,20 +345,6 @@ async def test_a_secret_is_never_sent_to_the_embedder(world: World):
     assert (await world.waited(context_id)).is_complete
     assert any("Here is the key." in text for text in world.server.texts)
     assert secret not in str(world.server.texts)
-
-
-async def test_nobody_waits_for_what_he_cannot_see(world: World):
-    context_id = await world.begun("hello")
-    for key in ("other", "app", "graph"):
-        with pytest.raises(ContextNotFound):
-            await world.caller.of(key).call("WaitForIndex", context_id=context_id)
-    with pytest.raises(ContextNotFound):
-        await world.waited(an_id())
-    for fields in ({"seq": -1}, {"timeout_s": -1}):
-        with pytest.raises(InvalidArgument):
-            await world.waited(context_id, **fields)
-    with pytest.raises(LimitExceeded):
-        await world.waited(context_id, timeout_s=301)
 
 
 async def test_so_many_wait_and_no_more(world: World, monkeypatch: pytest.MonkeyPatch):

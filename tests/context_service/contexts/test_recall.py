@@ -12,7 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.context.v1.message_pb2 import MessageInput
-from contextkeep.errors import ContextNotFound, InvalidArgument, LimitExceeded
+from contextkeep.errors import ContextNotFound, InvalidArgument
 from tests.context_service.contexts.callers import Caller, Opened, an_id, at
 
 TALK = (
@@ -212,25 +212,6 @@ async def test_a_filter_leaves_only_what_it_admits(caller: Caller):
 
 
 @pytest.mark.parametrize(
-    ("which", "refusal"),
-    [
-        ({"roles": ["user", "assistent"]}, r"filter.roles\[1\] must be one of user, assistant, system, tool"),
-        ({"roles": [""]}, r"filter.roles\[0\] must be one of"),
-        ({"kinds": ["Text"]}, r"filter.kinds\[0\] must be one of text, data, tool_call, tool_result, file"),
-    ],
-)
-async def test_a_filter_by_what_is_not_there_is_refused(caller: Caller, which: dict[str, list[str]], refusal: str):
-    """It would find nothing, and nobody would know why."""
-    context_id = await begun(caller, "zebra")
-    with pytest.raises(InvalidArgument, match=refusal):
-        await recall(caller, context_id, "zebra", filter=which)
-    with pytest.raises(InvalidArgument, match=refusal):
-        await caller.call("SearchContext", context_id=context_id, query="zebra", filter=which)
-    with pytest.raises(InvalidArgument, match=refusal):
-        await caller.send("zebra", context_id, recall=pb.RecallOptions(filter=which))
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "the of and",
@@ -267,19 +248,6 @@ async def test_a_quotation_cannot_leave_its_quotation_marks(caller: Caller):
     assert [line for line in lines[1:] if line and not line.startswith("> ")] == [
         line for line in lines if line.startswith("[m1.0] user x [m9.9] system,")
     ]
-
-
-async def test_what_cannot_be_asked_is_refused(caller: Caller):
-    context_id = await begun(caller, "hello")
-    for options in ({"profile": "unheard of"}, {"tokens_max": -1}, {"items_max": -1}):
-        with pytest.raises(InvalidArgument):
-            await recall(caller, context_id, "x", **options)
-    with pytest.raises(InvalidArgument, match="text"):
-        await recall(caller, context_id, "  ")
-    many = pb.RecallFilter(entity_node_ids=[an_id() for _ in range(101)])
-    for options in ({"tokens_max": 100_001}, {"items_max": 201}, {"filter": many}):
-        with pytest.raises(LimitExceeded):
-            await recall(caller, context_id, "x", **options)
 
 
 async def test_a_search_finds_the_best_first(caller: Caller):

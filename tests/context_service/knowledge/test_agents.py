@@ -15,8 +15,6 @@ from contextkeep.context.v1.agent_templates_pb2_grpc import AgentTemplatesStub
 from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
 from contextkeep.errors import (
     AgentNotFound,
-    AgentTemplateInUse,
-    AgentTemplateNotFound,
     ContextKeepError,
     InvalidArgument,
     LimitExceeded,
@@ -155,23 +153,6 @@ async def test_lists_come_in_pages_by_id(call: Calls):
     assert template in [one.template_id for one in found.templates]
 
 
-async def test_a_template_that_is_not_there_is_refused_and_one_that_is_used_stays(call: Calls):
-    with pytest.raises(AgentTemplateNotFound) as refused:
-        await call.put(template_id=an_id())
-    assert [one.field for one in refused.value.violations] == ["agent.template_id"]
-    template = (await call.template()).template_id
-    agent = (await call.put(template_id=template)).agent_id
-    with pytest.raises(AgentTemplateInUse):
-        await call("DeleteAgentTemplate", template_id=template)
-    await call("DeleteAgent", agent_id=agent)
-    await call("DeleteAgentTemplate", template_id=template)
-    for name in ("GetAgentTemplate", "DeleteAgentTemplate"):
-        with pytest.raises(AgentTemplateNotFound):
-            await call(name, template_id=template)
-    with pytest.raises(AgentNotFound):
-        await call("DeleteAgent", agent_id=agent)
-
-
 async def test_who_puts_an_agent_and_who_deletes_its_template_take_turns(call: Calls):
     for _ in range(5):
         template = (await call.template()).template_id
@@ -188,26 +169,6 @@ async def test_who_puts_an_agent_and_who_deletes_its_template_take_turns(call: C
             except ContextKeepError:
                 there[kind] = False
         assert there["agent"] == there["template"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "field"),
-    [
-        ({"agent_id": ""}, "agent.agent_id"),
-        ({"agent_id": "a\0b"}, "agent.agent_id"),
-        ({"display_name": "a\0b"}, "agent.display_name"),
-        ({"node_ids": ["x"]}, "agent.node_ids[0]"),
-        ({"knowledge_bases": [""]}, "agent.knowledge_bases[0]"),
-        ({"policy": {"allowed": {"ids": ["fast", "No such id"]}}}, "agent.policy.allowed.ids[1]"),
-        ({"policy": {"defaults": {"families": [""]}}}, "agent.policy.defaults.families[0]"),
-        ({"callers": {"user_ids": [""]}}, "agent.callers.user_ids[0]"),
-    ],
-    ids=repr,
-)
-async def test_what_is_no_agent_is_refused_by_name(call: Calls, fields, field):
-    with pytest.raises(InvalidArgument) as refused:
-        await call("PutAgent", agent={"agent_id": "a", **fields})
-    assert [one.field for one in refused.value.violations] == [field]
 
 
 async def test_there_are_so_many_at_most(call: Calls, monkeypatch: pytest.MonkeyPatch):

@@ -81,25 +81,6 @@ async def test_writers_of_one_key_at_once_leave_one_that_holds(stack: Opened, us
     assert [newer for _, newer in rows] == [*(memory_id for memory_id, _ in rows[1:]), None]
 
 
-@pytest.mark.parametrize(
-    ("said", "field"),
-    [
-        ({"text": " \n"}, "memory.text"),
-        ({"text": "a\0b"}, "memory.text"),
-        ({"text": "x", "kind": 99}, "memory.kind"),
-        ({"text": "x", "confidence": 1.01}, "memory.confidence"),
-        ({"text": "x", "confidence": float("nan")}, "memory.confidence"),
-        ({"text": "x", "experience": {}}, "memory.experience"),
-        ({"text": "x", "kind": 3, "experience": {"quality": -1.0}}, "memory.experience.quality"),
-        ({"text": "x", "happened_at": {"seconds": 2**60}}, "memory.happened_at"),
-    ],
-)
-async def test_what_is_no_memory_is_refused_by_name(user: User, said: dict[str, object], field: str):
-    with pytest.raises(InvalidArgument) as error:
-        await user.call("RetainMemory", memory=said)
-    assert [one.field for one in error.value.violations] == [field]
-
-
 async def test_a_user_has_so_many_and_no_more(user: User, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(memories, "MEMORIES_MAX", 2)
     for _ in range(2):
@@ -327,23 +308,6 @@ async def test_a_reflection_quotes_what_holds_the_newest_first_and_names_what_it
     assert len((await user.call("ReflectMemories", query="Ada live", limit=1)).statement.splitlines()) == 1
     nothing = await user.call("ReflectMemories", query="submarine")
     assert (nothing.statement, list(nothing.memory_ids)) == ("", [])
-
-
-@pytest.mark.parametrize("name", ["RecallMemories", "ReflectMemories"])
-async def test_what_cannot_be_asked_is_refused_by_name(user: User, name: str):
-    for said, field in (
-        ({"query": " "}, "query"),
-        ({"query": "x", "limit": 0}, "limit"),
-        ({"query": "x", "limit": 101}, "limit"),
-        ({"query": "x", "filter": {"kinds": [9]}}, "filter.kinds[0]"),
-    ):
-        with pytest.raises(InvalidArgument) as error:
-            await user.call(name, **said)
-        assert [one.field for one in error.value.violations] == [field]
-    with pytest.raises(LimitExceeded):
-        await user.call(name, query="x" * 8_001)
-    with pytest.raises(SubjectRequired):
-        await user.caller.call(name, query="x")
 
 
 # Consolidating.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from context_service.query.pure.expand import BYTES_MAX, NOT_FOUND
 from contextkeep.context.v1 import memories_pb2 as memories_pb
 from contextkeep.context.v1 import pages_pb2 as pages_pb
@@ -14,7 +12,7 @@ from contextkeep.context.v1.memories_pb2_grpc import MemoriesStub
 from contextkeep.context.v1.pages_pb2_grpc import PagesStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from service_runtime.ids import new_id
-from tests.context_service.query.conftest import Asker, Refused, World, over_mcp
+from tests.context_service.query.conftest import Asker, World, over_mcp
 from tests.context_service.query.test_query import only, refs, states, written
 from tests.fakes import context_providers as stubs
 
@@ -164,22 +162,6 @@ async def test_all_texts_have_a_mebibyte_together(ask: Asker):
     sizes = [len(each.get("text", "").encode()) for each in (one, two, three)]
     assert sizes == [800_000, BYTES_MAX - 800_000, 0]
     assert three["is_found"]
-
-
-@pytest.mark.parametrize(
-    ("named", "reason"),
-    [
-        ([""], "INVALID_ARGUMENT"),
-        (["workspace:a\0b"], "INVALID_ARGUMENT"),
-        (["x" * 401], "LIMIT_EXCEEDED"),
-        ([f"fast:{number}" for number in range(21)], "LIMIT_EXCEEDED"),
-    ],
-    ids=["blank", "nul", "long", "many"],
-)
-async def test_what_is_malformed_or_too_much_is_refused(ask: Asker, named, reason):
-    with pytest.raises(Refused) as refused:
-        await ask.query(query="nothing", expand_refs=named)
-    assert refused.value.reason == reason
 
 
 async def test_a_model_reads_what_was_expanded_as_quoted_material(world: World):

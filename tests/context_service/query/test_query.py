@@ -111,17 +111,6 @@ async def test_an_unknown_argument_is_refused_by_name(world: World, fields, fiel
     assert re.search(rf"\b{field.split('.')[-1]}\b|guess", answer.text)
 
 
-@pytest.mark.parametrize("number", [7, -1])
-async def test_an_unknown_number_of_an_enum_is_refused(world: World, number):
-    for field in ("mode", "scope", "depth"):
-        with pytest.raises(Refused) as refused:
-            await over_grpc(world).query(query=RENEWAL, **{field: number})
-        assert refused.value.fields == [field]
-    with pytest.raises(Refused) as refused:
-        await over_grpc(world).query(query=RENEWAL, provider_options={"memory": {"query_mode": number}})
-    assert refused.value.fields == ["provider_options.memory.query_mode"]
-
-
 async def test_the_question_comes_back_with_its_defaults(ask: Asker):
     answer = await ask.query(query=f" {RENEWAL} ")
     asked = answer["asked"]

@@ -15,14 +15,12 @@ from contextkeep.context.v1 import source_tests_pb2 as source_tests_pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.source_tests_pb2_grpc import SourceTestsStub
 from contextkeep.errors import ContextKeepError
-from service_runtime.ids import new_id
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL
 from tests.context_service.erased import erase_subject
 from tests.context_service.query.conftest import World, over_grpc
 from tests.errors import raised
 
-EMPTY = pb.QueryContextRequest()
 QUERY = "When was the renewal of Acme signed?"
 
 
@@ -114,37 +112,6 @@ async def test_the_last_state_and_latency_stand_on_the_provider_for_who_tests(wo
     assert last["down"].tested_at.seconds > 0
     told = await call(world, "ListContextProviders", pb.ListContextProvidersRequest(), "ada")
     assert not any(one.HasField("last_test") for one in told.providers)
-
-
-@pytest.mark.parametrize(
-    ("request_", "key", "reason"),
-    [
-        (source_tests_pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x")), "ada", "PERMISSION_DENIED"),
-        (source_tests_pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x")), "app", "PERMISSION_DENIED"),
-        (source_tests_pb.RunSourceTestRequest(), "admin", "INVALID_ARGUMENT"),
-        (
-            source_tests_pb.RunSourceTestRequest(question=pb.QueryContextRequest(), replay_of=str(new_id())),
-            "admin",
-            "INVALID_ARGUMENT",
-        ),
-        (source_tests_pb.RunSourceTestRequest(question=pb.QueryContextRequest(query=" ")), "admin", "INVALID_ARGUMENT"),
-        (
-            source_tests_pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x", expand_refs=["a:1"])),
-            "admin",
-            "INVALID_ARGUMENT",
-        ),
-        (
-            source_tests_pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x"), label="x" * 201),
-            "admin",
-            "LIMIT_EXCEEDED",
-        ),
-    ],
-    ids=["user", "bound", "nothing", "both", "blank", "refs", "label"],
-)
-async def test_what_cannot_be_tested_is_refused(world: World, request_, key, reason):
-    with pytest.raises(ContextKeepError) as refused:
-        await call(world, "RunSourceTest", request_, key)
-    assert refused.value.reason == reason
 
 
 async def test_an_answer_is_kept_up_to_a_bound_and_so_many_are_kept(world: World, monkeypatch):

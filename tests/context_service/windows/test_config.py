@@ -144,21 +144,6 @@ async def test_a_window_without_a_limit_counts_nothing(caller: Caller):
     assert (await caller.call("GetWindow", window_id=window.window_id)).window.spent_tokens == 0
 
 
-@pytest.mark.parametrize(
-    ("config", "field"),
-    [
-        (windows_pb.WindowConfig(high_mark=math.nan), "config.high_mark"),
-        (windows_pb.WindowConfig(tier_ratios=windows_pb.TierRatios(hot=-0.1)), "config.tier_ratios.hot"),
-        (windows_pb.WindowConfig(keep_last_steps=0), "config.keep_last_steps"),
-    ],
-)
-async def test_a_number_that_cannot_be_is_refused_by_name(caller: Caller, config: windows_pb.WindowConfig, field: str):
-    context_id = await said(caller, "", {"content": "Hello"})
-    with pytest.raises(InvalidArgument) as error:
-        await opened(caller, context_id, config=config)
-    assert [one.field for one in error.value.violations] == [field]
-
-
 async def changed(caller: Caller, window: windows_pb.Window, **fields: Any) -> windows_pb.Window:
     return (await caller.call("UpdateWindow", window_id=window.window_id, **fields)).window
 

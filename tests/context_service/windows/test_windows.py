@@ -57,10 +57,6 @@ def run(steps: Iterable[int]) -> list[list[dict[str, Any]]]:
     ]
 
 
-def texts(pack: windows_pb.PackResponse) -> str:
-    return pack.messages_json
-
-
 def checked(pack: windows_pb.PackResponse, window: windows_pb.Window, to: Format) -> bytes:
     """Return the messages of a pack: they are as their vendor wants them, and no more than they may be."""
     body = pack.messages_json.encode()
@@ -237,20 +233,6 @@ async def test_a_retracted_message_is_in_no_later_pack(of: str, caller: Caller):
     assert "the secret" not in pack.messages_json and "after it" in pack.messages_json
     assert pack.epoch == before.epoch + 1
     assert await packed(caller, window) == pack
-
-
-async def test_of_a_context_that_is_gone_there_is_no_window(caller: Caller):
-    context_id = (await caller.send()).context_id
-    window = await opened(caller, context_id)
-    await packed(caller, window)
-    await caller.call("DeleteContext", context_id=context_id)
-    for name in ("Pack", "GetWindow", "CloseWindow"):
-        with pytest.raises(WindowNotFound):
-            await caller.call(name, window_id=window.window_id)
-    with pytest.raises(ContextNotFound):
-        await caller.call("ListWindows", context_id=context_id)
-    with pytest.raises(ContextNotFound):
-        await opened(caller, context_id)
 
 
 async def test_a_context_that_is_closed_is_packed_and_gets_no_window(caller: Caller):
@@ -466,33 +448,3 @@ async def test_many_messages_behind_a_call_that_is_never_answered_are_read(
     window = await opened(caller, context_id, 100_000)
     pack = await packed(caller, window)
     assert pack.step_count == 1200 and not pack.is_waiting
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"model": ""},
-        {"model": "a model that nobody knows", "context_tokens": 0},
-        {"context_tokens": -1},
-        {"context_tokens": 10_000_001},
-        {"token_budget": -0.1},
-        {"token_budget": 1.5},
-        {"token_budget": float("nan")},
-        {"output_reservation": -1},
-        {"output_reservation": 10_001},
-        {"format": 99},
-        {"system_prompt": "a\0b"},
-        {"goal": "a\0b"},
-        {"model": "a\0b"},
-        {"tools_json": "{}"},
-        {"tools_json": "["},
-        {"tools_json": '["\\ud800"]'},
-        {"tools_json": '["\\u0000"]'},
-    ],
-    ids=str,
-)
-async def test_what_no_window_can_be_is_refused_with_its_field(fields: dict[str, Any], caller: Caller):
-    context_id = (await caller.send()).context_id
-    with pytest.raises(InvalidArgument) as error:
-        await opened(caller, context_id, **fields)
-    assert error.value.violations[0].field in [*fields, "context_tokens"]

@@ -16,14 +16,8 @@ from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import (
     AnswerTooLarge,
     BlobCorrupted,
-    BlobNotFound,
-    ContextKeepError,
-    InvalidArgument,
     InvalidPageToken,
-    RangePastEnd,
     RecordArchived,
-    RecordHasNoBlob,
-    RecordNotFound,
 )
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL
@@ -89,49 +83,6 @@ async def test_a_range_is_cut_to_the_byte(caller: Caller, offset: int, length: i
     assert record.size_bytes == len(content)
 
 
-@pytest.mark.parametrize(("size_bytes", "offset"), [(10, 10), (10, 11), (10, 2**62), (0, 1), (MIB, MIB)])
-async def test_a_range_that_starts_past_the_end_is_said(caller: Caller, size_bytes: int, offset: int):
-    stored = await caller.upload(noise(size_bytes))
-
-    with pytest.raises(RangePastEnd) as error:
-        await caller.download(blob_key=stored.blob_key, offset_bytes=offset)
-
-    assert error.value.metadata["size_bytes"] == str(size_bytes)
-
-
-@pytest.mark.parametrize(
-    "request_fields",
-    [
-        {},
-        {"working_memory_id": "nonsense"},
-        {"working_memory_id": an_id(), "blob_key": "blob_x"},
-        {"working_memory_id": an_id(), "offset_bytes": -1},
-        {"working_memory_id": an_id(), "length_bytes": -1},
-        {"blob_key": "a\0b"},
-    ],
-)
-async def test_a_malformed_read_names_its_field(caller: Caller, request_fields: dict[str, Any]):
-    with pytest.raises(InvalidArgument) as error:
-        await caller.download(**request_fields)
-
-    assert error.value.violations
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ({"working_memory_id": an_id()}, RecordNotFound),
-        ({"blob_key": "blob_" + "0" * 32}, BlobNotFound),
-        ({"blob_key": "../../etc/passwd"}, BlobNotFound),
-    ],
-)
-async def test_what_never_was_is_not_found(caller: Caller, name: dict[str, str], expected: type[ContextKeepError]):
-    with pytest.raises(expected):
-        await caller.download(**name)
-    for rpc, request in (("GetContent", pb.GetContentRequest(**name)), ("DeleteBlob", pb.DeleteBlobRequest(**name))):
-        assert type(await caller.error(rpc, request)) is expected
-
-
 async def test_identical_contents_of_two_tenants_share_nothing(
     caller: Caller, stranger: Caller, context_settings: Settings
 ):
@@ -139,21 +90,6 @@ async def test_identical_contents_of_two_tenants_share_nothing(
     await stranger.upload(b"same")
 
     assert len(files(context_settings)) == 2
-
-
-async def test_content_is_answered_wherever_it_lives(caller: Caller):
-    inline = await caller.insert(content_json='{"b": 1,  "a": "é"}')
-    blob = await caller.upload(b"bytes")
-    nothing = await caller.insert()
-
-    for record_id, content in (
-        (inline.working_memory_id, '{"b": 1,  "a": "é"}'.encode()),
-        (blob.working_memory_id, b"bytes"),
-        (nothing.working_memory_id, b""),
-    ):
-        answer = await caller.call("GetContent", pb.GetContentRequest(working_memory_id=record_id))
-        assert answer.content == content
-        assert answer.record.working_memory_id == record_id
 
 
 @pytest.mark.parametrize(("size_bytes", "fits"), [(3 * MIB, True), (3 * MIB + 1, False)])
@@ -169,15 +105,6 @@ async def test_content_that_fits_no_answer_names_what_streams_it(caller: Caller,
     error = await caller.error("GetContent", request)
     assert isinstance(error, AnswerTooLarge)
     assert error.metadata["use"] == "GetBlob"
-
-
-async def test_inline_content_is_no_blob(caller: Caller):
-    record = await caller.insert(content_json="1")
-
-    with pytest.raises(RecordHasNoBlob):
-        await caller.download(working_memory_id=record.working_memory_id)
-    error = await caller.error("DeleteBlob", pb.DeleteBlobRequest(working_memory_id=record.working_memory_id))
-    assert isinstance(error, RecordHasNoBlob)
 
 
 async def test_a_deleted_blob_is_archived_with_its_record(caller: Caller, database: Database):

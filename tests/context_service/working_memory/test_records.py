@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,19 +16,12 @@ from context_service.working_memory.store import records
 from context_service.working_memory.store.record_columns import SIZE
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import (
-    ContextKeepError,
-    InvalidArgument,
     InvalidPageToken,
-    LimitExceeded,
-    RecordArchived,
-    RecordExists,
-    RecordHasBlob,
-    VersionConflict,
 )
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Urls
-from tests.context_service.working_memory.callers import MIB, Caller, an_id, at, record_input
+from tests.context_service.working_memory.callers import MIB, Caller, an_id, at
 
 EVERYTHING: dict[str, Any] = {
     "memory_type": "data/json",
@@ -79,81 +71,6 @@ async def test_a_record_comes_back_as_it_was(caller: Caller):
     assert abs(fetched.created_at.ToDatetime(UTC) - datetime.now(UTC)) < timedelta(minutes=1)
 
 
-async def test_what_is_left_out_has_a_default(caller: Caller):
-    record = await caller.fetch((await caller.insert()).working_memory_id)
-
-    assert (record.metadata_json, record.graph_name, record.content_json) == ("{}", "default", "")
-    assert (record.provider, record.sha256, record.size_bytes, record.blob_key) == ("", "", 0, "")
-    assert not record.HasField("expires_at")
-
-
-@pytest.mark.parametrize(
-    ("name", "content_type"),
-    [
-        ("a.md", "text/markdown"),
-        ("a.PNG", "image/png"),
-        ("x/../a.tar.gz", "application/gzip"),
-        ("data:text/evil,x", "application/json"),
-        ("noending", "application/json"),
-    ],
-)
-async def test_a_content_type_is_guessed_from_the_name(caller: Caller, name: str, content_type: str):
-    assert (await caller.insert(name=name, content_json="1")).content_type == content_type
-
-
-@pytest.mark.parametrize(
-    ("fields", "field"),
-    [
-        ({"memory_type": ""}, "memory_type"),
-        ({"name": ""}, "name"),
-        ({"name": "a\0b"}, "name"),
-        ({"content_type": "image/png\r\nx-other: header"}, "content_type"),
-        ({"description": "a\0b"}, "description"),
-        ({"working_memory_id": "1234"}, "working_memory_id"),
-        ({"working_memory_id": f"{{{an_id()}}}"}, "working_memory_id"),
-        ({"entity_node_id": "node"}, "entity_node_id"),
-        ({"metadata_json": "{"}, "metadata_json"),
-        ({"metadata_json": "[1]"}, "metadata_json"),
-        ({"metadata_json": '{"a": NaN}'}, "metadata_json"),
-        ({"metadata_json": '{"a": "\\ud800"}'}, "metadata_json"),
-        ({"metadata_json": '{"a": "\\u0000"}'}, "metadata_json"),
-        ({"metadata_json": '{"a":' * 101 + "1" + "}" * 101}, "metadata_json"),
-        ({"content_json": "nope"}, "content_json"),
-        ({"content_json": "["}, "content_json"),
-        ({"tags": [""]}, "tags"),
-        ({"tags": ["a\0"]}, "tags"),
-        ({"expires_at": Timestamp(seconds=2**60)}, "expires_at"),
-        ({"expires_at": Timestamp(nanos=-1)}, "expires_at"),
-        ({"embedding": pb.Embedding(values=[1.0])}, "embedding.values"),
-        ({"embedding": pb.Embedding(values=[0.0] * 1536)}, "embedding.values"),
-        ({"embedding": pb.Embedding(values=[1e-9] * 1536)}, "embedding.values"),
-        ({"embedding": pb.Embedding(values=[math.nan] + [1.0] * 1535)}, "embedding.values"),
-        ({"embedding": pb.Embedding(values=[math.inf] + [1.0] * 1535)}, "embedding.values"),
-        ({"embedding": pb.Embedding(values=[65520.0] + [1.0] * 1535)}, "embedding.values"),
-    ],
-)
-async def test_a_malformed_field_is_named(caller: Caller, fields: dict[str, Any], field: str):
-    with pytest.raises(InvalidArgument) as error:
-        await caller.insert(**fields)
-
-    assert [violation.field for violation in error.value.violations] == [f"record.{field}"]
-
-
-async def test_values_at_their_limits_are_stored(caller: Caller):
-    fields = {
-        "name": "é" * 512,
-        "memory_type": "m" * 100,
-        "tags": ["t" * 128] * 64,
-        "metadata_json": json.dumps({"a": "x" * (65536 - 9)}),
-        "content_json": json.dumps("x" * (MIB - 2)),
-        "embedding": pb.Embedding(values=[65504.0, 6e-8] + [0.0] * 1534, model="m"),
-    }
-
-    record = await caller.fetch((await caller.insert(**fields)).working_memory_id)
-
-    assert (record.name, record.content_json) == (fields["name"], fields["content_json"])
-
-
 async def test_an_embedding_is_stored_in_half_precision(caller: Caller, database: Database):
     values = [0.5, -2.0] + [0.0] * 1534
     record = await caller.insert(embedding=pb.Embedding(values=values, model="small"))
@@ -169,26 +86,6 @@ async def test_an_embedding_is_stored_in_half_precision(caller: Caller, database
 
     await caller.update(record.working_memory_id, "embedding")
     assert await tenant.query("SELECT model FROM context.embedding") == []
-
-
-async def test_a_given_id_is_taken_once(caller: Caller, stranger: Caller):
-    record_id = an_id()
-    assert (await caller.insert(working_memory_id=record_id)).working_memory_id == record_id
-
-    with pytest.raises(RecordExists) as error:
-        await caller.insert(working_memory_id=record_id, name="other")
-    assert error.value.metadata["working_memory_id"] == record_id
-    # Another tenant knows nothing of it.
-    assert (await stranger.insert(working_memory_id=record_id, name="theirs")).name == "theirs"
-    assert (await caller.fetch(record_id)).name == "notes.txt"
-
-
-async def test_an_insert_that_fails_leaves_its_request_id_free(caller: Caller):
-    request_id, taken = an_id(), (await caller.insert()).working_memory_id
-    with pytest.raises(RecordExists):
-        await caller.insert(request_id, working_memory_id=taken)
-
-    assert (await caller.insert(request_id)).version == 1
 
 
 async def test_an_update_changes_what_its_mask_names(caller: Caller, database: Database):
@@ -222,82 +119,6 @@ async def test_an_update_changes_what_its_mask_names(caller: Caller, database: D
         "updated",
         {"fields": ["entity_node_id", "metadata_json", "name", "tags"], "version": 2},
     )
-
-
-async def test_a_named_field_that_is_empty_is_emptied(caller: Caller):
-    record = await caller.insert(**EVERYTHING, entity_node_id=an_id(), expires_at=at(datetime(2125, 1, 1, tzinfo=UTC)))
-    names = ["entity_node_id", "metadata_json", "content_json", "tags", "expires_at", "graph_name", "content_type"]
-
-    await caller.update(record.working_memory_id, *names)
-
-    fetched = await caller.fetch(record.working_memory_id)
-    assert (fetched.entity_node_id, fetched.metadata_json, fetched.graph_name) == ("", "{}", "default")
-    assert (fetched.content_json, fetched.provider, fetched.size_bytes, fetched.sha256) == ("", "", 0, "")
-    assert (list(fetched.tags), fetched.HasField("expires_at")) == ([], False)
-    assert fetched.content_type == "application/json"  # guessed from the name again
-
-
-@pytest.mark.parametrize(
-    "paths",
-    [[], ["working_memory_id"], ["created_by"], ["version"], ["record.name"], ["embedding.values"], ["name", "x"]],
-)
-async def test_a_mask_of_what_cannot_change_is_refused(caller: Caller, paths: list[str]):
-    record = await caller.insert()
-    request = pb.UpdateWMRecordRequest(
-        record=record_input(working_memory_id=record.working_memory_id), update_mask={"paths": paths}
-    )
-
-    error = await caller.error("UpdateWMRecord", request)
-
-    assert isinstance(error, InvalidArgument)
-    assert [violation.field for violation in error.violations] == ["update_mask"]
-    assert (await caller.fetch(record.working_memory_id)).version == 1
-
-
-async def test_a_stale_version_is_told_the_current_one(caller: Caller):
-    record = await caller.insert()
-    assert (await caller.update(record.working_memory_id, name="b", expected_version=1)).version == 2
-
-    with pytest.raises(VersionConflict) as error:
-        await caller.update(record.working_memory_id, name="c", expected_version=1)
-
-    assert error.value.metadata["version"] == "2"
-    assert (await caller.fetch(record.working_memory_id)).name == "b"
-
-
-async def test_a_blob_has_no_inline_content(caller: Caller):
-    stored = await caller.upload(b"abc")
-
-    with pytest.raises(RecordHasBlob):
-        await caller.update(stored.working_memory_id, content_json="1")
-    updated = await caller.update(stored.working_memory_id, "name", "content_type", name="a.png")
-
-    assert (updated.content_type, updated.blob_key, updated.sha256) == ("image/png", stored.blob_key, stored.sha256)
-    assert (await caller.download(working_memory_id=stored.working_memory_id))[1] == b"abc"
-
-
-async def test_an_archived_record_does_not_change(caller: Caller):
-    stored = await caller.upload(b"abc")
-    await caller.call("DeleteBlob", pb.DeleteBlobRequest(blob_key=stored.blob_key))
-
-    with pytest.raises(RecordArchived):
-        await caller.update(stored.working_memory_id, name="b")
-    assert (await caller.fetch(stored.working_memory_id, include_archived=True)).name == "notes.txt"
-
-
-async def test_an_expired_record_is_as_an_archived_one_until_it_gets_more_time(caller: Caller):
-    entity = an_id()
-    record = await caller.insert(entity_node_id=entity, expires_at=at(datetime.now(UTC) - timedelta(seconds=1)))
-
-    with pytest.raises(RecordArchived):
-        await caller.fetch(record.working_memory_id)
-    assert await names(caller, entity) == []
-    assert await names(caller, entity, include_archived=True) == ["notes.txt"]
-    archived = await caller.fetch(record.working_memory_id, include_archived=True)
-    assert archived.status == pb.RECORD_STATUS_ARCHIVED
-
-    await caller.update(record.working_memory_id, "expires_at")
-    assert (await caller.fetch(record.working_memory_id)).status == pb.RECORD_STATUS_ACTIVE
 
 
 async def names(caller: Caller, entity: str, **options: Any) -> list[str]:
@@ -350,40 +171,6 @@ async def test_rows_that_come_while_paging_move_nothing(caller: Caller):
 
     assert [record.name for record in (*first.records, *second.records)] == list("3210")
     assert second.next_page_token == ""
-
-
-@pytest.mark.parametrize(
-    ("filters", "expected"),
-    [
-        ({}, "dcba"),
-        ({"memory_types": ["file"]}, "ba"),
-        ({"memory_types": ["file", "data/json"]}, "cba"),
-        ({"subtypes": ["s1"]}, "da"),
-        ({"semantic_purposes": ["p"]}, "b"),
-        ({"names": ["a", "d", "nobody"]}, "da"),
-        ({"name_prefix": "b"}, "b"),
-        ({"name_prefix": "%"}, ""),
-        ({"name_prefix": "_"}, ""),
-        ({"tags": ["x"]}, "cb"),
-        ({"tags": ["x", "y"]}, "c"),
-        ({"metadata_contains_json": '{"k": {"n": 1}}'}, "ca"),
-        ({"metadata_contains_json": '{"k": {"n": 1}, "l": [2]}'}, "c"),
-        ({"metadata_contains_json": "{}"}, "dcba"),
-        ({"memory_types": ["file"], "subtypes": ["s1"], "tags": ["x"]}, ""),
-    ],
-)
-async def test_filters_are_a_conjunction(caller: Caller, filters: dict[str, Any], expected: str):
-    entity = an_id()
-    for fields in (
-        {"name": "a", "subtype": "s1", "metadata_json": '{"k": {"n": 1, "m": 2}}'},
-        {"name": "b", "semantic_purpose": "p", "tags": ["x"]},
-        {"name": "c", "memory_type": "data/json", "tags": ["y", "x"], "metadata_json": '{"k": {"n": 1}, "l": [1, 2]}'},
-        {"name": "d", "memory_type": "other", "subtype": "s1"},
-    ):
-        await caller.insert(entity_node_id=entity, **fields)
-
-    assert "".join(await names(caller, entity, **filters)) == expected
-    assert "".join(await names(caller, entity, **filters, page_size=1)) == expected
 
 
 async def test_a_page_of_large_contents_ends_at_two_megabytes(caller: Caller):
@@ -439,31 +226,6 @@ async def test_a_row_counts_as_no_less_than_its_message(caller: Caller, database
 
 
 @pytest.mark.parametrize(
-    ("fields", "field", "expected"),
-    [
-        ({"entity_node_id": ""}, "entity_node_id", InvalidArgument),
-        ({"entity_node_id": "x"}, "entity_node_id", InvalidArgument),
-        ({"page_size": -1}, "page_size", InvalidArgument),
-        ({"name_prefix": "a\0"}, "name_prefix", InvalidArgument),
-        ({"names": ["a\0"]}, "names", InvalidArgument),
-        ({"metadata_contains_json": "[]"}, "metadata_contains_json", InvalidArgument),
-        ({"metadata_contains_json": "{"}, "metadata_contains_json", InvalidArgument),
-        ({"names": ["n"] * 101}, "names", LimitExceeded),
-        ({"tags": ["t" * 129]}, "tags", LimitExceeded),
-    ],
-)
-async def test_a_malformed_list_names_its_field(
-    caller: Caller, fields: dict[str, Any], field: str, expected: type[ContextKeepError]
-):
-    error = await caller.error(
-        "FetchWMRecordsByEntity", pb.FetchWMRecordsByEntityRequest(**{"entity_node_id": an_id(), **fields})
-    )
-
-    assert type(error) is expected
-    assert (error.metadata.get("limit") or error.violations[0].field) == field
-
-
-@pytest.mark.parametrize(
     "key",
     [
         ["2024-01-01", 1],
@@ -491,19 +253,6 @@ async def test_a_token_that_a_caller_made_is_refused(caller: Caller, key: list[A
     )
 
     assert isinstance(error, InvalidPageToken)
-
-
-async def test_the_caller_is_written_down_and_no_field_changes_it(caller: Caller, stranger: Caller):
-    assert (await caller.insert()).created_by == "first"
-    assert (await stranger.upload(b"x")).record.created_by == "other"
-
-
-async def test_inline_content_of_every_type_comes_back_to_the_byte(caller: Caller):
-    for text in ("null", "0", "-0.0", '""', "[]", ' {"a":1}\n', "1E5", '"\\u00e9\U0001f4a5"', "9" * 300):
-        record = await caller.insert(content_json=text)
-        assert (await caller.fetch(record.working_memory_id)).content_json == text
-        answer = await caller.call("GetContent", pb.GetContentRequest(working_memory_id=record.working_memory_id))
-        assert answer.content == text.encode()
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX, Begin
 from context_service.working_memory.pure.fields import RecordInput
 from context_service.working_memory.rules.search import terms_of
 from contextkeep.context.v1 import working_memory_pb2 as pb
-from contextkeep.errors import ChecksumMismatch, InvalidArgument, LimitExceeded, RecordHasBlob
+from contextkeep.errors import ChecksumMismatch, InvalidArgument, LimitExceeded
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Urls, cloned
@@ -149,14 +149,6 @@ async def test_what_a_document_is_found_by_is_made_in_time_linear_in_its_size(ur
     with psycopg.connect(urls.superuser) as connection:
         few, many = (min(seconds(texts) for _ in range(3)) for texts in (16_000, 128_000))
     assert many < 20 * few  # 8 times as many; it was 64 times as long
-
-
-async def test_a_file_has_no_inline_text_beside_it(caller: Caller):
-    uploaded = await caller.upload(b"a file")
-    with pytest.raises(RecordHasBlob):
-        await caller.update(uploaded.working_memory_id, content_text="a text")
-    with pytest.raises(InvalidArgument):
-        await caller.upload(b"a file", content_text="a text")
 
 
 # What is found.

@@ -23,7 +23,6 @@ from contextkeep.errors import (
     ContextKeepError,
     HeldBytesExceeded,
     InvalidArgument,
-    LimitExceeded,
     RecordExists,
     RequestIdReused,
     SizeMismatch,
@@ -97,30 +96,6 @@ async def test_a_malformed_upload_stores_nothing(caller: Caller, database: Datab
         assert error.value.violations or error.value.reason != "INVALID_ARGUMENT"
 
     await swept(database, context_settings)
-
-
-@pytest.mark.parametrize(
-    ("fields", "field", "expected"),
-    [
-        ({"name": ""}, "name", InvalidArgument),
-        ({"name": "a\0b"}, "name", InvalidArgument),
-        ({"name": "a" * 513}, "name", LimitExceeded),
-        ({"memory_type": ""}, "memory_type", InvalidArgument),
-        ({"memory_type": "m" * 101}, "memory_type", LimitExceeded),
-        ({"metadata_json": "[]"}, "metadata_json", InvalidArgument),
-        ({"metadata_json": '{"a": "%s"}' % ("x" * 65536)}, "metadata_json", LimitExceeded),
-        ({"content_json": "1"}, "content_json", InvalidArgument),
-        ({"entity_node_id": "x"}, "entity_node_id", InvalidArgument),
-    ],
-)
-async def test_a_bad_header_is_refused(
-    caller: Caller, fields: dict[str, Any], field: str, expected: type[ContextKeepError]
-):
-    with pytest.raises(expected) as error:
-        await caller.upload(b"x", **fields)
-
-    named = error.value.metadata.get("limit") or error.value.violations[0].field
-    assert named == f"header.record.{field}"
 
 
 async def test_a_bad_header_is_refused_before_the_bytes(caller: Caller, database: Database):
@@ -352,14 +327,6 @@ async def test_a_request_id_with_another_header_is_refused(caller: Caller, datab
         await caller.send([pb.UploadBlobRequest(header=first), chunk(b"abcd")])
 
     assert await records(database) == 1
-
-
-async def test_a_request_id_of_another_call_is_refused(caller: Caller):
-    request_id = an_id()
-    await caller.insert(request_id=request_id)
-
-    with pytest.raises(RequestIdReused):
-        await caller.upload(b"abc", header={"request_id": request_id})
 
 
 async def test_concurrent_twins_of_a_request_make_one_record(

@@ -18,12 +18,8 @@ from context_service.packing.rules.pack import Packing
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import (
     FoldNoProgress,
-    InvalidArgument,
-    LogMoved,
     RequestIdReused,
     Unavailable,
-    WindowClosed,
-    WindowNotFound,
 )
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import Caller, an_id
@@ -193,26 +189,6 @@ async def test_a_report_that_ends_before_its_pack_is_answered_recalls_once_when_
     done = await reported(caller, window, pack, request_id=request_id)
     assert done.pack.messages_json.count("behind the boiler") == 1
     assert await packed(caller, window) == done.pack
-
-
-async def test_a_report_is_of_a_pack_that_was_and_of_a_log_that_is_known(caller: Caller, context_id: str):
-    window = await opened(caller, context_id)
-    pack = await packed(caller, window)
-    for pack_id in ("", "x", "1.2.3", "1", "-1.2", "9.2", "0.99", "0." + "9" * 30, "\u0661.2"):
-        with pytest.raises(InvalidArgument, match="pack"):
-            await caller.call("ReportResponse", window_id=window.window_id, pack_id=pack_id, invalid=True)
-    await said(caller, context_id, {"content": "Wait!"})
-    with pytest.raises(LogMoved):
-        await reported(caller, window, pack)
-    for wrong_strategy in ("", "hope"):
-        with pytest.raises(InvalidArgument):
-            await opened(caller, context_id, config={"recovery_strategy": wrong_strategy})
-    for key in ("other", "app", "graph"):
-        with pytest.raises(WindowNotFound):
-            await reported(caller.of(key), window, pack)
-    await caller.call("CloseWindow", window_id=window.window_id)
-    with pytest.raises(WindowClosed):
-        await reported(caller, window, pack)
 
 
 def script(steps: int, seed: int) -> list[list[dict[str, Any]]]:

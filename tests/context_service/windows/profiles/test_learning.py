@@ -16,7 +16,7 @@ from context_service.profiles.store.profiles import ProfileRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message_pb
-from contextkeep.errors import InvalidArgument, LimitExceeded, PermissionDenied, Unavailable
+from contextkeep.errors import InvalidArgument, PermissionDenied, Unavailable
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import Caller, an_id
 from tests.context_service.windows.calling import calls, opened, packed, result
@@ -203,15 +203,3 @@ async def test_what_is_in_sight_and_windows_that_do_not_learn_count_nothing(call
     for _ in range(60):  # one context teaches so much and no more
         await look(caller, window)
     assert known(stack, "quiet@1")[1]["lines"]["ticket"][1] == 50
-
-
-async def test_a_bound_key_and_whoever_is_no_administrator_changes_no_learning(caller: Caller):
-    for key in ("plain", "app"):
-        with pytest.raises(PermissionDenied):
-            await caller.of(key).call("SetLearning", profile="coding", app_id="shop", is_frozen=True)
-    for fields in ({"profile": "nobodys"}, {}):
-        with pytest.raises(InvalidArgument) as error:
-            await caller.of("admin").call("SetLearning", **fields)
-        assert error.value.violations[0].field == "profile"
-    with pytest.raises(LimitExceeded):
-        await caller.of("admin").call("SetLearning", profile="coding", app_id="x" * 1_001)

@@ -141,13 +141,6 @@ async def test_a_bound_key_reads_profiles_and_puts_none(caller: Caller):
                 await put(bound, name, "extends: coding")
 
 
-@pytest.mark.parametrize("name", ["", "general", "Mine", "a b", "a@1", "1a", "../a", "ä"])
-async def test_a_name_that_is_none_or_of_the_service_is_refused(caller: Caller, name: str):
-    with pytest.raises(InvalidArgument) as error:
-        await put(caller, name)
-    assert error.value.violations[0].field == "name"
-
-
 @pytest.mark.parametrize(
     "text", ["", "[", "units: []", "low_importance: [{kind: a, of: tool, line: '(a{1000}){1000}'}]"]
 )
