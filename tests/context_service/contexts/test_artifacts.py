@@ -18,23 +18,16 @@ from context_service.retrieval.store.passages import Passages
 from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
-from contextkeep.context.v1 import tasks_pb2 as tasks_pb
 from contextkeep.errors import (
-    ArtifactComplete,
-    ArtifactNotFound,
-    ContextClosed,
-    ContextNotFound,
     InvalidArgument,
     LimitExceeded,
     RecordNotFound,
-    RequestIdReused,
-    TaskEnded,
     TaskNotFound,
 )
 from service_runtime.postgres import Across
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import KEYS, Caller, Opened, an_id
-from tests.context_service.contexts.test_tasks import begun, created, moved, read
+from tests.context_service.contexts.test_tasks import begun, created, read
 
 
 @pytest.fixture
@@ -85,132 +78,6 @@ async def test_what_a_task_makes_is_found_by_the_next_call(caller: Caller):
     recalled = (await caller.call("Recall", context_id=context_id, text="What eats the giraffe?")).recalled
     assert [item.text for item in recalled.items] == ["The giraffe eats acacia."]
     assert f"[{recalled.items[0].ref}] assistant, artifact" in recalled.prompt_text
-
-
-async def test_a_newer_version_replaces_what_the_older_one_was_found_by(caller: Caller):
-    context_id, task = await begun(caller)
-    await put(caller, task.task_id, "The walrus dives.", name="Sea")
-    second = (await put(caller, task.task_id, "The narwhal sings.")).artifact
-    assert (second.version, second.name) == (2, "")
-
-    assert await found(caller, context_id, "walrus") == []
-    assert [hit.text for hit in await found(caller, context_id, "narwhal")] == ["The narwhal sings."]
-    assert (await got(caller, task.task_id)).parts[0].text == "The narwhal sings."
-    first = await got(caller, task.task_id, version=1)
-    assert (first.parts[0].text, first.name) == ("The walrus dives.", "Sea")
-    for version in (3, 99):
-        with pytest.raises(ArtifactNotFound):
-            await got(caller, task.task_id, version=version)
-    with pytest.raises(InvalidArgument):
-        await got(caller, task.task_id, version=-1)
-    assert [one.version for one in (await read(caller, task.task_id)).artifacts] == [2]
-
-
-async def test_chunks_go_behind_each_other_until_the_last(caller: Caller):
-    context_id, task = await begun(caller)
-    with pytest.raises(ArtifactNotFound):
-        await put(caller, task.task_id, "x", append=True)
-    await put(caller, task.task_id, "The badger digs.", name="Woods")
-    await put(caller, task.task_id, "The beaver builds.", 'The "hedgehog" sleeps.', append=True, name="left aside")
-    done = (await put(caller, task.task_id, "The boar roots.", append=True, last_chunk=True)).artifact
-    assert (done.version, done.part_count, done.is_complete, done.name) == (1, 4, True, "Woods")
-
-    texts = ["The badger digs.", "The beaver builds.", 'The "hedgehog" sleeps.', "The boar roots."]
-    kept = await got(caller, task.task_id)
-    assert [part.text for part in kept.parts] == texts
-    assert kept.size_bytes == done.size_bytes > 60
-    for word, text in zip(("badger", "beaver", "hedgehog", "boar"), texts, strict=True):
-        assert [hit.text for hit in await found(caller, context_id, word)] == [text]
-    assert len({hit.ref for hit in await found(caller, context_id, "woods")}) == 4
-
-    with pytest.raises(ArtifactComplete):
-        await put(caller, task.task_id, "more", append=True)
-    anew = (await put(caller, task.task_id, "All anew.")).artifact
-    assert (anew.version, anew.part_count, anew.is_complete) == (2, 1, False)
-    assert await found(caller, context_id, "beaver") == []
-
-
-async def test_an_artifact_of_one_task_is_never_listed_on_another(caller: Caller):
-    context_id, task = await begun(caller)
-    beside = await created(caller, context_id)
-    await put(caller, task.task_id, "a red falcon")
-    await put(caller, beside.task_id, "a grey falcon", artifact_id="other")
-    await put(caller, beside.task_id, "a white falcon", artifact_id="plan")
-
-    assert [one.artifact_id for one in (await read(caller, task.task_id)).artifacts] == ["plan"]
-    assert [one.artifact_id for one in (await read(caller, beside.task_id)).artifacts] == ["other", "plan"]
-    assert (await got(caller, task.task_id)).parts[0].text == "a red falcon"
-    assert (await got(caller, beside.task_id)).parts[0].text == "a white falcon"
-    with pytest.raises(ArtifactNotFound):
-        await got(caller, task.task_id, "other")
-    of_one = await found(caller, context_id, "falcon", filter={"task_ids": [task.task_id]})
-    assert [hit.text for hit in of_one] == ["a red falcon"]
-    made = await found(caller, context_id, "hello falcon", filter={"kinds": ["artifact"]})
-    assert len(made) == 3
-    assert [hit.text for hit in await found(caller, context_id, "hello falcon", filter={"kinds": ["text"]})] == [
-        "hello"
-    ]
-    assert {hit.kind for hit in await found(caller, context_id, "hello falcon", filter={"seq_from": 1})} == {"text"}
-
-
-async def test_tasks_that_are_not_the_callers_take_and_show_nothing(caller: Caller):
-    """Of another tenant, of a user, of another context, and such as never were: all alike."""
-    ada = caller.of("ada")
-    context_id, hers = await begun(ada)
-    await put(ada, hers.task_id, "a red falcon")
-    there, _ = await begun(caller)
-
-    for other in (caller.of("other"), caller.of("bob"), caller):
-        for task_id, named in ((hers.task_id, {}), (an_id(), {}), (hers.task_id, {"context_id": there})):
-            if named and other is not caller:
-                continue  # a context that is not his: what the next one says
-            for call in (put(other, task_id, "x", **named), got(other, task_id, **named)):
-                with pytest.raises(TaskNotFound):
-                    await call
-        with pytest.raises(ContextNotFound):
-            await put(other, hers.task_id, "x", context_id=context_id)
-    assert (await got(ada, hers.task_id)).version == 1
-    assert (await got(caller.of("admin"), hers.task_id)).version == 1
-    with pytest.raises(TaskNotFound):
-        await put(caller.of("admin"), hers.task_id, "x")
-
-
-async def test_what_has_ended_makes_no_more(caller: Caller):
-    context_id, task = await begun(caller)
-    await put(caller, task.task_id, "The stork flies.")
-    await moved(caller, task.task_id, tasks_pb.TASK_STATE_COMPLETED)
-    with pytest.raises(TaskEnded):
-        await put(caller, task.task_id, "more")
-    assert (await got(caller, task.task_id)).version == 1
-    going_on = await created(caller, context_id)
-    await caller.call("CloseContext", context_id=context_id)
-    with pytest.raises(ContextClosed):
-        await put(caller, going_on.task_id, "x")
-    assert await found(caller, context_id, "stork")
-    await caller.call("DeleteContext", context_id=context_id)
-    with pytest.raises(TaskNotFound):
-        await got(caller, task.task_id)
-
-
-async def test_an_artifact_is_put_once_by_its_request(caller: Caller):
-    context_id, task = await begun(caller)
-    request_id = an_id()
-    answers = await asyncio.gather(
-        *(put(caller, task.task_id, "once", artifact_id="", request_id=request_id) for _ in range(5))
-    )
-    assert len({answer.artifact.artifact_id for answer in answers}) == 1
-    assert {answer.artifact.version for answer in answers} == {1}
-    with pytest.raises(RequestIdReused):
-        await put(caller, task.task_id, "twice", artifact_id="", request_id=request_id)
-    await put(caller, task.task_id, "a")
-    chunk_id = an_id()
-    for _ in range(3):
-        await put(caller, task.task_id, "b", append=True, request_id=chunk_id)
-    assert [part.text for part in (await got(caller, task.task_id)).parts] == ["a", "b"]
-    await moved(caller, task.task_id, tasks_pb.TASK_STATE_COMPLETED)
-    again = await put(caller, task.task_id, "once", artifact_id="", request_id=request_id)
-    assert again.artifact == answers[0].artifact
-    assert len(await found(caller, context_id, "once")) == 1
 
 
 async def test_of_many_that_write_at_once_each_is_a_version(caller: Caller):

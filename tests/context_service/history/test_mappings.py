@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 import weakref
 from collections.abc import AsyncIterator
 
@@ -21,10 +20,7 @@ from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.errors import (
     ContextKeepError,
     InvalidArgument,
-    InvalidPageToken,
     LimitExceeded,
-    MappingBuiltIn,
-    MappingExists,
     MappingNotFound,
 )
 from service_runtime.auth import Authenticator
@@ -81,57 +77,6 @@ async def failure(call: object) -> ContextKeepError:
     return raised(caught.value)
 
 
-async def test_what_replaced_rules_without_a_version_survives_the_next_start_of_the_app(stub: ChatHistoryStub):
-    await register(stub, rules_version=3)
-    other = rules("'by the operator'")
-
-    replaced = await register(stub, rules=other, replace=True)
-    started = await register(stub, rules_version=3)
-
-    assert (replaced.changed, replaced.mapping.rules_version) == (True, 4)
-    assert (started.changed, started.mapping.version) == (False, replaced.mapping.version)
-    assert (await register(stub, rules_version=5)).changed
-
-
-async def test_the_same_version_with_other_rules_is_refused(stub: ChatHistoryStub):
-    await register(stub, rules_version=1)
-
-    error = await failure(register(stub, rules=rules("entity.name"), rules_version=1))
-
-    assert (error.reason, error.metadata["rules_version"]) == ("MAPPING_EXISTS", "1")
-
-
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
-        (pb.MappingRules(), "rules.messages"),
-        (pb.MappingRules(messages=[pb.MessageRule(content="'a'")]), "rules.messages[0].role"),
-        (pb.MappingRules(messages=[pb.MessageRule(role="'user'")]), "rules.messages[0].content"),
-        (rules(content_field="content", role_field="role"), "rules.messages"),
-        (pb.MappingRules(content_field="content"), "rules.role_field"),
-        (pb.MappingRules(role_field="role"), "rules.content_field"),
-        (pb.MappingRules(role_field="ro le", content_field="content"), "rules.role_field"),
-        (rules(direction="sideways"), "rules.direction"),
-        (rules(order="upwards"), "rules.order"),
-        (rules(ordering="random"), "rules.ordering"),
-        (rules(depth_max=-1), "rules.depth_max"),
-        (rules(order_by="a", order_field="b"), "rules.order_field"),
-        (rules(order_by="a", ordering="timestamp_asc"), "rules.ordering"),
-        (rules(filter="'not a bool'"), "rules.filter"),
-        (rules(filter="item == 1"), "rules.filter"),
-        (rules(edge_types=[""]), "rules.edge_types[0]"),
-        (rules(entity_types=["a\0"]), "rules.entity_types[0]"),
-        (rules("'a\0'"), "rules"),
-    ],
-)
-async def test_rules_without_a_meaning_are_refused_with_the_field(
-    stub: ChatHistoryStub, wrong: pb.MappingRules, field: str
-):
-    error = await failure(register(stub, rules=wrong))
-
-    assert (error.reason, error.violations[0].field) == ("INVALID_ARGUMENT", field)
-
-
 @pytest.mark.parametrize(
     "too_much",
     [
@@ -165,54 +110,6 @@ async def test_an_app_has_200_mappings_at_most(stub: ChatHistoryStub, urls: Urls
     await register(stub, "one-more", app_id="another app")
 
 
-@pytest.mark.parametrize("name", ["", "a\0b", "n" * 129])
-async def test_a_name_must_be_one(stub: ChatHistoryStub, name: str):
-    assert (await failure(register(stub, name))).reason in ("INVALID_ARGUMENT", "LIMIT_EXCEEDED")
-
-
-async def test_a_name_that_cannot_be_one_is_refused_wherever_it_is_looked_for(stub: ChatHistoryStub):
-    for field in ("app_id", "mapping_name"):
-        for request, call in (
-            (pb.GetMappingRequest(**{field: "a\0"}), stub.GetMapping),
-            (pb.GetChatHistoryRequest(node_id=str(uuid.uuid4()), **{field: "a\0"}), stub.GetChatHistory),
-        ):
-            error = await failure(call(request, metadata=METADATA))
-            assert (type(error), [violation.field for violation in error.violations]) == (InvalidArgument, [field])
-    assert type(await failure(stub.ListMappings(pb.ListMappingsRequest(app_id="a\0"), metadata=METADATA))) is (
-        InvalidArgument
-    )
-
-
-async def test_the_names_of_built_in_mappings_cannot_be_registered(stub: ChatHistoryStub):
-    for name in built_in_names():
-        assert type(await failure(register(stub, name))) is MappingExists
-
-
-async def test_a_list_follows_its_pages_and_ends_with_the_built_in_ones(stub: ChatHistoryStub):
-    for app_id, name in [("", "b"), ("app", "a"), ("app", "c"), ("z", "a")]:
-        await register(stub, name, app_id=app_id)
-
-    for page_size in (1, 2, 3, 100):
-        seen, token = [], ""
-        while True:
-            request = pb.ListMappingsRequest(page_size=page_size, page_token=token)
-            answer = await stub.ListMappings(request, metadata=METADATA)
-            seen += [(mapping.app_id, mapping.mapping_name, mapping.built_in) for mapping in answer.mappings]
-            token = answer.next_page_token
-            if not token:
-                break
-        assert seen == [
-            ("", "b", False),
-            ("app", "a", False),
-            ("app", "c", False),
-            ("z", "a", False),
-            *(("", name, True) for name in built_in_names()),
-        ]
-
-    only = await stub.ListMappings(pb.ListMappingsRequest(app_id="app"), metadata=METADATA)
-    assert [mapping.mapping_name for mapping in only.mappings] == ["a", "c"]
-
-
 async def test_a_page_of_large_mappings_ends_before_two_mebibytes(stub: ChatHistoryStub):
     """Or the answer would not fit a message."""
     large = pb.MappingRules(messages=[pb.MessageRule(role="'user'", content="'" + "é" * 4000 + "'")] * 31)
@@ -224,19 +121,6 @@ async def test_a_page_of_large_mappings_ends_before_two_mebibytes(stub: ChatHist
     rest = await stub.ListMappings(pb.ListMappingsRequest(page_token=first.next_page_token), metadata=METADATA)
     names = [mapping.mapping_name for mapping in (*first.mappings, *rest.mappings)]
     assert names == [*(f"large-{number}" for number in range(10)), *built_in_names()]
-
-
-async def test_a_page_token_of_another_query_is_refused(stub: ChatHistoryStub):
-    for name in ("a", "b"):
-        await register(stub, name)
-    first = await stub.ListMappings(pb.ListMappingsRequest(page_size=1), metadata=METADATA)
-
-    for request, metadata in [
-        (pb.ListMappingsRequest(page_token=first.next_page_token, app_id="app"), METADATA),
-        (pb.ListMappingsRequest(page_token=first.next_page_token), OTHERS),
-        (pb.ListMappingsRequest(page_token="nonsense"), METADATA),
-    ]:
-        assert type(await failure(stub.ListMappings(request, metadata=metadata))) is InvalidPageToken
 
 
 REPLICA_S = 30.0  # half a second's poll, on a machine that may be slow
@@ -256,35 +140,6 @@ async def test_a_change_reaches_another_replica_by_itself(stub: ChatHistoryStub,
 
 async def delete(stub: ChatHistoryStub, name: str = "mine", metadata: object = METADATA, **fields: object):
     return await stub.DeleteMapping(pb.DeleteMappingRequest(mapping_name=name, **fields), metadata=metadata)
-
-
-async def test_a_deleted_mapping_is_answered_as_it_was_and_is_gone_from_its_scope_only(stub: ChatHistoryStub):
-    await register(stub, rules=rules("'shared'"))
-    registered = await register(stub, app_id="app")
-
-    deleted = await delete(stub, app_id="app")
-
-    assert deleted.mapping == registered.mapping
-    left = await stub.GetMapping(pb.GetMappingRequest(app_id="app", mapping_name="mine"), metadata=METADATA)
-    assert left.mapping.app_id == ""  # what the name means now
-    error = await failure(delete(stub, app_id="app"))
-    assert (type(error), error.metadata["apps"]) == (MappingNotFound, "")
-    assert (await register(stub, app_id="app")).mapping.version == 1
-
-
-async def test_what_is_built_in_cannot_be_deleted(stub: ChatHistoryStub):
-    for name in built_in_names():
-        assert type(await failure(delete(stub, name))) is MappingBuiltIn
-
-
-@pytest.mark.parametrize(
-    ("fields", "field"),
-    [({"name": ""}, "mapping_name"), ({"name": "a\0"}, "mapping_name"), ({"app_id": "a\0"}, "app_id")],
-)
-async def test_what_cannot_be_a_name_cannot_be_deleted(stub: ChatHistoryStub, fields: dict[str, str], field: str):
-    error = await failure(delete(stub, **fields))
-
-    assert [violation.field for violation in error.violations] == [field]
 
 
 async def test_a_deletion_reaches_another_replica_by_itself(stub: ChatHistoryStub, replica: ChatHistoryStub):

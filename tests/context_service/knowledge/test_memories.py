@@ -11,14 +11,8 @@ import pytest
 from context_service.memories.rules import memories
 from contextkeep.context.v1 import memories_pb2 as pb
 from contextkeep.errors import (
-    InvalidArgument,
-    InvalidPageToken,
     LimitExceeded,
     MemoryNotFound,
-    PermissionDenied,
-    PlanOutdated,
-    SubjectRequired,
-    VersionConflict,
 )
 from tests.context_service.contexts.callers import Opened, an_id, at
 from tests.context_service.knowledge.conftest import User
@@ -91,59 +85,12 @@ async def test_a_user_has_so_many_and_no_more(user: User, monkeypatch: pytest.Mo
     assert (await User(user.caller).retain("x")).memory_id  # another's are others
 
 
-async def test_memories_need_a_user_and_the_right_to_name_him(stack: Opened):
-    said = {"text": "Ada likes tea."}
-    for key in ("plain", "runtime", "admin"):
-        with pytest.raises(SubjectRequired):
-            await stack.caller.of(key).call("RetainMemory", memory=said)
-    for key, user_id in (("plain", "ada"), ("ada", "bob")):
-        with pytest.raises(PermissionDenied):
-            await stack.caller.of(key).call("RetainMemory", memory=said, subject_user_id=user_id)
-    for key, user_id in (("ada", ""), ("ada", "ada"), ("runtime", "ada"), ("admin", "ada")):
-        kept = (await stack.caller.of(key).call("RetainMemory", memory=said, subject_user_id=user_id)).memory
-        assert kept.owner_user_id == "ada"
-
-
-async def test_a_key_of_an_app_keeps_for_it_and_one_of_a_graph_keeps_nothing(stack: Opened):
-    kept = await User(stack.caller, key="app").retain("x")
-    assert kept.app_id == "shop"
-    for key, said in (("app", {"text": "x", "app_id": "books"}), ("graph", {"text": "x"})):
-        with pytest.raises(PermissionDenied):
-            await User(stack.caller, key=key).call("RetainMemory", memory=said)
-
-
 # Listing, correcting, forgetting.
 
 
 async def texts(user: User, **which: object) -> list[str]:
     answer = await user.call("ListMemories", filter=which)
     return [one.text for one in answer.memories]
-
-
-async def test_memories_are_listed_in_pages_the_last_retained_first(user: User):
-    for n in range(5):
-        await user.retain(f"Fact {n}", kind=1 + n % 2, key="odd" if n % 2 else "", happened_at=at(NOW - timedelta(n)))
-    found, token = [], ""
-    while True:
-        page = await user.call("ListMemories", page_size=2, page_token=token)
-        assert len(page.memories) <= 2
-        found += [one.text for one in page.memories]
-        token = page.next_page_token
-        if not token:
-            break
-    assert found == [f"Fact {n}" for n in reversed(range(5))]
-    assert await texts(user, kinds=[pb.MEMORY_KIND_PREFERENCE]) == ["Fact 3", "Fact 1"]
-    assert await texts(user, key="odd") == ["Fact 3", "Fact 1"]
-    assert await texts(user, key="odd", holding_only=True) == ["Fact 1"]
-    assert await texts(user, happened_from=at(NOW - timedelta(1)), happened_to=at(NOW)) == ["Fact 1"]
-    first = await user.call("ListMemories", page_size=2)
-    for other in ({"filter": {"key": "odd"}}, {"page_token": "x" * 24}):
-        with pytest.raises(InvalidPageToken):
-            await user.call("ListMemories", **{"page_token": first.next_page_token, **other})
-    with pytest.raises(InvalidPageToken):
-        await User(user.caller).call("ListMemories", page_token=first.next_page_token)
-    with pytest.raises(InvalidArgument):
-        await user.call("ListMemories", filter={"happened_from": at(NOW), "happened_to": at(NOW)})
 
 
 async def test_a_correction_leaves_nothing_of_what_was_said(stack: Opened, user: User):
@@ -190,34 +137,6 @@ async def test_a_correction_moves_a_memory_in_the_order_of_its_key(user: User):
     await user.call("ForgetMemory", memory_id=first.memory_id)
     assert await newer() == {"Town 1": "Town 2", "Town 2": ""}
     assert second.memory_id
-
-
-async def test_what_cannot_be_corrected_is_refused_and_nothing_changes(user: User):
-    kept = await user.retain("Ada likes tea.", kind=pb.MEMORY_KIND_EXPERIENCE, experience={"goal": "drink"})
-    for said, paths, field in (
-        ({"text": "x"}, [], "update_mask"),
-        ({"app_id": "x"}, ["app_id"], "update_mask"),
-        ({"text": " "}, ["text"], "memory.text"),
-        ({"kind": 1, "experience": {}}, ["kind", "experience"], "memory.experience"),
-    ):
-        with pytest.raises(InvalidArgument) as error:
-            await user.call("UpdateMemory", memory_id=kept.memory_id, memory=said, update_mask={"paths": paths})
-        assert [one.field for one in error.value.violations] == [field]
-    with pytest.raises(VersionConflict) as conflict:
-        await user.call(
-            "UpdateMemory",
-            memory_id=kept.memory_id,
-            memory={"text": "x"},
-            update_mask={"paths": ["text"]},
-            expected_version=7,
-        )
-    assert conflict.value.metadata["version"] == "1"
-    (same,) = (await user.call("ListMemories")).memories
-    assert same == kept
-    changed = await user.call(
-        "UpdateMemory", memory_id=kept.memory_id, memory={"kind": 1}, update_mask={"paths": ["kind"]}
-    )
-    assert not changed.memory.HasField("experience")  # a fact has none
 
 
 async def test_a_forgotten_memory_is_gone_from_every_table(stack: Opened, user: User):
@@ -269,28 +188,6 @@ async def recalled(user: User, query: str, **fields: object) -> list[str]:
     return [one.memory.text for one in answer.memories]
 
 
-async def test_what_matters_to_a_question_is_recalled_the_best_first(user: User):
-    for text in ("Ada lives in Paris.", "Bob has a boat.", "Ada's cat is called Grace.", "The office is in Rome."):
-        await user.retain(text)
-    assert (await recalled(user, "What is the cat of Ada called?"))[0] == "Ada's cat is called Grace."
-    assert await recalled(user, "Who has a boat?", limit=1) == ["Bob has a boat."]
-    assert await recalled(user, "submarine") == []
-    assert await recalled(User(user.caller), "Who has a boat?") == []
-
-
-async def test_a_key_and_an_experience_are_found_by_their_words_and_filters_hold(user: User):
-    await user.retain("Paris", key="home_town", happened_at=at(NOW))
-    await user.retain("Rome", key="home_town", happened_at=at(NOW + timedelta(1)))
-    await user.retain("Ask first.", kind=pb.MEMORY_KIND_EXPERIENCE, experience={"goal": "move the meeting of town"})
-    assert set(await recalled(user, "home town")) == {"Paris", "Rome", "Ask first."}
-    assert await recalled(user, "home town", filter={"holding_only": True, "key": "home_town"}) == ["Rome"]
-    assert await recalled(user, "meeting", filter={"kinds": [pb.MEMORY_KIND_EXPERIENCE]}) == ["Ask first."]
-    assert await recalled(user, "home", filter={"happened_to": at(NOW + timedelta(hours=1))}) == ["Paris"]
-    assert (await recalled(user, "home town"))[:2] == ["Rome", "Paris"], "what holds comes first"
-    (found,) = (await user.call("RecallMemories", query="Paris")).memories
-    assert found.memory.superseded_by and found.memory.contradicts
-
-
 async def test_a_reflection_quotes_what_holds_the_newest_first_and_names_what_it_rests_on(user: User):
     old = await user.retain("Ada lives in Paris.", key="home", happened_at=at(NOW - timedelta(100)))
     new = await user.retain("Ada lives in Rome. She has a bike.", key="home", happened_at=at(NOW - timedelta(50)))
@@ -337,20 +234,6 @@ async def test_a_dry_run_says_what_is_merged_and_its_plan_does_that(user: User):
     merged = found[same.memory_id]
     assert ([one.label for one in merged.sources], merged.confidence, merged.version) == (["b", "a"], 0.5, 2)
     assert (await user.call("ConsolidateMemories")).plan == ""
-
-
-async def test_a_plan_that_is_out_of_date_changes_nothing(user: User):
-    for _ in range(2):
-        await user.retain("Ada has a cat and a dog.")
-    plan = (await user.call("ConsolidateMemories")).plan
-    await user.retain("Ada has a cat and a dog.")
-    with pytest.raises(PlanOutdated):
-        await user.call("ConsolidateMemories", apply=True, plan=plan)
-    assert len(await texts(user)) == 3
-    for said, field in (({"apply": True}, "plan"), ({"plan": plan}, "plan"), ({"request_id": an_id()}, "request_id")):
-        with pytest.raises(InvalidArgument) as error:
-            await user.call("ConsolidateMemories", **said)
-        assert [one.field for one in error.value.violations] == [field]
 
 
 async def test_what_was_so_again_is_no_duplicate_of_what_was_so_before(user: User):

@@ -18,14 +18,9 @@ from context_service.wiki.rules import pages
 from context_service.wiki.store.passages import page_source
 from contextkeep.context.v1 import pages_pb2 as pb
 from contextkeep.errors import (
-    InvalidArgument,
     InvalidPageToken,
     LimitExceeded,
-    MemoryNotFound,
-    PageNameTaken,
     PageNotFound,
-    PermissionDenied,
-    SubjectRequired,
     VersionConflict,
 )
 from tests.conftest import PRINCIPAL
@@ -132,18 +127,6 @@ async def test_versions_take_no_more_than_their_share_but_the_newest_stays(user:
     assert (await get(user)).version == 4
 
 
-async def test_who_says_what_he_read_writes_over_nothing_else(user: User):
-    await put(user, expected_version=0)
-    with pytest.raises(VersionConflict) as caught:
-        await put(user, markdown="Mine.", expected_version=0)
-    assert caught.value.metadata["version"] == "1"
-    assert (await put(user, markdown="Mine.", expected_version=1)).version == 2
-    with pytest.raises(VersionConflict):
-        await user.call("DeletePage", slug="acme", expected_version=1)
-    with pytest.raises(PageNotFound):
-        await put(user, "other", expected_version=1)
-
-
 async def test_writers_at_once_lose_no_version(stack: Opened, user: User):
     written = await asyncio.gather(*(put(user, markdown=f"Number {number}.") for number in range(10)))
     assert sorted(one.version for one in written) == list(range(1, 11))
@@ -153,54 +136,6 @@ async def test_writers_at_once_lose_no_version(stack: Opened, user: User):
     outcomes = [type(each) for each in (one, *losers)]
     assert (outcomes.count(pb.Page), outcomes.count(VersionConflict)) == (1, 4)
     assert rows_of(stack, user)["passage"] == 1
-
-
-async def test_a_name_leads_to_one_page(user: User):
-    await put(user, aliases=["Road Runner"])
-    with pytest.raises(PageNameTaken) as caught:
-        await put(user, "road-runner", aliases=["road   RUNNER"])
-    assert caught.value.metadata["slug"] == "acme"
-    with pytest.raises(PageNameTaken):
-        await put(user, "other", aliases=["ACME"])
-    await put(user, "runner")
-    with pytest.raises(PageNameTaken):  # an alias does not take the page of that slug with it
-        await put(user, aliases=["runner"])
-    await put(user)  # gives its alias up
-    assert (await put(user, "road-runner", aliases=["road   RUNNER"])).version == 1
-
-
-async def test_a_slug_is_made_of_the_title_and_the_app_is_part_of_it(user: User):
-    assert (await put(user, "")).slug == "acme"
-    other = await put(user, app_id="shop", agent_bundle_id="b")
-    assert other.version == 1
-    assert (await get(user, app_id="shop", agent_bundle_id="b")).page_id == other.page_id
-    assert (await get(user)).page_id != other.page_id
-    assert len((await user.call("ListPages")).pages) == 2
-
-
-async def test_pages_are_listed_by_slug_and_prefix(user: User):
-    for slug in ("customers/acme", "customers/zeta", "customers2", "about"):
-        await put(user, slug)
-    first = await user.call("ListPages", page_size=3)
-    second = await user.call("ListPages", page_size=3, page_token=first.next_page_token)
-    assert [one.slug for one in (*first.pages, *second.pages)] == [
-        "about",
-        "customers/acme",
-        "customers/zeta",
-        "customers2",
-    ]
-    assert all(not one.markdown for one in first.pages)
-    within = await user.call("ListPages", slug_prefix="customers/")
-    assert [one.slug for one in within.pages] == ["customers/acme", "customers/zeta"]
-    with pytest.raises(InvalidPageToken):
-        await user.call("ListPages", slug_prefix="c", page_token=first.next_page_token)
-
-
-async def test_a_page_is_as_fresh_as_it_says(user: User):
-    past = at(datetime.now(UTC) - timedelta(seconds=1))
-    assert (await put(user, fresh_until=past)).state == pb.PAGE_STATE_STALE
-    assert "it was good until" in (await get(user)).stale[0]
-    assert (await put(user)).state == pb.PAGE_STATE_FRESH
 
 
 async def test_a_page_is_out_of_date_when_what_it_cites_is_superseded(user: User):
@@ -220,14 +155,6 @@ async def test_a_page_is_out_of_date_when_what_it_cites_is_superseded(user: User
     assert (await put(user, memory_ids=[memory.memory_id])).state == pb.PAGE_STATE_FRESH  # read, and said again
 
 
-async def test_a_page_cites_no_memory_that_is_not_its_users(stack: Opened, user: User):
-    theirs = await User(stack.caller).retain("Acme pays late.")
-    for memory_id in (an_id(), theirs.memory_id):
-        with pytest.raises(MemoryNotFound):
-            await put(user, memory_ids=[memory_id])
-    assert set(rows_of(stack, user).values()) == {0}
-
-
 async def test_what_is_deleted_is_gone_with_all_its_versions(stack: Opened, user: User):
     memory = await user.retain("Acme pays late.")
     page = await put(user, memory_ids=[memory.memory_id], aliases=["Road Runner"])
@@ -243,33 +170,6 @@ async def test_what_is_deleted_is_gone_with_all_its_versions(stack: Opened, user
         await user.call("ListPageVersions", slug="acme")
     assert rows_of(stack, user) == {**dict.fromkeys(rows_of(stack, user), 0), "passage": 1, "passage_session": 1}
     assert (await put(user)).version == 1
-
-
-async def test_a_page_is_always_somebodys(stack: Opened):
-    page = {"title": "Acme", "markdown": MARKDOWN}
-    for key in ("plain", "runtime", "admin"):
-        with pytest.raises(SubjectRequired):
-            await stack.caller.of(key).call("PutPage", page=page)
-        with pytest.raises(SubjectRequired):
-            await stack.caller.of(key).call("ListPages")
-    with pytest.raises(PermissionDenied):
-        await stack.caller.of("plain").call("PutPage", page=page, subject_user_id="ada")
-    with pytest.raises(PermissionDenied):
-        await stack.caller.of("bob").call("GetPage", slug="acme", subject_user_id="ada")
-
-
-async def test_a_bound_key_sees_and_writes_what_it_is_bound_to(stack: Opened, user: User):
-    await put(user)
-    shop = User(stack.caller, user.user_id, key="app")
-    assert (await put(shop, "shop")).app_id == "shop"
-    assert [one.slug for one in (await shop.call("ListPages")).pages] == ["shop"]
-    assert (await put(shop)).version == 1  # of the shop's names it is the first
-    with pytest.raises(PermissionDenied):
-        await put(shop, app_id="other")
-    graph = User(stack.caller, user.user_id, key="graph")
-    assert not (await graph.call("ListPages")).pages
-    with pytest.raises(PermissionDenied):
-        await put(graph)
 
 
 async def test_there_are_no_more_pages_and_sections_than_there_may_be(user: User, monkeypatch: pytest.MonkeyPatch):
@@ -292,21 +192,6 @@ async def test_a_page_as_large_as_it_may_be_is_kept_and_replaced(stack: Opened, 
     assert len((await get(user)).markdown) == min(len(markdown), limits.PAGE_BYTES_MAX)
     await put(user, markdown="Short.")
     assert rows_of(stack, user)["passage"] == 1
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {},
-        {"slug": "a", "page_id": an_id()},
-        {"page_id": "no id"},
-        {"slug": "a", "version": -1},
-        {"slug": "a\0"},
-    ],
-)
-async def test_who_does_not_say_which_page_is_told_so(user: User, fields: dict[str, Any]):
-    with pytest.raises(InvalidArgument):
-        await user.call("GetPage", **fields)
 
 
 async def test_a_write_that_ends_in_the_middle_leaves_nothing(

@@ -14,7 +14,7 @@ from context_service.settings import Settings
 from context_service.working_memory.rules import retention
 from context_service.working_memory.upkeep.sweep import Swept
 from contextkeep.context.v1 import working_memory_pb2 as pb
-from contextkeep.errors import InvalidArgument, InvalidPageToken, RecordArchived, RecordExists, RecordNotFound
+from contextkeep.errors import InvalidPageToken, RecordNotFound
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL
@@ -49,39 +49,6 @@ async def age(database: Database, days: float, *working_memory_ids: str) -> None
         "UPDATE context.wm_record SET archived_at = archived_at - %s, expires_at = expires_at - %s WHERE id = ANY (%s)",
         (timedelta(days=days), timedelta(days=days), list(working_memory_ids)),
     )
-
-
-async def test_an_archived_record_is_hidden_until_it_is_restored(caller: Caller):
-    entity = an_id()
-    stored = await caller.upload(b"abc", entity_node_id=entity)
-    record_id = stored.working_memory_id
-
-    archived = await delete(caller, record_id)
-
-    assert (archived.status, archived.version) == (pb.RECORD_STATUS_ARCHIVED, 2)
-    assert archived == await caller.fetch(record_id, include_archived=True)
-    for read in (caller.fetch(record_id), caller.download(working_memory_id=record_id)):
-        with pytest.raises(RecordArchived):
-            await read
-    with pytest.raises(RecordArchived):
-        await caller.update(record_id, name="x")
-    listing = pb.FetchWMRecordsByEntityRequest(entity_node_id=entity)
-    assert not (await caller.call("FetchWMRecordsByEntity", listing)).records
-
-    restored = await restore(caller, record_id)
-
-    assert (restored.status, restored.version) == (pb.RECORD_STATUS_ACTIVE, 3)
-    assert restored == await caller.fetch(record_id)
-    assert (await caller.download(working_memory_id=record_id))[1] == b"abc"
-    assert len((await caller.call("FetchWMRecordsByEntity", listing)).records) == 1
-
-
-async def test_archiving_and_restoring_again_change_nothing(caller: Caller):
-    record_id = (await caller.insert(content_json="1")).working_memory_id
-
-    assert await delete(caller, record_id) == await delete(caller, record_id)
-    assert await restore(caller, record_id) == await restore(caller, record_id)
-    assert await kinds(caller, record_id) == ["created", "archived", "restored"]
 
 
 async def test_concurrent_twins_log_one_change(caller: Caller):
@@ -139,66 +106,6 @@ async def test_the_bytes_of_a_purged_record_go_with_the_next_sweep_once_their_gr
     assert (await blobs(database), files(context_settings)) == ([], [])
 
 
-async def test_the_id_of_a_purged_record_is_free_and_its_log_goes_on(caller: Caller):
-    record_id = an_id()
-    await caller.insert(working_memory_id=record_id)
-    with pytest.raises(RecordExists):
-        await caller.insert(working_memory_id=record_id)
-    await delete(caller, record_id, purge=True)
-
-    await caller.insert(working_memory_id=record_id)
-
-    assert await kinds(caller, record_id) == ["created", "purged", "created"]
-
-
-async def test_an_insert_that_is_repeated_behind_a_purge_does_not_bring_the_record_back(caller: Caller):
-    request_id = an_id()
-    first = await caller.insert(request_id, content_json="1")
-    await delete(caller, first.working_memory_id, purge=True)
-
-    assert await caller.insert(request_id, content_json="1") == first
-    with pytest.raises(RecordNotFound):
-        await caller.fetch(first.working_memory_id)
-
-
-async def test_an_expired_record_changes_only_with_its_end(caller: Caller):
-    """Else the change would be acknowledged, and nobody would ever see it."""
-    record_id = (await caller.insert(expires_at=at(datetime.now(UTC) - timedelta(hours=1)))).working_memory_id
-    with pytest.raises(RecordArchived, match="change expires_at in the same update"):
-        await caller.update(record_id, name="changed")
-
-    changed = await caller.update(record_id, name="changed", expires_at=at(datetime.now(UTC) + timedelta(hours=1)))
-    assert (changed.name, changed.version, changed.status) == ("changed", 2, pb.RECORD_STATUS_ACTIVE)
-    await caller.update(record_id, name="again")
-
-
-async def test_restoring_an_expired_record_takes_its_end_away(caller: Caller):
-    past = datetime.now(UTC) - timedelta(hours=1)
-    record_id = (await caller.insert(expires_at=at(past))).working_memory_id
-    with pytest.raises(RecordArchived):
-        await caller.fetch(record_id)
-
-    restored = await restore(caller, record_id)
-
-    assert not restored.HasField("expires_at")
-    assert (await caller.fetch(record_id)).status == pb.RECORD_STATUS_ACTIVE
-    later = (await caller.insert(expires_at=at(past + timedelta(hours=2)))).working_memory_id
-    await delete(caller, later)
-    assert (await restore(caller, later)).HasField("expires_at")
-
-
-async def test_what_never_was_is_not_found(caller: Caller):
-    for rpc, request in (
-        ("DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=an_id())),
-        ("DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=an_id(), purge=True)),
-        ("RestoreWMRecord", pb.RestoreWMRecordRequest(working_memory_id=an_id())),
-        ("ListWMRecordActions", pb.ListWMRecordActionsRequest(working_memory_id=an_id())),
-    ):
-        assert isinstance(await caller.error(rpc, request), RecordNotFound)
-        request.working_memory_id = "nonsense"
-        assert isinstance(await caller.error(rpc, request), InvalidArgument)
-
-
 # The log.
 
 
@@ -219,36 +126,6 @@ async def test_the_log_names_time_principal_and_request_of_every_change(caller: 
     for action, changed in zip(log, (record, updated, archived), strict=True):
         since = action.created_at.ToDatetime() - changed.updated_at.ToDatetime()
         assert timedelta(0) <= since < timedelta(seconds=1)
-
-
-async def test_a_refused_change_is_not_in_the_log(caller: Caller):
-    record_id = (await caller.insert()).working_memory_id
-    await delete(caller, record_id)
-    with pytest.raises(RecordArchived):
-        await caller.update(record_id, name="b")
-
-    assert await kinds(caller, record_id) == ["created", "archived"]
-
-
-async def test_the_log_comes_in_pages_oldest_first(caller: Caller, stranger: Caller):
-    record_id = (await caller.insert()).working_memory_id
-    for number in range(5):
-        await caller.update(record_id, name=f"{number}")
-    whole = await log_of(caller, record_id)
-
-    listed, token = [], ""
-    while True:
-        request = pb.ListWMRecordActionsRequest(working_memory_id=record_id, page_size=2, page_token=token)
-        page = await caller.call("ListWMRecordActions", request)
-        assert len(page.actions) == 2
-        listed += page.actions
-        token = page.next_page_token
-        if not token:
-            break
-        assert isinstance(await stranger.error("ListWMRecordActions", request), RecordNotFound | InvalidPageToken)
-
-    assert listed == whole
-    assert len(whole) == 6
 
 
 @pytest.mark.parametrize("key", [["1"], [1.5], [-1], [2**63], [True], [None]])
