@@ -65,7 +65,8 @@ examples: install ## run every property test with many random examples (EXAMPLES
 	@EXAMPLES=$(or $(EXAMPLES),1000) $(PYTEST) tests -m hypothesis -o timeout=0 -o faulthandler_timeout=0
 
 fuzz: install ## send random requests to every RPC (REQUESTS=2000 each)
-	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py tests/hostile/test_http.py tests/hostile/test_transport.py -k whatever
+	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py tests/hostile/test_http.py tests/hostile/test_stalls.py \
+		tests/hostile/test_transport.py -k 'whatever or attack_by_several'
 
 lint: install buf ## check style, import directions, protos, and that generated files are current
 	@$(RUN) -m ruff format --check --quiet .

@@ -243,7 +243,7 @@ async def test_an_erasure_goes_on_after_an_outage_and_no_loop_of_the_background_
             while renewed[-1] < back:
                 await asyncio.sleep(0.05)
     await until_it_works(world)
-    async with asyncio.timeout(WAIT_MAX_S):
+    async with asyncio.timeout(4 * WAIT_MAX_S):  # each service looks again after 5 s, for several steps
         while (await world.context.erasures.get(erasure.erasure_id)).state != "finished":
             await asyncio.sleep(0.1)
 
