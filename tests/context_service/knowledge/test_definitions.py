@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from operator import attrgetter
 from typing import Any
 
 import psycopg
@@ -18,11 +17,9 @@ from contextkeep.errors import (
     ChangesHeldUp,
     ChangesNotStarted,
     ContextKeepError,
-    DefinitionNotFound,
     InvalidArgument,
     LimitExceeded,
     NodeNotFound,
-    PermissionDenied,
 )
 from entity_service.rules import list_changes
 from service_runtime.embedded_postgres import EmbeddedPostgres
@@ -58,40 +55,6 @@ async def test_rules_come_back_as_they_were_put(world: World):
     assert (found.name, found.version, found.state, found.created_by) == ("customer", 1, "draft", "tests")
 
 
-async def test_the_same_rules_again_write_no_version_until_they_are_retired(world: World):
-    first = await world.context.definitions.put("customer", rules())
-    assert (await world.context.definitions.put("customer", rules())).version == 1
-    await world.context.definitions.approve("customer", 1)
-    again = await world.context.definitions.put("customer", rules())
-    assert (again.version, again.state, again.created_at) == (1, "approved", first.created_at)
-    await world.context.definitions.retire("customer")
-    assert (await world.context.definitions.put("customer", rules())).version == 2
-
-
-async def test_approving_needs_admin_and_so_does_retiring(world: World):
-    await world.context.definitions.put("customer", rules())
-    writer = world.of(scopes=["read", "write", "delegate"])
-    for refused in (
-        writer.context.definitions.approve("customer", 1),
-        writer.context.definitions.retire("customer", 1),
-    ):
-        with pytest.raises(PermissionDenied):
-            await refused
-    assert (await writer.context.definitions.get("customer")).state == "draft"
-
-
-async def test_one_version_is_approved_at_most_and_an_older_one_may_be_again(world: World):
-    for heading in ("One", "Two"):
-        await world.context.definitions.put("customer", rules(facet(heading=heading)))
-    for version in (1, 2, 1):
-        await world.context.definitions.approve("customer", version)
-        states = {one.version: one.state async for one in world.context.definitions.list()}
-        assert [one for one, state in states.items() if state == "approved"] == [version]
-    assert states == {1: "approved", 2: "retired"}
-    found = await world.context.definitions.get("customer")
-    assert (found.version, found.rules["facets"][0]["heading"], found.retired_at) == (1, "One", None)
-
-
 async def test_rivals_approve_one_version(world: World):
     for heading in ("One", "Two", "Three"):
         await world.context.definitions.put("customer", rules(facet(heading=heading)))
@@ -118,25 +81,6 @@ async def test_an_approval_that_waits_for_an_older_transaction_says_so(world: Wo
     await world.context.definitions.approve("customer", 1)
 
 
-async def test_a_bound_key_writes_no_definition_and_sees_those_of_its_app(world: World):
-    await world.context.definitions.put("ours", rules(app_id="shop"))
-    await world.context.definitions.put("theirs", rules(app_id="bank"))
-    await world.context.definitions.put("everybodys", rules())
-    for bounds in ({"app_ids": ["shop"]}, {"graph_names": ["default"]}, {"agent_bundle_id": "b"}):
-        bound = world.of(**bounds)
-        for refused in (
-            bound.context.definitions.put("ours", rules()),
-            bound.context.definitions.approve("ours", 1),
-            bound.context.definitions.retire("ours", 1),
-        ):
-            with pytest.raises(PermissionDenied):
-                await refused
-    shop = world.of(app_ids=["shop"])
-    assert [one.name async for one in shop.context.definitions.list()] == ["everybodys", "ours"]
-    with pytest.raises(DefinitionNotFound):
-        await shop.context.definitions.get("theirs")
-
-
 async def test_versions_and_definitions_are_no_more_than_are_kept(world: World, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("context_service.compiled_pages.store.definitions.VERSIONS_MAX", 2)
     monkeypatch.setattr("context_service.compiled_pages.rules.definitions.DEFINITIONS_MAX", 2)
@@ -152,47 +96,6 @@ async def test_versions_and_definitions_are_no_more_than_are_kept(world: World, 
 
 
 # What rules may be
-
-DEEP = "(" * 60 + "1" + ")" * 60
-
-
-@pytest.mark.parametrize(
-    ("said", "field"),
-    [
-        ({"node_type": ""}, "definition.node_type"),
-        ({"title": ""}, "definition.title"),
-        ({"title": "entity.nam"}, "definition.title"),
-        ({"title": "edge.type"}, "definition.title"),
-        ({"title": "1"}, "definition.title"),
-        ({"when": "'yes'"}, "definition.when"),
-        ({"aliases": "entity.name + "}, "definition.aliases"),
-        ({"facets": []}, "definition.facets"),
-        ({"facets": [facet(), facet()]}, "definition.facets[1].slug"),
-        ({"facets": [facet("A b")]}, "definition.facets[0].slug"),
-        ({"facets": [facet(heading=" ")]}, "definition.facets[0].heading"),
-        ({"facets": [facet(text="")]}, "definition.facets[0].text"),
-        ({"facets": [facet(text="entity.io.input")]}, "definition.facets[0].text"),
-        ({"facets": [facet(text="root.io.input", walk={})]}, "definition.facets[0].text"),
-        ({"facets": [facet(text=DEEP)]}, "definition.facets[0].text"),
-        ({"facets": [facet(when="entity.data.x.matches('(')")]}, "definition.facets[0].when"),
-        ({"facets": [facet(walk={"direction": "up"})]}, "definition.facets[0].walk.direction"),
-        ({"facets": [facet(walk={"depth_max": -1})]}, "definition.facets[0].walk.depth_max"),
-        ({"facets": [facet(walk={"depth_max": 101})]}, "definition.facets[0].walk.depth_max"),
-        ({"facets": [facet(walk={"edge_types": [""]})]}, "definition.facets[0].walk.edge_types[0]"),
-        ({"facets": [facet(f"f{n}") for n in range(33)]}, "definition.facets"),
-        ({"title": "'\0'"}, "definition"),
-        ({"title": "'" + "x" * 70_000 + "'"}, "definition"),
-    ],
-)
-async def test_rules_that_are_wrong_are_refused_where_they_are(world: World, said: dict[str, Any], field: str):
-    for name, *arguments in (
-        ("definitions.put", "customer", rules(**said)),
-        ("definitions.test", rules(**said), new_id()),
-    ):
-        with pytest.raises((InvalidArgument, LimitExceeded)) as error:
-            await attrgetter(name)(world.context)(*arguments)
-        named = [one.field for one in error.value.violations] or [error.value.metadata["limit"]]
-        assert named == [field]
 
 
 async def test_a_kind_that_is_none_is_refused(world: World):
@@ -252,27 +155,6 @@ async def test_a_facet_is_as_sure_and_as_fresh_as_its_weakest_line(world: World)
     assert (state.confidence, state.as_of.day, state.fresh_until.day) == (0.4, 10, 3)
 
 
-async def test_types_and_archived_nodes_are_passed_through(world: World):
-    customer = await world.node("Customer", "Orrery")
-    archived = await world.node("Folder", "f", below=customer, text="archived")
-    await world.graph.graph.archive_node(archived)
-    await world.node("Note", "n", below=archived, text="behind it")
-    (state,) = (await tried(world, rules(facet(walk=BELOW)), customer)).page.facets
-    assert state.text == "behind it"
-    (state,) = (await tried(world, rules(facet(walk={**BELOW, "include_archived": True})), customer)).page.facets
-    assert state.text == "archived\nbehind it"
-    notes = rules(facet(walk={**BELOW, "entity_types": ["Note"], "include_start": True}))
-    assert [one.text for one in (await tried(world, notes, customer)).page.facets] == ["behind it"]
-
-
-async def test_input_and_output_are_read_by_a_walk(world: World):
-    customer = await world.node("Customer", "Orrery")
-    await world.graph.graph.set_node_io(customer, input="Why late?")
-    said = rules(facet(walk={"include_start": True}, when="has(entity.io.input)", text="entity.io.input"))
-    (state,) = (await tried(world, said, customer)).page.facets
-    assert state.text == "Why late?"
-
-
 async def test_a_facet_says_all_bundles_that_it_read_whether_or_not_they_have_a_line(world: World):
     customer = await world.node("Customer", "Orrery", agent_bundle_id="sales", text="Pays")
     await world.node("Note", below=customer, agent_bundle_id="law", text="")
@@ -294,37 +176,9 @@ async def test_what_a_key_does_not_see_is_in_no_page_of_its_own(world: World):
             await tried(world.of(**bounds), said, customer)
 
 
-async def test_another_type_another_graph_and_an_archived_node_have_no_page(world: World):
-    there = await world.node("Customer", "Orrery", graph_name="g", text="x")
-    here = await world.node("Customer", "Orrery", text="x")
-    assert (await tried(world, rules(), there)).page is None
-    assert (await tried(world, rules(graph_name="g"), there)).page is not None
-    assert (await tried(world, rules(node_type="Ticket"), here)).page is None
-    assert (await tried(world, rules(when="entity.name == 'Zeta'"), here)).page is None
-    assert (await tried(world, rules(title="''"), here)).page is None
-    await world.graph.graph.archive_node(here)
-    assert (await tried(world, rules(), here)).page is None
-
-
-async def test_a_rule_that_fails_on_a_node_takes_its_line_and_no_other(world: World):
-    customer = await world.node("Customer", "Orrery")
-    await world.node("Note", below=customer, text="good")
-    bad = await world.node("Note", below=customer)
-    made = await tried(world, rules(facet(walk=BELOW)), customer)
-    assert made.page.facets[0].text == "good"
-    assert [(one.rule, one.node_id) for one in made.problems] == [("definition.facets[0].text", bad)]
-
-
 @pytest.mark.parametrize(
     ("rule", "value"),
     [
-        ("confidence", "1.5"),
-        ("confidence", "'sure'"),
-        ("confidence", "true"),
-        ("confidence", "0.0 / 0.0"),
-        ("as_of", "'2026-01-01'"),
-        ("time_to_live", "60"),
-        ("time_to_live", "duration('-1h')"),
         ("text", "entity.data.many.map(a, entity.data.many.map(b, a * b)).size() > 0 ? 'x' : 'y'"),
     ],
 )
@@ -333,12 +187,6 @@ async def test_a_value_that_is_none_or_costs_too_much_is_a_problem_and_no_line(w
     made = await tried(world, rules(facet(**{rule: value})), customer)
     assert [one.rule for one in made.problems] == [f"definition.facets[0].{rule}"]
     assert made.page.facets == ()
-
-
-async def test_a_title_that_fails_makes_no_page_and_says_why(world: World):
-    customer = await world.node("Customer", "Orrery")
-    made = await tried(world, rules(title="entity.data.title"), customer)
-    assert (made.page, [one.rule for one in made.problems]) == (None, ["definition.title"])
 
 
 async def test_a_page_whose_rules_cost_more_than_a_call_may_spend_is_none(

@@ -6,7 +6,6 @@ import json
 import math
 import random
 import re
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -21,7 +20,7 @@ from context_service.retrieval.pure.fusion import FUSION_K
 from context_service.working_memory.rules import search
 from context_service.working_memory.rules.search import RankedRecord, fused, name_query
 from contextkeep.context.v1 import working_memory_pb2 as pb
-from contextkeep.errors import InvalidArgument, LimitExceeded, SliceTooLarge
+from contextkeep.errors import SliceTooLarge
 from service_runtime.postgres import Database, Tenant, Transaction
 from tests.conftest import OTHER_KEY, PRINCIPAL, Urls
 from tests.context_service.working_memory.callers import Caller, Start, an_id
@@ -57,68 +56,6 @@ async def insert(caller: Caller, name: str, *, values: list[float] | None = None
     return await caller.insert(name=name, **fields)
 
 
-@pytest.fixture
-async def entity(caller: Caller) -> str:
-    """Four records with words, of one entity."""
-    entity_node_id = an_id()
-    common = {"entity_node_id": entity_node_id}
-    await insert(caller, "a", description="The invoices of the quick brown fox", **common)
-    await insert(caller, "b", content_json='{"text": "one invoice, and a lazy dog\\nwaiting", "n": [4711]}', **common)
-    await insert(caller, "invoice_2026-Q1.pdf", **common)
-    await insert(caller, "d", description="the dog jumps over the fox", **common)
-    return entity_node_id
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("quick fox", ["a"]),
-        ("quick dog", []),
-        ("quick or lazy", ["a", "b"]),
-        ("jumping", ["d"]),
-        ("waits", ["b"]),
-        ("4711", ["b"]),
-        ('"brown fox"', ["a"]),
-        ('"fox brown"', []),
-        ("dog -fox", ["b"]),
-        ("invo", ["invoice_2026-Q1.pdf"]),
-        ("INVOICE 2026", ["invoice_2026-Q1.pdf"]),
-        ("q1 pdf", ["invoice_2026-Q1.pdf"]),
-        ("the", []),
-        ("the fox", ["a", "d"]),
-        ("nothing at all like that", []),
-        ("' & | ! ( ) <-> :* \\ %", []),
-        ("text", []),
-    ],
-)
-async def test_records_are_found_by_their_words(caller: Caller, entity: str, text: str, found: list[str]):
-    assert sorted(await names(caller, text, entity_node_ids=[entity])) == sorted(found)
-
-
-async def test_a_name_comes_before_other_words(caller: Caller, entity: str):
-    first, *others = await hits(caller, "invoice", entity_node_ids=[entity])
-    assert first.record.name == "invoice_2026-Q1.pdf"
-    assert sorted(hit.record.name for hit in others) == ["a", "b"]
-    assert [hit.text_place for hit in (first, *others)] == [1, 2, 3]
-    assert first.score == first.text_score > 1 > others[0].score >= others[1].score > 0
-    assert (first.vector_place, first.similarity) == (0, 0)
-
-
-async def test_what_was_written_is_found_at_once_and_no_longer_when_it_is_changed(caller: Caller):
-    record = await caller.insert(entity_node_id=an_id(), name="first", content_json='["walrus"]')
-    scope = {"entity_node_ids": [record.entity_node_id]}
-    assert await names(caller, "walrus", **scope) == ["first"]
-    await caller.update(record.working_memory_id, name="second", content_json='["narwhal"]')
-    assert await names(caller, "walrus", **scope) == []
-    assert await names(caller, "narwhal", **scope) == ["second"]
-
-
-async def test_content_comes_only_if_it_is_asked_for(caller: Caller, entity: str):
-    for with_content in (False, True):
-        (hit,) = await hits(caller, "4711", entity_node_ids=[entity], with_content=with_content)
-        assert bool(hit.record.content_json) == with_content
-
-
 async def test_the_nearest_are_those_of_a_comparison_one_by_one(caller: Caller):
     generator = random.Random(1)
     entity_node_id = an_id()
@@ -139,28 +76,6 @@ async def test_the_nearest_are_those_of_a_comparison_one_by_one(caller: Caller):
 def cosine(left: list[float], right: list[float]) -> float:
     dot = sum(a * b for a, b in zip(left, right, strict=True))
     return dot / math.sqrt(sum(a * a for a in left) * sum(b * b for b in right))
-
-
-async def test_both_orders_are_fused(caller: Caller):
-    scope = {"entity_node_id": an_id()}
-    await insert(caller, "words only", description="penguin", **scope)
-    await insert(caller, "vector only", values=vector(1, 0.1), **scope)
-    await insert(caller, "both", description="penguin", values=vector(1, 0.2), **scope)
-    await insert(caller, "neither", values=None, **scope)
-
-    found = await hits(caller, "penguin", vector(1), entity_node_ids=[scope["entity_node_id"]])
-
-    assert [hit.record.name for hit in found] == ["both", "vector only", "words only"]
-    both = found[0]
-    assert both.score == pytest.approx(1 / (FUSION_K + both.text_place) + 1 / (FUSION_K + both.vector_place))
-    assert both.similarity == pytest.approx(1 / math.sqrt(1.04), abs=1e-3)
-    for mode, expected in (
-        (pb.SEARCH_MODE_TEXT, {"words only", "both"}),
-        (pb.SEARCH_MODE_VECTOR, {"vector only", "both"}),
-        (pb.SEARCH_MODE_FUSED, {"words only", "vector only", "both"}),
-    ):
-        found_by = await names(caller, "penguin", vector(1), entity_node_ids=[scope["entity_node_id"]], mode=mode)
-        assert set(found_by) == expected
 
 
 PLACES = st.lists(st.integers(0, 12), unique=True, max_size=8)
@@ -196,70 +111,6 @@ def test_fusing_adds_reciprocal_ranks(text_ids: list[int], vector_ids: list[int]
 )
 def test_names_are_asked_for_by_the_beginnings_of_plain_words(text: str, query: str):
     assert name_query(text) == query
-
-
-async def test_records_are_filtered(caller: Caller):
-    app = an_id()  # of this test alone
-    entities = [an_id(), an_id()]
-    for name, fields in {
-        "a": {"entity_node_id": entities[0], "memory_type": "file", "graph_name": "g1", "agent_bundle_id": "b1"},
-        "b": {"entity_node_id": entities[1], "memory_type": "image/png", "graph_name": "g2", "tags": ["t"]},
-        "c": {"memory_type": "data/json", "metadata_json": '{"score": 5}', "agent_bundle_id": "b2"},
-    }.items():
-        await insert(caller, name, values=vector(1), model=f"m{name}", description="word", app_id=app, **fields)
-
-    for options, found in (
-        ({}, "abc"),
-        ({"entity_node_ids": entities}, "ab"),
-        ({"entity_node_ids": entities[:1]}, "a"),
-        ({"memory_types": ["file", "data/json"]}, "ac"),
-        ({"graph_name": "g1"}, "a"),
-        ({"graph_name": "default"}, "c"),
-        ({"agent_bundle_id": "b2"}, "c"),
-        ({"where": {"tags": "t"}}, "b"),
-        ({"where": {"metadata.score": {"$gt": 4}}}, "c"),
-        ({"where": {"$not": {"name": "a"}}, "memory_types": ["file", "data/json"]}, "c"),
-        ({"entity_node_ids": [an_id()]}, ""),
-    ):
-        for query in (("word", None), ("", vector(1)), ("word", vector(1))):
-            assert "".join(sorted(await names(caller, *query, app_id=app, **options))) == found, (query, options)
-    assert await names(caller, values=vector(1), app_id=app, model="mb") == ["b"]
-    assert await names(caller, values=vector(1), app_id=an_id()) == []
-
-
-async def test_what_is_archived_or_expired_is_not_found_unless_asked_for(caller: Caller):
-    scope = {"entity_node_id": an_id(), "description": "word", "values": vector(1)}
-    archived = await insert(caller, "archived", **scope)
-    expiring = await insert(caller, "expiring", **scope)
-    await insert(caller, "expired", expires_at=datetime.now(UTC) - timedelta(seconds=1), **scope)
-    await insert(caller, "there", **scope)
-    where = {"entity_node_ids": [scope["entity_node_id"]]}
-    await caller.call("DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=archived.working_memory_id))
-    await caller.update(expiring.working_memory_id, expires_at=datetime.now(UTC) - timedelta(seconds=1))
-
-    for query in (("word", None), ("", vector(1)), ("word", vector(1))):
-        assert await names(caller, *query, **where) == ["there"]
-        assert len(await names(caller, *query, include_archived=True, **where)) == 4
-
-    await caller.call("RestoreWMRecord", pb.RestoreWMRecordRequest(working_memory_id=archived.working_memory_id))
-    assert sorted(await names(caller, values=vector(1), **where)) == ["archived", "there"]
-
-
-async def test_a_vector_follows_its_record(caller: Caller):
-    here, there = an_id(), an_id()
-    record = await insert(caller, "moving", values=vector(1), entity_node_id=here, app_id="before")
-    await caller.update(record.working_memory_id, entity_node_id=there, app_id="behind", memory_type="image/png")
-
-    assert await names(caller, values=vector(1), entity_node_ids=[here]) == []
-    options = {"entity_node_ids": [there], "app_id": "behind", "memory_types": ["image/png"]}
-    assert await names(caller, values=vector(1), **options) == ["moving"]
-
-    await caller.update(record.working_memory_id, "embedding")  # takes it away
-    assert await names(caller, values=vector(1), entity_node_ids=[there]) == []
-    embedding = pb.Embedding(values=vector(0, 1))
-    await caller.update(record.working_memory_id, embedding=embedding)
-    (hit,) = await hits(caller, values=vector(0, 1), entity_node_ids=[there])
-    assert hit.similarity == pytest.approx(1)
 
 
 async def test_the_limit_is_what_is_asked_for_and_a_hundred_at_most(caller: Caller):
@@ -396,39 +247,6 @@ async def test_an_index_that_is_not_complete_is_not_asked(indexed: None, start: 
         await insert(caller, "n", values=vector(1, number))
     request = pb.SearchWMRecordsRequest(embedding=pb.Embedding(values=vector(1)))
     assert isinstance(await caller.error("SearchWMRecords", request), SliceTooLarge)
-
-
-@pytest.mark.parametrize(
-    ("fields", "error_class", "place"),
-    [
-        ({}, InvalidArgument, "text"),
-        ({"text": "  "}, InvalidArgument, "text"),
-        ({"text": "a\0"}, InvalidArgument, "text"),
-        ({"text": "a" * 1001}, LimitExceeded, "text"),
-        ({"text": "a", "mode": pb.SEARCH_MODE_VECTOR}, InvalidArgument, "embedding"),
-        ({"text": "a", "mode": pb.SEARCH_MODE_FUSED}, InvalidArgument, "embedding"),
-        ({"embedding": pb.Embedding(values=vector(1)), "mode": pb.SEARCH_MODE_FUSED}, InvalidArgument, "text"),
-        ({"text": "a", "mode": 9}, InvalidArgument, "mode"),
-        ({"embedding": pb.Embedding(values=[1.0])}, InvalidArgument, "embedding.values"),
-        ({"embedding": pb.Embedding(values=vector(math.nan))}, InvalidArgument, "embedding.values"),
-        ({"embedding": pb.Embedding(values=vector(math.inf))}, InvalidArgument, "embedding.values"),
-        ({"embedding": pb.Embedding(values=vector(65520))}, InvalidArgument, "embedding.values"),
-        ({"embedding": pb.Embedding(values=vector(0))}, InvalidArgument, "embedding.values"),
-        ({"text": "a", "entity_node_ids": ["x"]}, InvalidArgument, "entity_node_ids[0]"),
-        ({"text": "a", "entity_node_ids": [an_id()] * 1001}, LimitExceeded, "entity_node_ids"),
-        ({"text": "a", "memory_types": ["x"] * 101}, LimitExceeded, "memory_types"),
-        ({"text": "a", "memory_types": ["\0"]}, InvalidArgument, "memory_types"),
-        ({"text": "a", "app_id": "\0"}, InvalidArgument, "app_id"),
-        ({"text": "a", "where_json": '{"none": 1}'}, InvalidArgument, "where_json.none"),
-        ({"text": "a", "limit": -1}, InvalidArgument, "limit"),
-    ],
-)  # fmt: skip
-async def test_what_cannot_be_asked_is_refused(
-    caller: Caller, fields: dict[str, Any], error_class: type[Exception], place: str
-):
-    error = await caller.error("SearchWMRecords", pb.SearchWMRecordsRequest(**fields))
-    assert type(error) is error_class
-    assert [one.field for one in error.violations] == ([place] if place else [])
 
 
 WORDS = [f"{number:x}-{number * 7919:x}" for number in range(40_000)]

@@ -21,7 +21,7 @@ from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX, Begin
 from context_service.working_memory.pure.fields import RecordInput
 from context_service.working_memory.rules.search import terms_of
 from contextkeep.context.v1 import working_memory_pb2 as pb
-from contextkeep.errors import ChecksumMismatch, InvalidArgument, LimitExceeded
+from contextkeep.errors import ChecksumMismatch
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Urls, cloned
@@ -64,69 +64,6 @@ async def test_inline_text_comes_with_a_list_or_a_search_only_if_it_is_asked_for
         search = pb.SearchWMRecordsRequest(text="walrus", entity_node_ids=[entity], with_content=with_content)
         (hit,) = (await caller.call("SearchWMRecords", search)).hits
         assert listed.content_text == hit.record.content_text == ("a walrus" if with_content else "")
-
-
-@pytest.mark.parametrize(
-    ("fields", "content_type"),
-    [
-        ({"name": "plan.md"}, "text/markdown"),
-        ({"name": "plan"}, "text/plain"),
-        ({"name": "plan.md", "content_type": "text/x-plan"}, "text/x-plan"),
-    ],
-)
-async def test_the_content_type_of_text_is_what_is_said_or_what_the_name_tells(
-    caller: Caller, fields: dict[str, str], content_type: str
-):
-    assert (await caller.insert(content_text="# Plan", **fields)).content_type == content_type
-
-
-async def test_text_takes_the_place_of_json_and_json_that_of_text(caller: Caller):
-    record_id = (await caller.insert(name="note", content_json='{"a": 1}')).working_memory_id
-    for fields, content_type in (
-        ({"content_text": "walrus"}, "text/plain"),
-        ({"content_json": '"narwhal"'}, "application/json"),
-        ({"content_text": "walrus"}, "text/plain"),
-    ):
-        updated = await caller.update(record_id, **fields)
-        fetched = await caller.fetch(record_id)
-        assert updated == fetched
-        assert {"content_json": fetched.content_json, "content_text": fetched.content_text} == {
-            "content_json": "",
-            "content_text": "",
-            **fields,
-        }
-        assert (fetched.content_type, fetched.provider) == (content_type, "postgres")
-
-    assert (await caller.update(record_id, "content_type")).content_type == "text/plain"
-    assert (await caller.update(record_id, name="other")).content_text == ""  # the mask does not name it
-    assert (await caller.fetch(record_id)).content_text == "walrus"
-    emptied = await caller.update(record_id, "content_text")
-    assert (emptied.provider, emptied.size_bytes, emptied.sha256) == ("", 0, "")
-
-
-async def test_a_content_type_that_was_said_stays_when_the_content_changes(caller: Caller):
-    record = await caller.insert(name="note", content_json="1", content_type="application/vnd.note+json")
-    updated = await caller.update(record.working_memory_id, content_text="a note")
-    assert updated.content_type == "application/vnd.note+json"
-
-
-@pytest.mark.parametrize(
-    ("fields", "error_class", "place"),
-    [
-        ({"content_text": "a\0b"}, InvalidArgument, "record.content_text"),
-        ({"content_text": "a", "content_json": "1"}, InvalidArgument, "record.content_text"),
-        ({"content_text": "x" * (MIB + 1)}, LimitExceeded, "record.content_text"),
-        ({"content_text": "é" * (MIB // 2 + 1)}, LimitExceeded, "record.content_text"),
-    ],
-    ids=["nul", "both", "too many characters", "too many bytes"],
-)
-async def test_text_that_cannot_be_stored_is_refused(
-    caller: Caller, fields: dict[str, str], error_class: type[Exception], place: str
-):
-    record = pb.WMRecordInput(memory_type="file", name="note", **fields)
-    error = await caller.error("InsertWMRecord", pb.InsertWMRecordRequest(record=record))
-    assert type(error) is error_class
-    assert [one.field for one in error.violations] == ([place] if place else [])
 
 
 async def test_the_largest_text_is_stored_and_found_by_its_beginning(caller: Caller):
