@@ -27,7 +27,7 @@ WHERE tenant_id = %s AND request_id = %s AND rpc = %s AND fingerprint = %s AND a
 
 -- sweep(schema)
 DELETE FROM {{schema}}.request WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM {{schema}}.request WHERE tenant_id = %(tenant_id)s AND created_at < now() - %(kept)s
+    SELECT ctid FROM {{schema}}.request WHERE tenant_id = %(tenant_id)s AND created_at < now() - %(kept)s::interval
     ORDER BY created_at LIMIT %(rows)s
 ))
 RETURNING true;

@@ -44,9 +44,9 @@ WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s FOR 
 
 -- update
 UPDATE context.mapping
-SET rules = %(rules)s, rules_version = %(rules_version)s, version = version + %(changed)s::integer,
+SET rules = %(rules)s, rules_version = %(rules_version)s, version = version + %(changed)s::boolean::integer,
     updated_at = greatest(now(), updated_at),
-    imported = CASE WHEN %(changed)s THEN NULL ELSE imported END
+    imported = CASE WHEN %(changed)s::boolean THEN NULL ELSE imported END
 WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s
 RETURNING {{columns}};
 

@@ -107,7 +107,7 @@ WITH feed AS (
 ), oldest AS (
     SELECT
         c.transaction_id, c.seq,
-        bool_and(c.changed_at < now() - %(kept)s) OVER (ORDER BY c.transaction_id, c.seq) AS is_old
+        bool_and(c.changed_at < now() - %(kept)s::interval) OVER (ORDER BY c.transaction_id, c.seq) AS is_old
     FROM feed
     CROSS JOIN LATERAL (
         SELECT c.transaction_id, c.seq, c.changed_at

@@ -28,9 +28,10 @@ WHERE pg_current_xact_id() IS NOT NULL
 ORDER BY n.position
 
 -- edge_input
+-- CASE, because a row is looked up by this id: below row-level security `coalesce` may leak, and no index serves it.
 SELECT
     e.id, coalesce(e.graph_name, %(edge_graph_name)s) AS graph_name,
-    coalesce(e.from_node_id, %(from_node_id)s) AS from_node_id, e.to_node_id,
+    CASE WHEN e.from_node_id IS NULL THEN %(from_node_id)s ELSE e.from_node_id END AS from_node_id, e.to_node_id,
     coalesce(e.edge_type, %(edge_type)s) AS edge_type, e.data::jsonb AS data, e.created_at, e.position
 FROM unnest(
     %(edge_ids)s::uuid[], %(edge_graph_names)s::text[], %(from_node_ids)s::uuid[], %(to_node_ids)s::uuid[],

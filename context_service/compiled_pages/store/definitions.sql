@@ -36,7 +36,7 @@ RETURNING {{columns}};
 
 -- forget
 DELETE FROM context.definition d
-WHERE d.tenant_id = %(tenant_id)s AND d.name = %(name)s AND d.version <= %(version)s - %(kept)s
+WHERE d.tenant_id = %(tenant_id)s AND d.name = %(name)s AND d.version <= %(version)s::integer - %(kept)s::integer
     AND d.state <> 'APPROVED';
 
 -- names

@@ -1,5 +1,5 @@
 -- blank_answer
-UPDATE context.request SET about_id = NULL, {{erased}};
+UPDATE context.request SET about_id = NULL, {{erased}}
 
 -- receipt
 erasure_id, context_id, created_at, finished_at, message_count, messages_removed, passages_removed,
@@ -308,7 +308,7 @@ WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
 RETURNING true AS is_finished;
 
 -- forget_receipts
-DELETE FROM context.erasure WHERE tenant_id = %s AND finished_at < now() - %s;
+DELETE FROM context.erasure WHERE tenant_id = %s AND finished_at < now() - %s::interval;
 
 -- remove_answers_about
 -- Of what is a user's and no context's.

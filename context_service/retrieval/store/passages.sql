@@ -99,7 +99,7 @@ WITH audience AS (
     SELECT %(context_id)s::uuid AS context_id, %(owner_user_id)s::text AS owner_user_id,
         %(graph_name)s::text AS graph_name, %(agent_bundle_id)s::text AS agent_bundle_id, %(app_id)s::text AS app_id,
         %(ancestors)s::uuid[] AS ancestors
-);
+)
 
 -- remove_vectors
 -- Runs after the statement that removes passages, so it sees vectors that were stored while that one waited.

@@ -4,10 +4,18 @@ SELECT max(version) AS version, now() AS begun_at FROM context.migration;
 
 -- tree
 -- With those that were forked from it, whatever they are below it.
-SELECT b.context_id FROM context.context c JOIN context.context b
-    ON b.tenant_id = c.tenant_id AND b.ancestors[1] = c.ancestors[1] AND c.context_id = ANY (b.ancestors)
-WHERE c.tenant_id = %s AND c.context_id = %s AND c.deleted_at IS NULL AND b.deleted_at IS NULL
-ORDER BY b.context_id;
+-- The index has only contexts that were forked.
+WITH named AS (
+    SELECT c.tenant_id, c.context_id, c.ancestors FROM context.context c
+    WHERE c.tenant_id = %s AND c.context_id = %s AND c.deleted_at IS NULL
+)
+SELECT context_id FROM named
+UNION
+SELECT b.context_id FROM named JOIN context.context b
+    ON b.tenant_id = named.tenant_id AND b.ancestors[1] = named.ancestors[1] AND b.ancestors[2] IS NOT NULL
+        AND named.context_id = ANY (b.ancestors)
+WHERE b.deleted_at IS NULL
+ORDER BY context_id;
 
 -- files
 SELECT r.id, b.sha256, b.size_bytes, b.damaged_at IS NOT NULL AS is_damaged
@@ -34,4 +42,6 @@ t.context_id = ANY (%(context_ids)s::uuid[]) OR t.id IN (
 )
 
 -- contexts_of_user
-SELECT c.context_id FROM context.context c WHERE c.tenant_id = %(tenant_id)s AND c.owner_user_id = %(user_id)s;
+-- The index of owners has only contexts with an owner.
+SELECT c.context_id FROM context.context c
+WHERE c.tenant_id = %(tenant_id)s AND c.owner_user_id = %(user_id)s AND c.owner_user_id <> '';

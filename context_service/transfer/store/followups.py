@@ -16,16 +16,15 @@ from service_runtime.queue_room import QUEUED_MAX
 from service_runtime.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
-_OWE = SQL["owe"]
 _HERE = SQL["here"]
 _COUNT_MEMORIES = SQL["count_memories"]
 _PAGES = SQL["pages"]
 _NAME_PAGE = SQL["name_page"]
 _NAMED = SQL["named"]
 _BUMP_MAPPINGS = SQL["bump_mappings"]
-_OWE_TEXTS = _OWE.format(table="wm_record", id="id", state="text_state", owed="PENDING")
-_OWE_VECTORS = _OWE.format(table="wm_record", id="id", state="index_state", owed="PENDING")
-_OWE_DOCUMENTS = _OWE.format(table="knowledge_document", id="document_id", state="state", owed="QUEUED")
+_OWE_TEXTS = SQL.filled("owe", table="wm_record", id="id", state="text_state", owed="PENDING")
+_OWE_VECTORS = SQL.filled("owe", table="wm_record", id="id", state="index_state", owed="PENDING")
+_OWE_DOCUMENTS = SQL.filled("owe", table="knowledge_document", id="document_id", state="state", owed="QUEUED")
 
 
 class ImportFollowups:

@@ -1,7 +1,7 @@
--- owe
+-- owe(table, id, state, owed)
 INSERT INTO context.outbox (tenant_id, id, topic, subject_id)
-SELECT r.tenant_id, gen_random_uuid(), %(topic)s, r.{id} FROM context.{table} r
-WHERE r.tenant_id = %(tenant_id)s AND r.{id} = ANY (%(ids)s::uuid[]) AND r.{state} = '{owed}'
+SELECT r.tenant_id, gen_random_uuid(), %(topic)s, r.{{id}} FROM context.{{table}} r
+WHERE r.tenant_id = %(tenant_id)s AND r.{{id}} = ANY (%(ids)s::uuid[]) AND r.{{state}} = '{{owed}}'
 ON CONFLICT (tenant_id, topic, subject_id) DO NOTHING;
 
 -- here

@@ -16,12 +16,12 @@ WHERE tenant_id = %(tenant_id)s AND import_id = %(import_id)s AND pieces = %(pie
 RETURNING updated_at;
 
 -- forget
-DELETE FROM context.import WHERE tenant_id = %s AND updated_at < now() - %s AND open_context_id IS NULL;
+DELETE FROM context.import WHERE tenant_id = %s AND updated_at < now() - %s::interval AND open_context_id IS NULL;
 
 -- give_up
 -- Whoever saves the row meanwhile goes on; and who gives it up holds it until it is marked.
 UPDATE context.import SET state = 'GIVEN_UP'
-WHERE tenant_id = %s AND state = 'RUNNING' AND updated_at < now() - %s;
+WHERE tenant_id = %s AND state = 'RUNNING' AND updated_at < now() - %s::interval;
 
 -- take_over
 -- The newest import of a context goes on: what another one has begun of it is nobody's.

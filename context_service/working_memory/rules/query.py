@@ -34,7 +34,6 @@ _ORDERED = frozenset(
 )
 
 SQL = SqlFile.of(__file__)
-_ANSWER = SQL["answer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +148,8 @@ class _Statement:
         where = condition_sql("where_json", question.where_json, RECORD_FIELDS, self.bindings)
         fields = [f"{sql} AS f{place}" for place, (sql, _) in enumerate(self._fields.values())]
         names = [f"c{place}" for place in range(len(self._select))]
-        self.sql = _ANSWER.format(
+        self.sql = SQL.filled(
+            "answer",
             values=", ".join(f"{_json(column)} AS {name}" for column, name in zip(self._select, names, strict=True)),
             fields=", ".join([*fields, "r.created_at", "r.seq"]),
             active=ACTIVE,

@@ -1,19 +1,19 @@
--- answer
+-- answer(values, fields, active, where, group_by, order_by, sizes, names)
 -- What is cut is known by its size before it leaves the database. A materialized part is read in its own order. There
 -- is one row at least, which says how many were found.
 WITH answer AS MATERIALIZED (
-    SELECT {values}
+    SELECT {{values}}
     FROM (
-        SELECT {fields}
+        SELECT {{fields}}
         FROM context.wm_record_of_tenant r
-        WHERE r.tenant_id = %(tenant_id)s AND (%(include_archived)s OR {active}) AND {where}
+        WHERE r.tenant_id = %(tenant_id)s AND (%(include_archived)s OR {{active}}) AND {{where}}
     ) s
-    {group_by}
-    ORDER BY {order_by}
+    {{group_by}}
+    ORDER BY {{order_by}}
     LIMIT %(limit)s + 1
 ), sized AS (
-    SELECT a.*, sum({sizes}) OVER (ROWS UNBOUNDED PRECEDING) AS bytes_so_far FROM answer a
+    SELECT a.*, sum({{sizes}}) OVER (ROWS UNBOUNDED PRECEDING) AS bytes_so_far FROM answer a
 )
-SELECT (SELECT count(*) FROM answer), z.bytes_so_far, {names}
+SELECT (SELECT count(*) FROM answer), z.bytes_so_far, {{names}}
 FROM (VALUES (1)) one LEFT JOIN sized z ON z.bytes_so_far <= %(bytes_max)s
-LIMIT %(limit)s;
+LIMIT %(limit)s
