@@ -1,4 +1,4 @@
-"""The SQL of checkpoints: a row each of what a window was, and the way back to it."""
+"""The rows of checkpoints: one row stores a window, and a rollback restores it."""
 
 from __future__ import annotations
 
@@ -103,10 +103,10 @@ class CheckpointRows:
         """Let a window that is locked leave out messages.
 
         Args:
-            transaction: That holds the lock.
-            window: As it is.
-            keep_to: The last one that stays.
-            last_seq: Of those that are left out; what comes behind it stays, too.
+            transaction: The transaction that holds the lock.
+            window: The window.
+            keep_to: The last message that stays.
+            last_seq: The last message that is left out; later messages stay, too.
         """
         named = {"window_id": window.window_id}
         done = LeftOutMessages(NOTHING, [], 0)

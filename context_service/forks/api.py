@@ -50,7 +50,7 @@ class ForksServicer(context_windows_pb2_grpc.ForksServicer):
             return pb.ForkWindowResponse(window=window_message(forked.window), ref=fork_ref(forked.number))
 
         async def replay(answer: dict[str, Any]) -> pb.ForkWindowResponse:
-            """Return the fork, and another key: nobody can read the first one again."""
+            """Return the fork with another key: the first key is not stored in readable form."""
             response = pb.ForkWindowResponse.FromString(unpacked(answer[RESPONSE]))
             key = await self._forks.key_again(UUID(response.window.context_id), principal, lifetime)
             return _with_key(response, key)

@@ -13,15 +13,15 @@ from context_service.packing.pure.task_state import Entry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork:
-    """What was forked from a window.
+    """A fork of a window.
 
     Attributes:
-        number: From 1, of the context that it was forked from.
-        context_id: What it was forked from, and which window there.
-        fork_context_id: Its own, and the window there that was opened with it.
-        ended_at: Since when nothing of it is awaited; None: it is.
-        merged_seq: The message that its result came back as; 0: it did not.
-        is_whole: All that there was to bring back had room.
+        number: The number of the fork in the parent context, from 1.
+        context_id: The parent context; `window_id` is the parent window.
+        fork_context_id: The context of the fork; `fork_window_id` is its window.
+        ended_at: The time when it was merged or ended, or None if it is open.
+        merged_seq: The message with its result in the parent, or 0 if it is not merged.
+        is_whole: The whole result had room.
     """
 
     number: int

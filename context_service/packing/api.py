@@ -17,7 +17,7 @@ from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
 
-_PART_BYTES = 80  # to render a part of a pack takes as long as to parse so many bytes
+_PART_BYTES = 80  # bytes of parsing that rendering a part of a pack costs
 
 
 class PackingServicer(context_windows_pb2_grpc.PackingServicer):
@@ -32,7 +32,7 @@ class PackingServicer(context_windows_pb2_grpc.PackingServicer):
         self._accounts = accounts
 
     async def Pack(self, request: pb.PackRequest, context: object) -> pb.PackResponse:
-        """Pack what a model shall see now."""
+        """Return the messages for the next call of the model."""
         pack = await self._packing.pack(
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),

@@ -1,1 +1,1 @@
-"""Profiles of compression: what is worth keeping of a log, as data, and what lookups teach about it."""
+"""Compression profiles: data that says which lines of a log are worth keeping, and learning from lookups."""

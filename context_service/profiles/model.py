@@ -33,7 +33,7 @@ class LearningState:
 
 
 class LookedUpMessage(NamedTuple):
-    """Where a message is that somebody looked up, of a window that learns."""
+    """The place of a message that was looked up, in a window that learns."""
 
     profile: str
     app_id: str

@@ -48,14 +48,14 @@ class ZoneLevel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How steps ended.
+    """The outcome of steps.
 
     Attributes:
-        step_from: The first one; 0: the last, alone.
-        step_to: The last one; 0: the last that the window has.
-        is_success: Whether they did what they were for.
-        quality: How well, from 0 to 1; None: as `is_success` has it.
-        lesson: What was learned, to be remembered; empty: nothing is.
+        step_from: The first step; 0 means only the last step.
+        step_to: The last step; 0 means the last step of the window.
+        is_success: The steps succeeded.
+        quality: The quality from 0 to 1, or None to take it from `is_success`.
+        lesson: A lesson to store as a memory, or empty.
     """
 
     step_from: int
@@ -66,7 +66,7 @@ class Outcome:
 
     @property
     def score(self) -> float:
-        """What a fold makes of it: nothing of what failed, however well."""
+        """The value for folds: 0 for failed steps, whatever their quality."""
         return (1.0 if self.quality is None else self.quality) if self.is_success else 0.0
 
 

@@ -34,7 +34,7 @@ class WindowInput:
 
     @property
     def config(self) -> Config:
-        """Of its folds, and of what it may cost."""
+        """The config: numbers for its folds and its cost."""
         return loaded_config(self.config_json)
 
 
@@ -43,22 +43,22 @@ class Window(WindowInput):
     """A window as it is.
 
     Attributes:
-        epoch: How often the prefix of its packs was broken.
-        reached_seq: All messages up to it are read.
-        first_number: Steps that summaries stand for, with `left_out_tokens`.
+        epoch: The number of breaks of its prefix.
+        reached_seq: The last message that it has read.
+        first_number: The number of steps that summaries stand for; `left_out_tokens` are theirs.
         block_count: The number of blocks since it last read its log from the start, with those that it dropped.
-        entry_count: Entries of the state that it ever had.
-        step_count: Steps that it has.
-        folded_step: The last step when it was folded last.
-        state_pieces: The state as a model sees it: written when it was folded. None in a list.
-        pins_pieces: What is pinned, as a model sees it. None in a list.
-        spent_tokens: Of its packs together, since its config has a limit of that.
-        token_factor: Tokens as they are counted, times this, are what a vendor bills at most: see `tokens.Calibration`.
+        entry_count: The number of entries of the state that it ever had.
+        step_count: The number of its steps.
+        folded_step: The last step at its last fold.
+        state_pieces: The rendered state, as the last fold wrote it. Empty in a list of windows.
+        pins_pieces: The rendered pins. Empty in a list of windows.
+        spent_tokens: The tokens of its packs together, since its config has a limit of them.
+        token_factor: Counted tokens times this are the most that a vendor bills: see `tokens.Calibration`.
         has_untold: Callers changed the state, and no pack has told the model yet.
         checkpoint_step: The step after which it made its last checkpoint by the number of steps.
-        rolled_back_epoch: Since which it was rolled back last; 0: never.
+        rolled_back_epoch: The epoch of its last rollback. 0 if there was none.
         left_out: Messages that rollbacks left out.
-        is_of_run: It was forked, and its tokens count for the window with which that began, too.
+        is_of_run: It is a fork, and its tokens also count for the first window of the run.
     """
 
     window_id: UUID

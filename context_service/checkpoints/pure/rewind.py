@@ -27,17 +27,17 @@ class Rewound(NamedTuple):
 
 
 def rewound(steps: Sequence[StepPlace], seq: int, *, folded_step: int, seq_folded: int, end: Rewound) -> Rewound | None:
-    """Return where a window goes back to; None: to the beginning.
+    """Return the place to which a window is rewound, or None for the beginning.
 
-    Messages of a step may stand among those of others, such as a result that comes late: what stays and what goes are
-    parted where no step has messages on both sides.
+    Messages of a step may be between those of others, such as a late result: the place is one where no step has
+    messages on both sides.
 
     Args:
-        steps: That are shown, in their order.
-        seq: The first message that was retracted.
-        folded_step: The last step when the window was folded last.
-        seq_folded: Up to which message summaries have some.
-        end: Where it goes on if no step of it is touched.
+        steps: The shown steps, in their order.
+        seq: The first retracted message.
+        folded_step: The last step at the last fold.
+        seq_folded: The last message that summaries cover.
+        end: The place after all steps, if no step is affected.
     """
     first = next((place for place, one in enumerate(steps) if one.seq_to >= seq), None)
     if first is None:

@@ -48,11 +48,11 @@ class PackId(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
-    """What to try again with.
+    """The answer to an invalid response.
 
     Attributes:
-        pack: As it is now. None: it is not made yet.
-        done: What was rolled back; None: it was done before, by another report of a pack of before that.
+        pack: The next pack, or None if it does not exist yet.
+        done: The rollback, or None if an earlier report of an earlier pack did it.
     """
 
     pack: Pack | None

@@ -1,12 +1,12 @@
-"""Folds: what becomes of a window's view when it is over the high mark. Values in, values out.
+"""Folds: a window whose view is over the high mark gets a smaller view. Values in, values out.
 
-All closed steps but the last ten are masked. While what is seen is over the low mark, the oldest twenty masked steps
-become a segment; when segments have more than their share, the older half becomes digests, and when digests have, the
-oldest two thirds become one that is deeper. So a log of any length is O(log n) blocks. Then the state is written anew.
-These numbers are those of a `Config` that nobody changed.
+A *fold* is one compaction. All closed steps except the last ten are masked. While the view is over the low mark, the
+oldest twenty masked steps become a segment; when segments have more than their share, the older half becomes digests,
+and when digests have more than theirs, the oldest two thirds become one digest of a deeper level. So a log of any
+length is O(log n) blocks. Then the state is written again. These numbers are the defaults of `Config`.
 
-It happens rarely and takes much away at once: each fold breaks the prefix that a vendor's cache holds, and pays only if
-the next is far enough away (`prices.pays_after`).
+Folds are rare and remove much at once: each fold breaks the prefix that a vendor's cache holds, and pays only if the
+next one is far enough away (`prices.pays_after`).
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ CLOSE_STEPS = 5  # a fold so soon after the last one masks, and does not summari
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a window allows itself, in tokens and steps.
+    """The limits of a window, in tokens and steps.
 
     Attributes:
-        limit: Of a request.
-        high: Over which it folds.
-        low: To which it folds.
-        segments: That segments may have; `digests` and `state` likewise.
-        hot: That steps may have that stay as they are.
-        keep_last: How many of those there are, at most.
-        segment_steps: Steps of a segment.
+        limit: The most tokens of a request.
+        high: A window with more tokens folds.
+        low: A fold removes tokens until this mark.
+        segments: The most tokens of the segments; `digests` and `state` are the same for these.
+        hot: The most tokens of the last steps that stay as they are.
+        keep_last: The most steps that stay as they are.
+        segment_steps: The number of steps of a segment.
     """
 
     limit: int
@@ -85,11 +85,11 @@ class FoldableBlock:
     """A block of a view, as far as folds need it.
 
     Attributes:
-        step: Its number as a step, from 1; of what is appended behind a step, that of the step.
-        tokens: As it is seen.
-        masked_tokens: As it would be, masked; the same where a mask is not worth it.
-        is_appended: It is no step: something recalled, or a note.
-        is_error: A call of it failed.
+        step: The number of the step, from 1. An appended block has the number of the step before it.
+        tokens: The tokens of the block as it is shown.
+        masked_tokens: The tokens of the masked block; the same number if a mask saves too little.
+        is_appended: The block is no step: it is a recall or a note.
+        is_error: A call of the step failed.
     """
 
     number: int
@@ -107,13 +107,13 @@ class FoldableBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What a model sees in front of the step that waits.
+    """The parts of a pack before the step that waits.
 
     Attributes:
-        head: Tokens of what stands in front of all, and of pins.
-        summaries: Digests, then segments: they tile the steps in front of `blocks`.
-        state: Tokens of the state.
-        blocks: Steps, and what is appended to them.
+        head: The tokens of the front and the pins.
+        summaries: Digests, then segments: together they stand for all steps before `blocks`.
+        state: The tokens of the state.
+        blocks: Steps, and the blocks that are appended to them.
     """
 
     head: int
@@ -171,21 +171,21 @@ def fold(
     is_close: bool = False,
     waiting: int = 0,
 ) -> Fold:
-    """Return what becomes of a view that is over the high mark.
+    """Return the fold of a view that is over the high mark.
 
     Args:
-        view: As it is.
-        limits: Of the window.
-        state_tokens: Of the state that is written anew.
-        goal: Of the window.
+        view: The view.
+        limits: The limits of the window.
+        state_tokens: The tokens of the state that is written again.
+        goal: The goal of the window.
         count: Counts the tokens of a text.
-        cost: Counts those of a text as a piece of a request.
-        weights: Of the features of importance.
-        endings: How steps ended, as callers said.
-        own: See `importance.Seen`.
+        cost: Counts the tokens of a text as a piece of a request.
+        weights: The weights of the features of importance.
+        endings: The recorded outcomes of steps.
+        own: See `importance.ImportanceInputs`.
         is_close: The last fold was only a few steps ago: results are masked, largest first, and nothing is merged
             unless that is not enough.
-        waiting: Tokens of the step that waits for results: it is not folded.
+        waiting: The tokens of the step that waits for results: it is not folded.
     """
     done = _Folding(
         view,

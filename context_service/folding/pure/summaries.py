@@ -1,7 +1,7 @@
-"""Summaries: segments of steps, and digests of segments, both chosen from units as they were said.
+"""Summaries: segments of steps, and digests of segments, both chosen from original lines (units).
 
-A summary keeps the best units of what it covers, whether it shows them or not, so that a digest is chosen from what was
-said and never from a summary. Levels are geometric: a digest of level 4 covers what many of level 3 do.
+A summary stores the best units of its steps, whether it shows them or not, so that a digest is chosen from original
+lines and never from a summary. Levels are geometric: a digest of level 4 covers the steps of many digests of level 3.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Summary:
         step_to: The last one.
         kept: The best units of the steps, in their order.
         method: `BY_RULES`, or what else wrote it.
-        verdict: Of what a model wrote for it: accepted, or why it is not used; empty: none was asked.
+        verdict: The verdict on the model's version: accepted, or the failed check. Empty if no model was asked.
     """
 
     level: int
@@ -79,11 +79,11 @@ def summary(
         seqs: Of their messages.
         units: To choose from.
         tokens_max: Of its text.
-        seen: For what is worth how much.
-        weights: Of that.
+        seen: The inputs of the importance of units.
+        weights: The weights of its features.
         count: Counts the tokens of a text.
-        chose: Told of each unit what it is worth, and whether the text has it.
-        whole_max: Tokens that the text may have where texts of users need more than `tokens_max`.
+        chose: Called for each unit with its worth, and whether the text has it.
+        whole_max: The most tokens of the text if texts of users need more than `tokens_max`.
     """
     kept_max = _KEPT_OF_SEGMENT if level == SEGMENT else max(_KEPT_OF_DIGEST, tokens_max // _KEPT_TOKENS)
     worth = [
@@ -177,10 +177,10 @@ def _shortened(unit: Unit, chars: int) -> Unit:
 
 
 def _different(worth: Sequence[float], units: Sequence[Scored], seen: ImportanceInputs) -> list[int]:
-    """Return which units come first, each text once.
+    """Return the units in the order of their worth, each text once.
 
-    What is said in the form of others, such as the same warning of another host, says less than the first of them: the
-    second half of what it is worth, the third a third. And what is said again and again all the time says less.
+    A unit with the form of an earlier one, such as the same warning of another host, is worth less than the first: the
+    second one half of its own worth, the third one a third. Forms that recur all the time are worth less, too.
     """
     texts: set[str] = set()
     often: dict[str, int] = {}

@@ -87,11 +87,11 @@ class Forks:
     """Forks windows; each call acts for its principal.
 
     Args:
-        windows: Open them.
+        windows: Opens windows.
         rows: The windows.
-        forks: What was forked from them.
+        forks: Their forks.
         log: Their contexts.
-        messaging: Makes messages of tasks, and keys.
+        messaging: Writes the messages of tasks, and issues keys.
         requests: The request ids of this service.
         order: Who writes a context or a window: of a process one at a time.
         packs: Read their logs.
@@ -131,16 +131,16 @@ class Forks:
         """Give a task a context and a window of its own.
 
         Args:
-            window_id: From which.
-            task: What is to be done.
-            lifetime: Of the key.
-            principal: Who asks.
-            request: Its id.
+            window_id: The parent.
+            task: The task.
+            lifetime: The lifetime of the key.
+            principal: The caller.
+            request: The request with its id.
 
         Raises:
-            WindowNotFound, WindowClosed, ContextClosed: there is no such window, or it is closed, or its context is.
-            BudgetTooSmall: what stands in front of all does not fit.
-            WindowBehind: there was no time to read all of the log; what was read stays.
+            WindowNotFound, WindowClosed, ContextClosed: the window does not exist, or it or its context is closed.
+            BudgetTooSmall: prompt, tools, task and the inherited state do not fit.
+            WindowBehind: the call had no time to read the whole log; its progress is kept.
             InvalidArgument, LimitExceeded, PermissionDenied, RequestIdReused, Aborted: see the contract.
         """
         check_long_text("task", task.text, size_bytes_max=GOAL_BYTES_MAX, required=True)

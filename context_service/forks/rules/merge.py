@@ -1,7 +1,7 @@
-"""Merges: what came of a fork comes back as one message, once, and the fork is closed with that.
+"""Merges: the result of a fork is written to its parent as one message, once, and the fork is closed.
 
-What comes back is worked out before anything is locked, and written if the fork is what it was then. One transaction
-writes the message, that it came of the fork, and that the fork takes no more.
+The result is worked out before any lock, and is written if the fork is still the same. One transaction writes the
+message, links it to the fork, and closes the fork.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Merges:
 
     Args:
         rows: The windows.
-        forks: What was forked from them.
+        forks: Their forks.
         log: Their contexts.
-        messaging: Makes messages of results.
+        messaging: Writes the messages of results.
         requests: The request ids of this service.
         order: Who writes a context or a window: of a process one at a time.
         packs: Read their logs.
@@ -87,21 +87,21 @@ class Merges:
     async def merge(
         self, window_id: UUID, *, tokens_max: int, tool_call_id: str, principal: Principal, request: Request | None
     ) -> Fork:
-        """Bring back what came of a fork, and return it with the message of that; the same, however often.
+        """Write the result of a fork to its parent, and return the fork with the message; later calls return the same.
 
         Args:
-            window_id: Of the fork.
-            tokens_max: Of what comes back; 0: a default. It has no more than a share of the limit.
-            tool_call_id: The call that it is the result of; empty: of none.
-            principal: Who asks.
-            request: Its id.
+            window_id: The window of the fork.
+            tokens_max: The most tokens of the result; 0 takes the default. It has at most a share of the limit.
+            tool_call_id: The call that the message is the result of; empty if there is none.
+            principal: The caller.
+            request: The request with its id.
 
         Raises:
-            WindowNotFound: there is no such window.
-            InvalidArgument: it was not forked.
-            PermissionDenied: the principal does not reach what it was forked from.
-            WindowClosed, ContextClosed: what it was forked from is closed.
-            WindowBehind: there was no time to read all of its log; what was read stays.
+            WindowNotFound: the window does not exist.
+            InvalidArgument: the window is no fork.
+            PermissionDenied: the principal does not reach the parent.
+            WindowClosed, ContextClosed: the parent is closed.
+            WindowBehind: the call had no time to read the whole log; its progress is kept.
             LimitExceeded, RequestIdReused, Aborted: see the contract.
         """
         if tokens_max < 0:

@@ -27,16 +27,16 @@ _AROUND_RESULT = 60  # the most tokens that a result takes in addition to its te
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedStep:
-    """A step of a window, with all that is worked out of it once.
+    """A step of a window, with everything that is computed from it once.
 
     Attributes:
-        block: As a model sees it.
-        masked: As it sees it masked; None: a mask is not worth it.
-        units: What a summary may be made of.
-        names: Which things it speaks of.
-        tools: What it did with which.
-        entries: What it says of the state.
-        role: Who speaks.
+        block: The rendered step.
+        masked: The rendered mask, or None if a mask saves too little.
+        units: The lines that a summary may have.
+        names: The names of the things that it mentions.
+        tools: The tools that it called.
+        entries: The entries of the state that it makes.
+        role: The speaker.
         is_error: A call of it failed.
     """
 
@@ -109,9 +109,9 @@ def caught_up(
 def _waiting(
     step: Step, messages: Sequence[Message], to: Format, profile: Profile, count: Callable[[str], int], room: int
 ) -> Block:
-    """Return a step that waits: its results whole while they have room, and masked from then on.
+    """Return a step that waits: its results are whole while they have room, and masked after that.
 
-    So what was shown of it stays as it was when more results come.
+    So the shown results stay the same when more results come.
     """
     block = block_of(step, to, count)
     if block.tokens + _AROUND_RESULT * len(step.turn.calls) <= room:
@@ -172,9 +172,9 @@ def _without(unit: Unit, shown: Sequence[Entry]) -> Unit | None:
 
 
 def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Sequence[Message]) -> list[Unit]:
-    """Return what a summary may be made of: what the state does not always show, and the files that were written.
+    """Return the units that a summary may have: those that the state does not always show, and written files.
 
-    A rule or a value stands in the state as long as it holds; behind that it would mislead.
+    The state shows a rule or a value as long as it holds; after that a summary with it would mislead.
     """
     shown = [entry for entry in entries if entry.section in WHOLE]
     left = [rest for unit in units if (rest := _without(unit, shown))]

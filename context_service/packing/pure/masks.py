@@ -52,7 +52,7 @@ def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """What is kept of a text beside its head, and by whom it was said."""
+    """The kept lines of a text in addition to its head, and its speaker."""
 
     role: str
     units: list[Unit]

@@ -1,6 +1,6 @@
-"""Prefetch: which things are at hand, so that what they were last used with is recalled before somebody asks for it.
+"""Prefetch: the names of the things at hand, so that passages about them are recalled ahead of need.
 
-Those that the open sub-goals name, then those that the last steps speak of most. Values in, values out.
+First come the names in the open parts of the goal, then those that the last steps mention most. Values in, values out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from context_service.packing.pure.units import names_of
 
 STEPS = 10  # the last ones
 NAMES_MAX = 8
-TOKENS_MAX, TOKENS_SHARE = 500, 128  # that are recalled for it, and no larger part of the limit than one in so many
+TOKENS_MAX, TOKENS_SHARE = 500, 128  # of the recalled passages; at most 1/128 of the limit
 
 
 def at_hand(goals: Iterable[str], steps: Iterable[Collection[str]]) -> list[str]:

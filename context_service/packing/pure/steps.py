@@ -1,12 +1,12 @@
-"""Steps: what a window is made of.
+"""Steps: the units of a window.
 
-A step is an assistant's message with all results of its calls, or any other message. A request to a model holds a
-call's result right behind it, and a log does not: a user speaks while a tool runs, results come one by one. So a step
-is closed when all of its calls have a result, and what came meanwhile stands behind it. One whose calls lack a result
-is closed, too, when somebody waited no longer for it: an assistant speaks again, or the log is asked for with something
-behind it, or so much came that nobody waits. A result that comes later is a step of its own.
+A step is an assistant's message with all results of its calls, or any other message. In a request to a model the
+result of a call comes right after the call, and in a log it need not: a user speaks while a tool runs, and results come
+one by one. So a step is closed when all of its calls have a result, and messages that came meanwhile follow it. A step
+without a result is closed, too, when no caller waits for the result any more: an assistant speaks again, a later
+message is the end of the log, or too many messages came. A result that comes later is a step of its own.
 
-A message of reasoning alone is of one step with the assistant's next message: frameworks write items one by one, and
+A message with only reasoning is one step with the assistant's next message: frameworks write items one by one, and
 vendors refuse reasoning without the item that follows it.
 """
 
@@ -33,10 +33,10 @@ class Step:
     """One step, closed or not.
 
     Attributes:
-        seqs: Places of its messages in the log, in their order. Others may stand between them.
-        turn: What was said, and called.
-        said_refs: Where each part of the turn is in the log.
-        result_refs: Where the result of each call is, by the call's id.
+        seqs: The `seq` of its messages, in their order. Other messages may be between them.
+        turn: The texts and the calls.
+        said_refs: The ref of each part of the turn.
+        result_refs: The ref of the result of each call, by the id of the call.
     """
 
     seqs: list[int]
@@ -52,12 +52,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class StepSplit:
-    """A row of messages as steps.
+    """Messages as steps.
 
     Attributes:
         closed: Steps that stay as they are, in the order in which a model reads them.
-        open: The last one, if it waits for results. Reasoning that waits for what follows it is not shown.
-        next_seq: The first message of what is not in `closed`: where reading goes on. None: there is none.
+        open: The last step, if it waits for results. Reasoning that waits for the next item is not shown.
+        next_seq: The first message that is not in `closed`, where reading continues, or None if there is none.
     """
 
     closed: list[Step]
@@ -69,8 +69,8 @@ def cut(messages: Iterable[Message], *, is_end: bool) -> StepSplit:
     """Return messages as steps.
 
     Args:
-        messages: In the order of the log, from the beginning of a step on.
-        is_end: There are none behind them. Then a step that waits is closed if anything came behind it.
+        messages: The messages in the order of the log, from the beginning of a step on.
+        is_end: No message follows them. Then a step that waits is closed if a message came after it.
     """
     cutting = _Cutting()
     for message in messages:

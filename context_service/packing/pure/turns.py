@@ -24,7 +24,7 @@ def pieces(turn: Turn, to: Format) -> list[RequestPart]:
 
 @cache
 def _own_renderer(to: Format) -> Guarded | None:
-    """Return what an operator installed to render turns for a vendor; None: nothing."""
+    """Return the installed renderer of turns for a vendor, or None if there is none."""
     own = installed(f"message_renderer.{to.value}")
     return Guarded(f"message_renderer.{to.value}", own, call_s=_OWN_CALL_S) if own else None
 

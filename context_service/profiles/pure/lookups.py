@@ -1,9 +1,8 @@
-"""What follows from how often things were looked up when they were out of sight: other weights and caps of a profile.
+"""Learning from lookups: other weights and caps of a profile, from counts. Values in, values out.
 
-Counts are all that is known: of each kind of lines how many a fold took out of sight, and how many times such a line
-was in what somebody expanded or searched for; of each rule of results how many were masked, and how many of those
-expanded. What is asked for more often than the rest weighs more, up to `BOUND`, and what is asked for less often less.
-Values in, values out.
+For each kind of line the counts say how many lines folds removed, and how many lookups (expand or search) returned
+such a line; for each rule of results, how many results were masked, and how many of those were expanded. A kind that is
+looked up more often than the others gets more weight, up to `BOUND`, and one that is looked up less often gets less.
 """
 
 from __future__ import annotations

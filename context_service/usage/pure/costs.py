@@ -1,9 +1,9 @@
-"""What packs cost, as a vendor's cache of the prompt has it. Values in, values out.
+"""The cost of packs with a vendor's prompt cache. Values in, values out.
 
-Of each pack the cache holds what the one before had in front, and takes the rest anew: a step of d tokens behind T
-costs `read T + write d`; a fold to A tokens, K of which stay in front, `read K + write (A - K)`. There is one pack
-behind each step, and the cache stays warm: the model of `bench/long_run`, whose prices are 0.1 and 1.25 of a
-token that no cache is asked for.
+The cache holds the prefix that a pack has in common with the one before, and the rest is written: a step of d tokens
+after T tokens costs `read T + write d`; a fold to A tokens with K tokens before the break costs
+`read K + write (A - K)`. There is one pack after each step, and the cache stays warm. This is the model of
+`bench/long_run`, whose prices are 0.1 and 1.25 of a token without a cache.
 """
 
 from __future__ import annotations

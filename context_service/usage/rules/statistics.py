@@ -45,12 +45,12 @@ class WindowStatistics:
     """A window in numbers.
 
     Attributes:
-        zones: Tokens of what it shows.
-        log_tokens: Of all messages that it has read, as their context counts them.
-        breaks: Of its prefix, by reason.
-        predicted: What its packs cost, if there was one behind each step.
-        usage: What was billed.
-        calibration: What bills taught about counts.
+        zones: The tokens that it shows, by zone.
+        log_tokens: The tokens of all messages that it has read, as their context counts them.
+        breaks: The breaks of its prefix, by reason.
+        predicted: The cost of its packs, if there was one after each step.
+        usage: The sum of the bills.
+        calibration: The calibration of the counts by bills.
     """
 
     window: Window
@@ -71,17 +71,17 @@ class WindowStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What a window's next packs cost, as counted.
+    """The cost of a window's next packs, in counted tokens.
 
     Attributes:
-        warm: The next pack, with a step behind what the vendor's cache holds.
-        cold: The same, of which the cache holds nothing.
-        fold: The pack behind a fold.
-        ahead: So many steps, with folds as they come.
-        sliding: The same of a window that leaves out the older half whenever it is full.
-        step_tokens: Of a step.
-        factor: What is billed for a token that is counted.
-        prices: Of a million tokens.
+        warm: The next pack, with one step more than the vendor's cache holds.
+        cold: The next pack, with a cold cache.
+        fold: The pack after a fold.
+        ahead: The packs of the next steps, with their folds.
+        sliding: The same for a window that drops the older half whenever it is full.
+        step_tokens: The tokens of a step.
+        factor: The ratio of billed to counted tokens.
+        prices: The prices of a million tokens.
     """
 
     warm: Cost
@@ -95,12 +95,12 @@ class Estimate:
 
 
 class Statistics:
-    """Answers what windows are, in numbers; each call acts for its principal.
+    """Computes the statistics of windows; each call acts for its principal.
 
     Args:
         windows: The windows.
-        rows: What they have.
-        usage: What was billed.
+        rows: Their sums.
+        usage: Their bills.
     """
 
     def __init__(self, windows: WindowRows, rows: StatisticsRows, usage: UsageRows) -> None:

@@ -49,30 +49,30 @@ class Shares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """How a window folds, and what it may cost.
+    """How a window folds, and how much it may cost.
 
     Attributes:
-        weights: Of what makes a line worth keeping: `importance_weights` for callers.
+        weights: The weights of the features that make a line worth keeping: `importance_weights` for callers.
         shares: See `Shares`.
-        high_mark: Share of the limit over which it folds.
-        low_mark: Share of the limit to which it folds.
-        keep_last_steps: Steps that a fold leaves as they are, if they have room.
-        segment_steps: Of one segment: `summarize_every_n_steps` for callers.
-        prices: Of tokens, for accounts and estimates.
-        total_tokens_max: That its packs may have together: `max_total_tokens` for callers; 0: any.
-        token_budget: Share of what the model takes that a request may have.
-        output_reservation: Tokens of it that are kept for the answer.
-        cache_ttl_s: After so many seconds without a pack the vendor's cache is cold; 0: never.
-        checkpoint_steps: It makes a checkpoint behind so many, and before each fold: `checkpoint_every_n_steps` for
-            callers; 0: it makes none.
-        recovery_strategy: What is left out when a response is reported invalid: `ROLLBACK` all behind the checkpoint,
-            `REREAD` what came behind the pack.
-        summarization_model: What writes segments of folds that are prepared: `BY_ANY_MODEL` that there is, one of
-            these by its name, or `NO_MODEL`.
-        summarization_prompt: What it shall write down; empty: the default. What its answer must be stays.
-        summarization_style: Of `STYLES`.
-        learning: It takes what was learned of its profile, and teaches: see `learning`.
-        prefetch: What the things at hand were last used with is recalled, too.
+        high_mark: The share of the limit over which it folds.
+        low_mark: The share of the limit to which it folds.
+        keep_last_steps: The number of steps that a fold leaves as they are, if they have room.
+        segment_steps: The number of steps of a segment: `summarize_every_n_steps` for callers.
+        prices: The prices of tokens, for receipts and estimates.
+        total_tokens_max: The most tokens of its packs together: `max_total_tokens` for callers. 0 means no limit.
+        token_budget: The share of the model's context that a request may have.
+        output_reservation: The tokens of it that are reserved for the answer.
+        cache_ttl_s: Seconds without a pack after which the vendor's cache is cold. 0 means never.
+        checkpoint_steps: It makes a checkpoint after this number of steps, and before each fold:
+            `checkpoint_every_n_steps` for callers. 0 makes none.
+        recovery_strategy: The messages that are left out after an invalid response: with `ROLLBACK` all after the
+            checkpoint, with `REREAD` those after the pack.
+        summarization_model: The writer of segments of prepared folds: `BY_ANY_MODEL` for any configured model, a
+            model by its name, or `NO_MODEL`.
+        summarization_prompt: Instructions for the content; empty takes the default. The form of the answer is fixed.
+        summarization_style: One of `STYLES`.
+        learning: It uses learned versions of its profile, and counts lookups: see `learning`.
+        prefetch: It also recalls passages about the things at hand.
     """
 
     weights: Weights = Weights()

@@ -1,8 +1,8 @@
-"""References: what a window prints where it leaves something out, and what brings back the original.
+"""Refs: a window prints a ref where it leaves text out, and `Expand` returns the original.
 
-`m37` is message 37, `m37/2` its second part (`m37/0` its content), `m37..m58` the messages from 37 to 58. Those that
-recall prints, `m37.0` and `a2.0`, name passages, of a message and of what a task made. `f3:m37` is message 37 of what
-was forked from the context as its third; `f3:f1:m37` one of what was forked from that.
+`m37` is message 37, `m37/2` its second part (`m37/0` its content), `m37..m58` the messages from 37 to 58. The refs of
+recall, `m37.0` and `a2.0`, name passages of a message and of an artifact. `f3:m37` is message 37 of the third fork of
+the context, and `f3:f1:m37` a message of the first fork of that fork.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Ref:
     """A place in a log.
 
     Attributes:
-        seq: Of a message; below zero the place of an artifact.
-        last_seq: Of the last message that is meant; the same of one alone.
-        part: Which part: 0 its content; None: all of it.
-        passage: Which passage of it; None: none in particular.
+        seq: The `seq` of the message; negative for the place of an artifact.
+        last_seq: The `seq` of the last message of a range; otherwise the same.
+        part: The number of the part; 0 is the content, and None is the whole message.
+        passage: The number of the passage, or None if the ref names none.
     """
 
     seq: int

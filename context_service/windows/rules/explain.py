@@ -38,10 +38,10 @@ class State:
     """The state of the work.
 
     Attributes:
-        window: Of which.
-        held: What holds, and what is pinned, in the order in which it was said.
-        tallies: What is counted, with the last page.
-        next_page_token: Of what holds; empty: that is all.
+        window: The window.
+        held: The current entries and the pins, oldest first.
+        tallies: The counts, on the last page.
+        next_page_token: The token of the next page of entries; empty on the last page.
     """
 
     window: Window
@@ -100,18 +100,18 @@ class Accounts:
     ) -> State:
         """Return a page of the state of the work.
 
-        What was said in a message that is retracted is left out at once, and forgotten by the next pack; until then
-        nothing is answered of what is counted, which has it, too.
+        Entries from a retracted message are left out at once, and the next pack deletes them. Until then the counts,
+        which still have the message, are left out, too.
 
         Args:
-            window_id: Of which window.
-            sections: Which of them; empty: all.
-            page: Of what holds.
-            principal: Who asks.
+            window_id: The window.
+            sections: The wanted sections; empty for all.
+            page: The wanted page of entries.
+            principal: The caller.
 
         Raises:
-            WindowNotFound: there is no such window.
-            InvalidArgument: there is no such section.
+            WindowNotFound: the window does not exist.
+            InvalidArgument: a section is unknown.
             InvalidPageToken: see the contract.
         """
         for section in sections:

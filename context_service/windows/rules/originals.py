@@ -65,17 +65,17 @@ class StepRange:
 
 
 class Originals:
-    """Answers refs and questions; each call acts for its principal.
+    """Returns originals and searches logs; each call acts for its principal.
 
     Args:
         rows: The windows.
-        views: What they show.
-        forks: What was forked from them.
+        views: Their shown parts.
+        forks: Their forks.
         log: Their contexts.
-        passages: What they are found by.
-        recalling: Finds.
-        learning: Counts what is looked up, of windows that learn.
-        telemetry: Counts.
+        passages: The index of passages.
+        recalling: Finds passages.
+        learning: Counts lookups of windows that learn.
+        telemetry: Counts lookups.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ def _part(message: Message, named: Ref, ref: str) -> Original:
 
 
 def _original_of(part: Part) -> Original:
-    """Return the text or the JSON that a part came as; of what it only points at, where that is."""
+    """Return the text or the JSON of a part; for a part that points at a file or record, its place."""
     if part.tool_result:
         return _original(part.tool_result.content_json, is_json=True)
     if part.tool_call:

@@ -130,4 +130,4 @@ async def test_whatever_is_retracted_the_state_is_that_of_a_window_that_never_sa
     one, another = [(await caller.call("GetWindow", window_id=which.window_id)).window for which in (window, fresh)]
     assert (one.step_count, one.reached_seq) == (another.step_count, another.reached_seq)
     lineage = (await caller.call("GetLineage", window_id=window.window_id)).receipts
-    assert any(receipt.reason == "retracted" and "behind step" in receipt.rules[0] for receipt in lineage)
+    assert any(receipt.reason == "retracted" and "after step" in receipt.rules[0] for receipt in lineage)
