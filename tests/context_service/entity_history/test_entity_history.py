@@ -16,9 +16,7 @@ from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextkeep.errors import InvalidArgument, InvalidPageToken
 from tests.conftest import METADATA
-from tests.errors import refused
 
 
 class Stubs:
@@ -148,15 +146,6 @@ async def test_everything_is_told_in_its_order_with_its_document(stubs: Stubs):
     assert {event.node_id for event in events} == {node_id}
 
 
-async def test_a_record_that_is_there_is_shown_with_its_name(stubs: Stubs):
-    node_id = await stubs.node()
-    await stubs.record(node_id, "a.txt")
-
-    _, event = await stubs.all(node_id)
-
-    assert document(event) == {"name": "a.txt", "memory_type": "file", "content_type": "text/plain", "size_bytes": 0}
-
-
 async def test_a_node_that_never_changed_shows_its_data_where_it_was_created(stubs: Stubs):
     node_id = await stubs.node(data_json='{"n": 1}', status="Waiting")
 
@@ -222,41 +211,3 @@ async def test_a_page_ends_at_two_mebibytes(stubs: Stubs):
 
     assert sum(sizes) == 6
     assert max(sizes) <= 3
-
-
-async def test_the_records_of_a_node_that_is_gone_are_still_told(stubs: Stubs):
-    node_id = await stubs.node()
-    await stubs.purge(await stubs.record(node_id))
-    await stubs.graph.DeleteNode(graph_pb.DeleteNodeRequest(node_id=node_id), metadata=METADATA)
-
-    assert kinds(await stubs.all(node_id)) == ["RECORD_CREATED", "RECORD_PURGED"]
-    assert kinds(await stubs.all(node_id, page_size=1, descending=True)) == ["RECORD_PURGED", "RECORD_CREATED"]
-
-
-async def test_a_record_that_changes_its_entity_is_told_of_by_both(stubs: Stubs):
-    before, after = await stubs.node(), await stubs.node()
-    record_id = await stubs.record(before)
-    changed = memory_pb.UpdateWMRecordRequest(
-        record=memory_pb.WMRecordInput(working_memory_id=record_id, entity_node_id=after),
-        update_mask=FieldMask(paths=["entity_node_id"]),
-    )
-    await stubs.memory.UpdateWMRecord(changed, metadata=METADATA)
-
-    assert kinds(await stubs.all(before)) == ["NODE_CREATED", "RECORD_CREATED"]
-    assert kinds(await stubs.all(after)) == ["NODE_CREATED", "RECORD_UPDATED"]
-
-
-async def test_a_question_is_checked(stubs: Stubs):
-    node_id = await stubs.node()
-    await stubs.status(node_id, "Running")
-    token = (await stubs.page(node_id, page_size=1)).next_page_token
-
-    async with refused(InvalidArgument, violations=["node_id"]):
-        await stubs.page("x")
-    async with refused(InvalidArgument, violations=["page_size"]):
-        await stubs.page(node_id, page_size=-1)
-    for asked in ({"descending": True}, {"page_token": "nonsense"}):
-        async with refused(InvalidPageToken):
-            await stubs.page(node_id, **{"page_token": token, **asked})
-    async with refused(InvalidPageToken):
-        await stubs.page(await stubs.node(), page_token=token)

@@ -28,12 +28,9 @@ from contextkeep.errors import (
     ContextKeepError,
     InvalidArgument,
     LimitExceeded,
-    RecordExists,
-    RequestIdReused,
     SizeMismatch,
     StorageFull,
     Unavailable,
-    UploadGap,
     UploadNotFound,
     UploadPartExists,
 )
@@ -99,13 +96,6 @@ async def test_parts_make_the_same_record_as_one_upload(caller: Caller, context_
     assert vectors == [("m", 1536), ("m", 1536)]
 
 
-async def test_an_upload_without_parts_is_an_empty_file(caller: Caller):
-    finished = await caller.finish_upload(await caller.start_upload())
-
-    assert (finished.size_bytes, finished.sha256) == (0, hashlib.sha256().hexdigest())
-    assert (await caller.download(blob_key=finished.blob_key))[1] == b""
-
-
 async def test_an_upload_tells_how_far_it_is_and_shows_nothing_before_its_end(caller: Caller, database: Database):
     entity = an_id()
     record_id = an_id()
@@ -126,22 +116,6 @@ async def test_an_upload_tells_how_far_it_is_and_shows_nothing_before_its_end(ca
     after = await caller.get_upload(upload_id)
     assert after.record == finished.record == await caller.fetch(record_id)
     assert (after.offset_bytes, after.HasField("expires_at")) == (len(CONTENT), False)
-
-
-async def test_a_part_is_added_once_and_in_its_place(caller: Caller):
-    upload_id = await caller.start_upload()
-    await caller.append(upload_id, 0, b"abc")
-
-    for offset in (0, 1, 2):
-        with pytest.raises(UploadPartExists) as exists:
-            await caller.append(upload_id, offset, b"abc")
-        assert exists.value.metadata["offset_bytes"] == "3"
-    for offset in (4, 2**62):
-        with pytest.raises(UploadGap) as gap:
-            await caller.append(upload_id, offset, b"abc")
-        assert gap.value.metadata["offset_bytes"] == "3"
-
-    assert (await caller.get_upload(upload_id)).offset_bytes == 3
 
 
 async def test_of_two_parts_at_once_one_is_added(caller: Caller, database: Database, context_settings: Settings):
@@ -194,23 +168,6 @@ async def test_a_part_that_was_cut_off_is_not_there_and_comes_again(
     await caller.append(upload_id, MIB, CONTENT[MIB:])
     finished = await caller.finish_upload(upload_id, sha256=SHA256)
     assert (await caller.download(blob_key=finished.blob_key))[1] == CONTENT
-
-
-async def test_finishing_again_answers_as_the_first_time(caller: Caller, database: Database):
-    upload_id = await caller.start_upload()
-    await sent(caller, upload_id)
-
-    first = await caller.finish_upload(upload_id)
-    await caller.update(first.working_memory_id, name="later.txt")
-
-    assert await caller.finish_upload(upload_id) == first
-    assert await caller.finish_upload(upload_id, size_bytes=len(CONTENT), sha256=SHA256) == first
-    for declared, expected in (({"size_bytes": 1}, SizeMismatch), ({"sha256": "0" * 64}, ChecksumMismatch)):
-        with pytest.raises(expected):
-            await caller.finish_upload(upload_id, **declared)
-    with pytest.raises(UploadNotFound):
-        await caller.append(upload_id, len(CONTENT), b"more")
-    assert await records(database) == 1
 
 
 async def test_concurrent_ends_make_one_record(caller: Caller, database: Database, context_settings: Settings):
@@ -274,17 +231,6 @@ async def test_an_end_that_is_not_what_was_declared_stores_nothing(
     await clean(database, context_settings)
 
 
-async def test_an_upload_that_was_ended_too_early_goes_on(caller: Caller):
-    upload_id = await caller.start_upload(header={"size_bytes": 6})
-    await caller.append(upload_id, 0, b"abc")
-    with pytest.raises(SizeMismatch):
-        await caller.finish_upload(upload_id)
-
-    await caller.append(upload_id, 3, b"def")
-
-    assert (await caller.finish_upload(upload_id)).size_bytes == 6
-
-
 async def test_a_malformed_part_adds_nothing(caller: Caller, database: Database, context_settings: Settings):
     upload_id = await caller.start_upload(header={"size_bytes": 5})
     header = pb.AppendUploadRequest(header=pb.AppendHeader(upload_id=upload_id))
@@ -336,64 +282,6 @@ async def test_limits_of_a_part_of_the_parts_and_of_the_whole(
     assert too_many.value.metadata["limit"] == "parts"
 
     assert (await caller.finish_upload(upload_id)).size_bytes == 2 * MIB
-
-
-async def test_a_taken_id_is_refused_at_the_start_and_at_the_end(caller: Caller, database: Database):
-    taken = (await caller.insert()).working_memory_id
-    with pytest.raises(RecordExists):
-        await caller.start_upload(working_memory_id=taken)
-    later = an_id()
-    upload_id = await caller.start_upload(working_memory_id=later)
-    await caller.append(upload_id, 0, b"abc")
-    await caller.insert(working_memory_id=later)
-
-    with pytest.raises(RecordExists):
-        await caller.finish_upload(upload_id)
-
-    assert (await caller.get_upload(upload_id)).offset_bytes == 3
-
-
-async def test_a_repeated_start_is_the_same_upload(caller: Caller, stranger: Caller, database: Database):
-    request_id, record_id = an_id(), an_id()
-
-    async def begun(who: Caller = caller, **changes: Any) -> str:
-        return await who.start_upload(
-            **{"working_memory_id": record_id, "header": {"request_id": request_id}, **changes}
-        )
-
-    upload_id = await begun()
-    twins = await asyncio.gather(*(begun() for _ in range(3)))
-    assert {upload_id, *twins} == {upload_id}
-    await caller.append(upload_id, 0, b"abc")
-    with pytest.raises(RequestIdReused):
-        await begun(name="other.txt")
-    assert await begun(stranger) != upload_id
-
-    finished = await caller.finish_upload(upload_id)
-
-    assert await begun() == upload_id
-    assert (await caller.get_upload(upload_id)).record.working_memory_id == finished.working_memory_id == record_id
-
-
-async def test_an_upload_of_another_tenant_is_as_if_it_never_was(caller: Caller, stranger: Caller):
-    upload_id = await caller.start_upload()
-    await caller.append(upload_id, 0, b"secret")
-
-    async def theirs() -> None:
-        for attempt in (
-            stranger.get_upload(upload_id),
-            stranger.append(upload_id, 6, b"more"),
-            stranger.append(upload_id, 0, b"more"),
-            stranger.finish_upload(upload_id),
-        ):
-            with pytest.raises(UploadNotFound) as error:
-                await attempt
-            assert not error.value.metadata
-
-    await theirs()
-    finished = await caller.finish_upload(upload_id)
-    await theirs()
-    assert (await caller.download(blob_key=finished.blob_key))[1] == b"secret"
 
 
 # Abandoned.
