@@ -87,11 +87,11 @@ class Searcher:
         """Return the nearest; `candidates`: of the index, 0 compares with all."""
         with self._connection.transaction():
             self._connection.execute("SELECT set_config('app.tenant', %s, true)", (str(DEFAULT_TENANT_ID),))
-            statement = search.BY_VECTOR
+            statement = "by_vector"
             if candidates:
                 settings = (str(candidates), str(search.INDEX_VISITED_MAX))
                 self._connection.execute(search.SET_INDEXED, settings)
-                statement = search.BY_INDEX
+                statement = "by_index"
             parameters = {
                 "tenant_id": DEFAULT_TENANT_ID,
                 "memory_types": list(memory_types),
@@ -102,7 +102,7 @@ class Searcher:
                 "vectors_max": 10**9,
                 "limit": limit,
             }
-            filled = statement.format(records="", slice=search.slice_sql("TRUE"))
+            filled = search.SQL.filled(statement, records="", slice=search.slice_sql("TRUE"))
             return [row[0] for row in self._connection.execute(filled.encode(), parameters, binary=True)]
 
 

@@ -55,7 +55,7 @@ _OPERATOR = "an operator's command, over all tenants or keys"
 _ALL = "the background compares all rows of the tenant, some at a time"
 # Statements that read a whole table, and why they may.
 MAY_SCAN = {
-    "context_service.compiled_pages.rules.search: count": _COUNTED,
+    "context_service.compiled_pages.store.search: count": _COUNTED,
     "context_service.compiled_pages.store.pages: not_approved": _ALL,
     "context_service.compiled_pages.store.passages: tenants_count": _FIRST_ROW,
     "context_service.compiled_pages.store.passages: tenants_owned": _FIRST_ROW,
@@ -68,7 +68,7 @@ MAY_SCAN = {
     "context_service.erasure.store: take_receipts": _BY_OWNER,
     "context_service.knowledge_bases.store.documents: changed": _ALL,
     "context_service.transfer.store.imports: erased_since": "an import of a tenant, which is rare, reads all erasures",
-    "context_service.working_memory.rules.passages: count": "it stops at the first few thousand rows of the tenant",
+    "context_service.working_memory.store.file_passages: count": "it stops after a few thousand rows of the tenant",
     "context_service.working_memory.store.stored_blobs: count_blobs": _COUNTED,
     "context_service.working_memory.store.tenant_limits: list_limits": _OPERATOR,
     "entity_service.store.owned: count": _BY_OWNER,

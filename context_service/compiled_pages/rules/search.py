@@ -15,9 +15,8 @@ import orjson
 
 from context_service.compiled_pages.model import FoundFacets, SaidByFacet, WholeFacet
 from context_service.compiled_pages.pure.definition import FacetKind
-from context_service.compiled_pages.store.pages import SQL as PAGES_SQL
 from context_service.compiled_pages.store.pages import facet_stale, page_stale, scope_of
-from context_service.retrieval.model import BRAIN
+from context_service.compiled_pages.store.search import COUNT, SHOWN, WHOLE
 from context_service.retrieval.pure.ranking import Ranked
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best, few_of_each
@@ -25,14 +24,8 @@ from context_service.retrieval.store.passages import Passages
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
-from service_runtime.sql_files import SqlFile
 
 PASSAGES_MAX = 2  # of one facet
-
-SQL = SqlFile.of(__file__, brain=BRAIN, pages=PAGES_SQL)
-_SHOWN = SQL["shown"]
-_COUNT = SQL["count"]
-_WHOLE = SQL["whole"]
 
 
 class AskedFacets:
@@ -51,7 +44,7 @@ class AskedFacets:
 
     async def pages(self, *, principal: Principal) -> int:
         """Return how many pages there are that the principal may see."""
-        (row,) = await self._database.of(principal).query(_COUNT)
+        (row,) = await self._database.of(principal).query(COUNT)
         return int(row.pages)
 
     async def found(
@@ -92,7 +85,7 @@ class AskedFacets:
     async def whole(self, page_id: UUID, slug: str, *, is_put: bool, principal: Principal) -> WholeFacet | None:
         """Return all that a facet says; None: the principal sees no such one."""
         named = {"page_id": page_id, "slug": slug, "is_put": is_put}
-        for row in await self._database.of(principal).query(_WHOLE, named):
+        for row in await self._database.of(principal).query(WHOLE, named):
             return copied(WholeFacet, row)
         return None
 
@@ -101,7 +94,7 @@ class AskedFacets:
             return []
         found = [{"n": number, "seq": one.row.seq, "ordinal": one.row.ordinal} for number, one in enumerate(taken)]
         named = {"scope_id": scope_of(principal.tenant_id).id, "found": orjson.dumps(found).decode()}
-        rows = await self._database.of(principal).query(_SHOWN, named)
+        rows = await self._database.of(principal).query(SHOWN, named)
         speaks: dict[object, tuple[bool, datetime, UUID]] = {}
         for row in rows:
             rank = (row.is_unbound, row.compiled_at, row.page_id)

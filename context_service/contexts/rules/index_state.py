@@ -20,15 +20,14 @@ from typing import Protocol
 from uuid import UUID
 
 from context_service.contexts.rules.messages import not_found
+from context_service.contexts.store.index_state import OWED_FROM, STATE
 from context_service.contexts.store.log import SEQ_MAX, Log
 from context_service.retrieval.model import CONTEXT
-from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
 from context_service.retrieval.store.vector_outbox import owing_topic
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.auth import Principal
 from service_runtime.calls import answer_s, remaining_s
 from service_runtime.postgres import Across, Database, Tenant
-from service_runtime.sql_files import SqlFile
 
 TIMEOUT_S, TIMEOUT_S_MAX = 30, 300
 WAITS_MAX = 1_000  # of a process
@@ -89,11 +88,7 @@ class Owing(Protocol):
         """Return the state of a context that the principal sees, up to a `seq`; None means to the last."""
 
 
-SQL = SqlFile.of(__file__, vector_outbox=VECTOR_OUTBOX_SQL)
-_OWED_FROM = SQL["owed_from"]
-_STATE = SQL["state"]
-
-_STATE_SEEN = Across(sql=_STATE, administrators=True, why="an administrator reads all of the tenant")
+_STATE_SEEN = Across(sql=STATE, administrators=True, why="an administrator reads all of the tenant")
 
 
 class VectorsOwed:
@@ -113,7 +108,7 @@ class VectorsOwed:
         if not self._model:
             return {}
         parameters = {"topic": owing_topic(CONTEXT), "context_ids": list(context_ids)}
-        return {row.context_id: row.seq for row in await tenant.query(_OWED_FROM, parameters)}
+        return {row.context_id: row.seq for row in await tenant.query(OWED_FROM, parameters)}
 
     async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None) -> IndexState:
         """Return how many passages of a context have a vector of the model."""

@@ -7,24 +7,15 @@ from uuid import UUID
 
 from context_service.contexts.rules.index_state import IndexState, UnreadRecord
 from context_service.contexts.store.log import SEQ_MAX
+from context_service.contexts.store.pointed_state import OWED_FROM, STATE, WITHOUT_TEXT
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Tenant
-from service_runtime.sql_files import SqlFile
 
 UNREAD_MAX = 20  # unread records that the state names
 
-SQL = SqlFile.of(__file__)
-_STATE = SQL["state"]
-_WITHOUT_TEXT = SQL["without_text"]
-_OWED_FROM = Across(
-    sql=SQL["owed_from"],
-    contexts=True,
-    subjects=True,
-    why="the waiting caller was let into the context before; the result is only a place in its log",
-)
 _WHY = "an administrator reads all of the tenant"
-_STATE_SEEN = Across(sql=_STATE, administrators=True, why=_WHY)
-_WITHOUT_TEXT_SEEN = Across(sql=_WITHOUT_TEXT, administrators=True, why=_WHY)
+_STATE_SEEN = Across(sql=STATE, administrators=True, why=_WHY)
+_WITHOUT_TEXT_SEEN = Across(sql=WITHOUT_TEXT, administrators=True, why=_WHY)
 
 
 class RecordsOwed:
@@ -40,7 +31,7 @@ class RecordsOwed:
     async def owed_from(self, tenant: Tenant, context_ids: Sequence[UUID]) -> Mapping[UUID, int]:
         """Return the contexts with records that wait to be read, and the first `seq` that points at one."""
         parameters = {"context_ids": list(context_ids)}
-        return {row.context_id: row.seq for row in await tenant.query(_OWED_FROM, parameters)}
+        return {row.context_id: row.seq for row in await tenant.query(OWED_FROM, parameters)}
 
     async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None) -> IndexState:
         """Count the records of a context that wait to be read, and list those that could not be read."""

@@ -15,25 +15,16 @@ from uuid import UUID
 from context_service.contexts.model import Artifact, Context, Message, Retracted, Task
 from context_service.contexts.rules.messages import not_found
 from context_service.contexts.store.artifacts import ArtifactRows
-from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.contexts.store.log import Log
 from context_service.contexts.store.tasks import TaskRows
+from context_service.contexts.store.watch import MARKS
 from context_service.kernel.lookout import Kind, Lookout, Nothing
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
-from service_runtime.postgres import Across, Row
-from service_runtime.sql_files import SqlFile
+from service_runtime.postgres import Row
 
 _MESSAGES = 100  # per read
 _CHANGES = 10  # per read; a status may be large
-
-SQL = SqlFile.of(__file__, log=LOG_SQL)
-_MARKS = Across(
-    sql=SQL["marks"],
-    contexts=True,
-    subjects=True,
-    why="it only tells watchers that there is more: they read the events under their own policies",
-)
 
 
 Change = Retracted | Context | Task | Artifact  # events that are numbered among the changes of their context
@@ -52,7 +43,7 @@ def _mark(row: Row) -> Mark:
     return Mark(seq=row.last_seq, change=row.last_change, header_change=row.header_change, is_closed=row.is_closed)
 
 
-_CONTEXT = Kind(_MARKS, _mark)
+_CONTEXT = Kind(MARKS, _mark)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

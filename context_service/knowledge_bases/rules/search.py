@@ -23,8 +23,8 @@ from context_service.knowledge_bases.model import (
     SaidByDocument,
     WholeDocument,
 )
-from context_service.knowledge_bases.store.documents import SQL as DOCUMENTS_SQL
 from context_service.knowledge_bases.store.documents import scope_of
+from context_service.knowledge_bases.store.search import ASKED, ASKED_BEDROCK, SHOWN, WHOLE
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from context_service.retrieval.pure.ranking import Ranked
 from context_service.retrieval.rules.meaning import Meaning
@@ -33,17 +33,10 @@ from context_service.retrieval.store.passages import Passages
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
-from service_runtime.sql_files import SqlFile
 
 PASSAGES_MAX = 2  # of one document
 BASES_MAX = 20  # that are searched for a question: those with most passages
 FOUND_MAX = 10  # in one base
-
-SQL = SqlFile.of(__file__, documents=DOCUMENTS_SQL, knowledge_base=KNOWLEDGE_BASE)
-_ASKED = SQL["asked"]
-_ASKED_BEDROCK = SQL["asked_bedrock"]
-_SHOWN = SQL["shown"]
-_WHOLE = SQL["whole"]
 
 
 class AskedBases:
@@ -62,12 +55,12 @@ class AskedBases:
 
     async def asked(self, names: Sequence[str], *, principal: Principal) -> list[AskedBase]:
         """Return the bases of the tenant and those with the names, as far as the principal's bounds let it see them."""
-        rows = await self._database.of(principal.without_admin()).query(_ASKED, _named(names, principal))
+        rows = await self._database.of(principal.without_admin()).query(ASKED, _named(names, principal))
         return [copied(AskedBase, row, documents=row.document_count) for row in rows]
 
     async def asked_bedrock(self, names: Sequence[str], *, principal: Principal) -> list[AskedBedrock]:
         """Return those of Amazon Bedrock, as `asked` does the others."""
-        rows = await self._database.of(principal.without_admin()).query(_ASKED_BEDROCK, _named(names, principal))
+        rows = await self._database.of(principal.without_admin()).query(ASKED_BEDROCK, _named(names, principal))
         return [
             AskedBedrock(
                 base_id=row.base_id,
@@ -127,7 +120,7 @@ class AskedBases:
     ) -> WholeDocument | None:
         """Return what a document says, `chars_max` characters of it; None: the bases that are asked have none such."""
         named = {**_named(names, principal), "document_id": document_id, "chars": chars_max}
-        for row in await self._database.of(principal.without_admin()).query(_WHOLE, named):
+        for row in await self._database.of(principal.without_admin()).query(WHOLE, named):
             return copied(WholeDocument, row, is_cut=row.is_cut or row.chars > chars_max, added_at=row.created_at)
         return None
 
@@ -141,7 +134,7 @@ class AskedBases:
             for number, (base_id, one) in enumerate(places)
         ]
         named = {**_named(names, principal), "found": orjson.dumps(found).decode()}
-        rows = await self._database.of(principal).query(_SHOWN, named)
+        rows = await self._database.of(principal).query(SHOWN, named)
         return [_said(row, places[row.n][1]) for row in rows]
 
 

@@ -18,6 +18,7 @@ from uuid import UUID
 import orjson
 
 from context_service.operations.rules.operators import check_operator
+from context_service.operations.store.jobs import END, LIST, READ, START, TELL
 from contextkeep.errors import ContextKeepError, InvalidArgument, JobNotFound, JobRunning
 from service_runtime import background, pages
 from service_runtime.auth import Principal
@@ -25,7 +26,6 @@ from service_runtime.calls import current_call
 from service_runtime.ids import new_id
 from service_runtime.pages import PageRequest
 from service_runtime.postgres import Database, Tenant
-from service_runtime.sql_files import SqlFile
 
 _log = logging.getLogger("jobs")
 
@@ -38,13 +38,6 @@ Tell = Callable[[Progress], None]
 Kind = Callable[
     [Mapping[str, bool], Tell], Awaitable[Progress]
 ]  # runs the job with its options, and returns the result
-
-SQL = SqlFile.of(__file__)
-_START = SQL["start"]
-_TELL = SQL["tell"]
-_END = SQL["end"]
-_READ = SQL["read"]
-_LIST = SQL["list"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +100,7 @@ class Jobs:
         task.add_done_callback(self._tasks.discard)
         try:
             values = {"kind": kind, "started_by": principal.subject, "options": orjson.dumps(dict(options)).decode()}
-            await door.query(_START, {**named, **values, "kept": _KEPT})
+            await door.query(START, {**named, **values, "kept": _KEPT})
         except BaseException:
             del self._running[kind]
             task.cancel()
@@ -124,7 +117,7 @@ class Jobs:
         """
         await check_operator(self._database, principal)
         named = {"id": job_id, "silent_s": SILENT_S}
-        for row in await self._database.of(principal).query(_READ, named):
+        for row in await self._database.of(principal).query(READ, named):
             return Job(**row._asdict())
         raise JobNotFound(f"job {job_id} does not exist", job_id=job_id)
 
@@ -140,7 +133,7 @@ class Jobs:
         before_id = pages.decode_id(query, page.token)
         count = pages.page_size(page.size)
         named = {"silent_s": SILENT_S, "before_id": before_id, "count": count + 1}
-        rows = await self._database.of(principal).query(_LIST, named)
+        rows = await self._database.of(principal).query(LIST, named)
         return pages.cut(query, [Job(**row._asdict()) for row in rows], count, key=lambda job: (job.id,))
 
     async def _run(
@@ -169,7 +162,7 @@ class Jobs:
             self._running.pop(kind, None)
         progress = None if done is None else orjson.dumps(done).decode()
         try:
-            await door.query(_END, {**named, "progress": progress, "state": state, "error": error})
+            await door.query(END, {**named, "progress": progress, "state": state, "error": error})
         except ContextKeepError as failure:
             _log.warning("end of a job not written", extra={"job_id": named["id"], "error": str(failure)})
 
@@ -177,6 +170,6 @@ class Jobs:
         while True:
             await asyncio.sleep(TOLD_S)
             try:
-                await door.query(_TELL, {**named, "progress": orjson.dumps(progress_box[0]).decode()})
+                await door.query(TELL, {**named, "progress": orjson.dumps(progress_box[0]).decode()})
             except ContextKeepError as failure:
                 _log.warning("progress of a job not written", extra={"job_id": named["id"], "error": str(failure)})

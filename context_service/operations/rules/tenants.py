@@ -13,24 +13,18 @@ from typing import Any
 from uuid import UUID
 
 from context_service.operations.rules.operators import check_operator, everywhere, key_of
+from context_service.operations.store.tenants import FIND, LIST, SET, STORED
 from contextkeep.errors import InvalidArgument, TenantNotFound
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.checks import check_text
 from service_runtime.pages import PageRequest
 from service_runtime.postgres import Database, Row, lives_elsewhere
-from service_runtime.sql_files import SqlFile
 
 NAME_CHARS_MAX = 500
 LIMIT_MAX = 2**62
 _LIMITS = ("records_max", "bytes_max", "blob_bytes_max", "content_bytes_max")
 _LEAST = {"records_max": 0, "bytes_max": 0, "blob_bytes_max": 1, "content_bytes_max": 1}
-
-SQL = SqlFile.of(__file__)
-_LIST = SQL["list"]
-_FIND = SQL["find"]
-_STORED = SQL["stored"]
-_SET = SQL["set"]
 
 
 _LOOKED_FOR = 2  # times: the second lookup finds a tenant that has moved meanwhile
@@ -70,7 +64,7 @@ class Tenants:
         after_id = pages.decode_id(query, page.token)
         count = pages.page_size(page.size)
         await check_operator(self._database, principal)
-        listed = await self._database.untenanted(_LIST, {"behind_id": after_id, "count": count + 1})
+        listed = await self._database.untenanted(LIST, {"behind_id": after_id, "count": count + 1})
         listed, token = pages.cut(query, listed, count, key=lambda tenant: (tenant.id,))
         return await self._stored(listed, principal), token
 
@@ -95,11 +89,11 @@ class Tenants:
         await check_operator(self._database, principal)
         parameters = {**dict.fromkeys(_LIMITS), **limits, "changed": list(limits), "name": name}
         for _ in range(_LOOKED_FOR):
-            listed = await self._database.untenanted(_FIND, {"ids": [], "name": name})
+            listed = await self._database.untenanted(FIND, {"ids": [], "name": name})
             if not listed:
                 raise TenantNotFound(f"no tenant has the name {name[:100]!r}; ListTenants shows all")
             door = self._database.operating(principal, listed[0].database)
-            (row,) = await door.query(_SET, {**parameters, "asking_id": key_of(principal)})
+            (row,) = await door.query(SET, {**parameters, "asking_id": key_of(principal)})
             if row.lives_there:
                 (tenant,) = await self._stored(listed, principal)
                 return tenant
@@ -113,13 +107,13 @@ class Tenants:
         for _ in range(_LOOKED_FOR):
             ids = [row.id for row in left]
             answers = await everywhere(
-                self._database, principal, _STORED, {"ids": ids}, names={row.database for row in left}
+                self._database, principal, STORED, {"ids": ids}, names={row.database for row in left}
             )
             stored |= {row.id: row for rows in answers.values() for row in rows or ()}
             left = [row for row in left if row.id not in stored and answers[row.database] is not None]
             if not left:
                 break
-            left = await self._database.untenanted(_FIND, {"ids": [row.id for row in left], "name": None})
+            left = await self._database.untenanted(FIND, {"ids": [row.id for row in left], "name": None})
             where |= {row.id: row for row in left}
         return [
             StoredTenant(**where[row.id]._asdict(), **_stored_values(stored[row.id]))

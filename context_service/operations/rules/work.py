@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from context_service.operations.rules.operators import everywhere
+from context_service.operations.store.work import OWED, RETRY
 from service_runtime.auth import Principal
 from service_runtime.checks import check_text
 from service_runtime.postgres import Database, Row
-from service_runtime.sql_files import SqlFile
 
 _KIND_CHARS_MAX = 100
-
-SQL = SqlFile.of(__file__)
-_OWED = SQL["owed"]
-_RETRY = SQL["retry"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +55,7 @@ class Work:
         Raises:
             PermissionDenied: the principal is not a key of an operator.
         """
-        answers = await everywhere(self._database, principal, _OWED)
+        answers = await everywhere(self._database, principal, OWED)
         work = [OwedWork(database=name, **row._asdict()) for name, rows in answers.items() for row in rows or ()]
         work.sort(key=lambda item: (item.kind, item.database))
         return QueuedWork(work=work, databases_away=_away(answers))
@@ -72,7 +68,7 @@ class Work:
             InvalidArgument: no kind is named.
         """
         check_text("kind", kind, chars_max=_KIND_CHARS_MAX, required=True)
-        answers = await everywhere(self._database, principal, _RETRY, {"kind": kind})
+        answers = await everywhere(self._database, principal, RETRY, {"kind": kind})
         count = sum([row.retried for rows in answers.values() for row in rows or ()])
         return Retried(count=count, databases_away=_away(answers))
 

@@ -11,32 +11,16 @@ from dataclasses import replace
 from uuid import UUID
 
 from context_service.retrieval.model import Backfilled
-from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
+from context_service.retrieval.store.passage_backfill import LACKING, OWE
 from context_service.retrieval.store.vector_outbox import owing_topic
 from service_runtime.outbox import Outbox
-from service_runtime.postgres import Across, Database, Tenant
-from service_runtime.sql_files import SqlFile
+from service_runtime.postgres import Database, Tenant
 
 BATCH = 100  # scopes that are looked at in one statement
 WAITING_MAX = 8  # queued scopes of a tenant; more are added as the services finish them
 POLL_S = 0.5
 
 _FIRST_ID = UUID(int=0)
-_WHY = "an operator rebuilds vectors of all users"
-
-SQL = SqlFile.of(__file__, vector_outbox=VECTOR_OUTBOX_SQL)
-_LACKING = Across(
-    sql=SQL["lacking"],
-    contexts=True,
-    subjects=True,
-    why=_WHY,
-)
-_OWE = Across(
-    sql=SQL["owe"],
-    contexts=True,
-    subjects=True,
-    why=_WHY,
-)
 
 
 class PassageBackfill:
@@ -73,7 +57,7 @@ class PassageBackfill:
             on_progress(done)
             named = {**self._parameters, "scope_id": scope_id, "owed": owed}
             await self._outbox.wait_for_room(tenant, due_max=WAITING_MAX, poll_s=POLL_S)
-            await tenant.query(_OWE, named)
+            await tenant.query(OWE, named)
             done = replace(done, owed=done.owed + passages)
         on_progress(done)
         return done
@@ -82,7 +66,7 @@ class PassageBackfill:
         """Return the scopes of a tenant that lack vectors: how many, and where (`owed_vectors`)."""
         scopes: list[tuple[UUID, int, str]] = []
         last_id = _FIRST_ID
-        while rows := await tenant.query(_LACKING, {**self._parameters, "behind": last_id, "count_max": BATCH}):
+        while rows := await tenant.query(LACKING, {**self._parameters, "behind": last_id, "count_max": BATCH}):
             scopes += [(row.scope_id, row.passages, row.owed) for row in rows if row.passages]
             last_id = rows[-1].scope_id
         return scopes

@@ -19,81 +19,33 @@ from context_service.retrieval.model import Scope
 from context_service.retrieval.pure.terms import masks
 from context_service.retrieval.store.feeds import IndexedText, OwnedScope, PassageFeed
 from context_service.retrieval.store.passages import AUTHORS_MAX, Passages
+from context_service.retrieval.store.verify import (
+    COUNT_OTHERS,
+    COUNT_SESSIONS,
+    COUNT_TOTALS,
+    DELETE,
+    DELETE_SESSIONS,
+    INSERT,
+    LISTED,
+    MEND_SESSIONS,
+    MEND_TOTALS,
+    NOBODYS,
+    PUT_SESSIONS,
+    REMOVE_OTHERS,
+    ROWS,
+    SESSIONS,
+)
 from contextkeep.errors import NotFound
 from service_runtime.auth import Principal
-from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.postgres import Database, Row, Tenant, Transaction
 
 _SCOPES = 500  # that are listed at once
 _KEPT = 1_000  # differences that are listed one by one
 _BEFORE = -(2**63)
 
-_COLUMNS = (
-    *("seq", "ordinal", "session", "said_at", "part", "place", "length_before", "marks", "kind", "role", "author"),
-    *("task_id", "source_id", "context_id", "owner_user_id", "graph_name", "agent_bundle_id", "app_id", "ancestors"),
-    *("terms", "text"),
-)
-_NAMED_COLUMNS = ", ".join(_COLUMNS)
-SQL = SqlFile.of(__file__, named_columns=_NAMED_COLUMNS)
-_ROWS = SQL["rows"]
-_NOBODYS = SQL["nobodys"]
-_DELETE = SQL["delete"]
-_INSERT = SQL["insert"]
-_SESSIONS = SQL["sessions"]
-_PUT_SESSIONS = SQL["put_sessions"]
-_DELETE_SESSIONS = SQL["delete_sessions"]
-_COUNT_SESSIONS = SQL["count_sessions"]
-_MEND_SESSIONS = SQL["mend_sessions"]
-_COUNT_TOTALS = SQL["count_totals"]
-_MEND_TOTALS = SQL["mend_totals"]
 
 # After the deletion: vectors of texts that were removed or changed while it waited.
-_DELETE_VECTORS = _DELETE.replace("context.passage\n", "context.passage_vector\n")
-
-
-_WHY_OTHERS = "an operator counts or removes rows of a wrong owner, and reads no text"
-_COUNT_OTHERS = Across(
-    sql=SQL["count_others"],
-    contexts=True,
-    subjects=True,
-    why=_WHY_OTHERS,
-)
-_REMOVE_OTHERS = Across(
-    sql=SQL["remove_others"],
-    contexts=True,
-    subjects=True,
-    why=_WHY_OTHERS,
-)
-
-
-def _scopes_of(table: str) -> Across:
-    """Return the statement that lists which scopes a table has, one look-up of the primary key each."""
-    next_one = f"""
-        SELECT p.scope_id FROM {table} p
-        WHERE p.tenant_id = %(tenant_id)s AND p.scope_id > {{behind}} ORDER BY p.scope_id LIMIT 1
-    """  # noqa: S608
-    return Across(
-        sql=f"""
-            WITH RECURSIVE s AS (
-                ({next_one.format(behind="%(behind)s")})
-                UNION ALL
-                SELECT n.scope_id FROM s CROSS JOIN LATERAL ({next_one.format(behind="s.scope_id")}) n
-            )
-            SELECT o.scope_id, o.scope_kind, o.context_id
-            FROM (SELECT scope_id FROM s LIMIT %(count)s) s
-                CROSS JOIN LATERAL (
-                    SELECT DISTINCT p.scope_id, p.scope_kind, p.context_id FROM {table} p
-                    WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = s.scope_id
-                ) o
-            ORDER BY o.scope_id
-        """,  # noqa: S608
-        contexts=True,
-        subjects=True,
-        why="an operator looks for scopes without an owner: it reads their ids",
-    )
-
-
-_LISTED = tuple(_scopes_of(table) for table in ("context.passage", "context.passage_session", "context.passage_scope"))
+_DELETE_VECTORS = DELETE.replace("context.passage\n", "context.passage_vector\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +200,7 @@ class Verifying:
             context_id=scope.context_id,
         )
         named = {**_named(tenant.tenant_id, scope), "owner_user_id": owned.owner_user_id}
-        (others,) = await tenant.query(_REMOVE_OTHERS if mend else _COUNT_OTHERS, named)
+        (others,) = await tenant.query(REMOVE_OTHERS if mend else COUNT_OTHERS, named)
         run = door.transaction if mend else door.snapshot
         passages = sessions_different = 0
         differences: list[Difference] = []
@@ -294,7 +246,7 @@ class Verifying:
         expected, after, finished = _expected(scope, origins, walked)
         upto = origins[-1].seq if origins else None
         parameters = {**named, "behind": walked.compared_seq, "upto": upto, "kinds": sorted(source.kinds)}
-        rows = await transaction.query(_ROWS, parameters)
+        rows = await transaction.query(ROWS, parameters)
         found = {(row.seq, row.ordinal): _as_written(row) for row in rows}
         differences = [
             Difference(
@@ -311,10 +263,10 @@ class Verifying:
         if mend and differences:
             keys = [(difference.seq, difference.ordinal) for difference in differences]
             places = {"seqs": [seq for seq, _ in keys], "ordinals": [ordinal for _, ordinal in keys]}
-            await transaction.query(_DELETE, {**named, **places})
+            await transaction.query(DELETE, {**named, **places})
             await transaction.query(_DELETE_VECTORS, {**named, **places})
             rewritten = [expected[key] for key in keys if key in expected]
-            await transaction.query(_INSERT, {**named, "passages": orjson.dumps(rewritten).decode()})
+            await transaction.query(INSERT, {**named, "passages": orjson.dumps(rewritten).decode()})
         sessions_different = 0
         if source.says:
             if not origins and after.saying:
@@ -343,7 +295,7 @@ class Verifying:
         mend: bool,
     ) -> int:
         """Compare the ends of sessions, from the one after `after` up to one."""
-        rows = await transaction.query(_SESSIONS, {**named, "behind": after, "upto": upto})
+        rows = await transaction.query(SESSIONS, {**named, "behind": after, "upto": upto})
         differences = {row.session: (row.places, row.last_length) for row in rows if row.places or row.last_length}
         wrong = [
             session
@@ -353,11 +305,11 @@ class Verifying:
         ]
         if mend and wrong:
             await transaction.query(
-                _DELETE_SESSIONS,
+                DELETE_SESSIONS,
                 {**named, "sessions": [wrong_session for wrong_session in wrong if wrong_session in differences]},
             )
             rewritten = [finished[session].as_written() for session in sorted(wrong) if session in finished]
-            await transaction.query(_PUT_SESSIONS, {**named, "sessions": orjson.dumps(rewritten).decode()})
+            await transaction.query(PUT_SESSIONS, {**named, "sessions": orjson.dumps(rewritten).decode()})
         return len(wrong)
 
     async def _compare_rest(
@@ -371,23 +323,23 @@ class Verifying:
             return None
         named = _named(transaction.tenant_id, scope)
         kinds = sorted(frozenset[str]().union(*(source.kinds for source in sources)))
-        nobodys = await transaction.query(_NOBODYS, {**named, "kinds": kinds})
+        nobodys = await transaction.query(NOBODYS, {**named, "kinds": kinds})
         if mend and nobodys:
             keys = {"seqs": [row.seq for row in nobodys], "ordinals": [row.ordinal for row in nobodys]}
-            await transaction.query(_DELETE, {**named, **keys})
+            await transaction.query(DELETE, {**named, **keys})
             await transaction.query(_DELETE_VECTORS, {**named, **keys})
-        (sessions,) = await transaction.query(_MEND_SESSIONS if mend else _COUNT_SESSIONS, named)
+        (sessions,) = await transaction.query(MEND_SESSIONS if mend else COUNT_SESSIONS, named)
         gone = {"first_seq": walked.first_seq, "last_seq": walked.last_seq, "authors": list(walked.authors)}
         counted = {**named, "authors_max": AUTHORS_MAX}
         (totals,) = await transaction.query(
-            _MEND_TOTALS if mend else _COUNT_TOTALS, {**counted, **gone} if mend else counted
+            MEND_TOTALS if mend else COUNT_TOTALS, {**counted, **gone} if mend else counted
         )
         return len(nobodys), sessions.different, totals.different
 
     async def _strays(self, tenant: Tenant, *, mend: bool) -> int:
         """Return how many scopes have no owner, and remove them."""
         strays: set[Scope] = set()
-        for listed in _LISTED:
+        for listed in LISTED:
             after = UUID(int=0)
             while rows := await tenant.query(listed, {"behind": after, "count": _SCOPES}):
                 after = rows[-1].scope_id

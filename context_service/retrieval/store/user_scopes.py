@@ -7,6 +7,9 @@ from collections.abc import Awaitable, Callable
 from context_service.retrieval.model import Scope
 from context_service.retrieval.store.feeds import Owners
 from service_runtime.postgres import Across, Transaction
+from service_runtime.sql_files import SqlFile
+
+SQL = SqlFile.of(__file__)
 
 
 def users_of(
@@ -27,17 +30,8 @@ def users_of(
 
     return Owners(
         scope_of=lambda scope_id: Scope(kind=scope_kind, id=scope_id),
-        count=of_all(f"SELECT count(DISTINCT scope_id) FROM {table} WHERE tenant_id = %(tenant_id)s"),  # noqa: S608
-        page=of_all(f"""
-            SELECT DISTINCT scope_id, owner_user_id
-            FROM {table}
-            WHERE tenant_id = %(tenant_id)s AND scope_id > %(behind)s
-                AND (%(only)s::uuid IS NULL OR scope_id = %(only)s)
-            ORDER BY scope_id
-            LIMIT %(count)s
-        """),  # noqa: S608
-        owned=of_all(f"""
-            SELECT DISTINCT scope_id FROM {table} WHERE tenant_id = %(tenant_id)s AND scope_id = ANY (%(ids)s)
-        """),  # noqa: S608
+        count=of_all(SQL.filled("count", table=table)),
+        page=of_all(SQL.filled("page", table=table)),
+        owned=of_all(SQL.filled("owned", table=table)),
         lock=lock,
     )

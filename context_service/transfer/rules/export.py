@@ -29,6 +29,7 @@ from context_service.transfer import pure as archive
 from context_service.transfer.pure import BLOB_BYTES, CHUNK_BYTES, FIRST_SEAL, FORMAT, PIECE_BYTES
 from context_service.transfer.rules.read_ahead import ArchiveChunk, ahead
 from context_service.transfer.store import rows
+from context_service.transfer.store.export import BEGUN, FILE, FILES, RECORDS_OF, RECORDS_OF_USER, TREE, WINDOWS_NOW
 from context_service.transfer.store.rows import ALL, Columns
 from context_service.transfer.store.tables import (
     CONTEXT,
@@ -49,8 +50,7 @@ from service_runtime.copying import copied
 from service_runtime.held_bytes import CallBytes, HeldBytes
 from service_runtime.ids import new_id
 from service_runtime.pages import decode_token, encode_token
-from service_runtime.postgres import Across, Database, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.postgres import Database, Tenant, Transaction
 
 ScopeKind = Literal["tenant", "context", "user", "graph"]
 
@@ -63,30 +63,12 @@ _GROUP_BYTES = 8 * 1024 * 1024  # of files between two positions at which an exp
 _SENT_MAX = 100_000  # hashes of sent files that are remembered
 _MESSAGE_BYTES = CHUNK_BYTES // 4  # smallest message
 
-SQL = SqlFile.of(__file__)
-_BEGUN = SQL["begun"]
-_FILES = SQL["files"]
-_FILE = SQL["file"]
-_WINDOWS_NOW = SQL["windows_now"]
-_RECORDS_OF = SQL["records_of"]
-_CONTEXTS_OF_USER = SQL["contexts_of_user"]
-_TREE = Across(
-    sql=SQL["tree"],
-    contexts=True,
-    subjects=True,
-    why=ALL.why,
-)
 
 # The rows to export, by the kind of scope. Records without an owner are exported with the contexts that point at them.
 _RECORDS_WHERE = {
     "tenant": "true",
-    "context": f"({_RECORDS_OF})",
-    "user": f"""
-        (t.owner_user_id = %(user_id)s OR (t.owner_user_id = '' AND (t.context_id IN ({_CONTEXTS_OF_USER}) OR t.id IN (
-            SELECT m.record_id FROM context.message_record m
-            WHERE m.tenant_id = %(tenant_id)s AND m.owner_user_id = %(user_id)s
-        ))))
-    """,  # noqa: S608 - constants
+    "context": f"({RECORDS_OF})",
+    "user": RECORDS_OF_USER,
     "graph": "t.graph_name = %(graph_name)s",
 }
 _CONTEXTS_WHERE = {
@@ -252,14 +234,14 @@ class Exporting:
             ContextNotFound: there is no such context.
         """
         if scope.kind == "context":
-            rows_found = await tenant.query(_TREE, (tenant.tenant_id, scope.id))
+            rows_found = await tenant.query(TREE, (tenant.tenant_id, scope.id))
             if not rows_found:
                 raise ContextNotFound(f"context {scope.id} does not exist", context_id=scope.id)
             return {"context_ids": [row.context_id for row in rows_found]}
         return {"user": {"user_id": scope.id}, "graph": {"graph_name": scope.id}}.get(scope.kind, {})
 
     async def _manifest(self, tenant: Tenant, scope: Scope, place: _Place) -> bytes:
-        (row,) = await tenant.query(_BEGUN)
+        (row,) = await tenant.query(BEGUN)
         document = {
             "format": FORMAT,
             "archive_id": str(new_id()),
@@ -348,7 +330,7 @@ class Exporting:
                     rows_max=rows_max,
                 )
                 ids = [UUID(key[0]) for key in page.keys]
-                files = await transaction.query(_FILES, (transaction.tenant_id, ids))
+                files = await transaction.query(FILES, (transaction.tenant_id, ids))
                 return page, {str(row.id): row for row in files}
 
             page, files = await tenant.snapshot(read, across=ALL)
@@ -421,7 +403,7 @@ class Exporting:
     async def _file(
         self, tenant: Tenant, record_id: str, document: Mapping[str, Any], place: _Place
     ) -> AsyncGenerator[bytes, None]:
-        rows_found = await tenant.query(_FILE, (tenant.tenant_id, record_id))
+        rows_found = await tenant.query(FILE, (tenant.tenant_id, record_id))
         if not rows_found:
             raise Aborted("a record was removed while it was read; resume with the last token", record_id=record_id)
         (row,) = rows_found
@@ -565,7 +547,7 @@ class _Reading:
         return pieces
 
     async def _windows_now(self, transaction: Transaction, context_id: str) -> str:
-        (row,) = await transaction.query(_WINDOWS_NOW, (transaction.tenant_id, context_id))
+        (row,) = await transaction.query(WINDOWS_NOW, (transaction.tenant_id, context_id))
         state: str = row.state
         return state
 

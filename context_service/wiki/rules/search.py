@@ -13,25 +13,19 @@ from uuid import UUID
 
 import orjson
 
-from context_service.retrieval.model import WIKI
 from context_service.retrieval.pure.rows import Row as MatchedRow
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best, few_of_each
 from context_service.retrieval.store.passages import Passages
 from context_service.wiki.model import AskedOfPages, Page, PageName, SaidByPage
-from context_service.wiki.store.pages import SQL as PAGES_SQL
 from context_service.wiki.store.pages import PageRows, scope_of, stale_of
+from context_service.wiki.store.search import CITING, SHOWN
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
-from service_runtime.sql_files import SqlFile
 
 PASSAGES_MAX = 2  # of one page
 CITING_MAX = 5  # pages that memories bring
-
-SQL = SqlFile.of(__file__, pages=PAGES_SQL, wiki=WIKI)
-_SHOWN = SQL["shown"]
-_CITING = SQL["citing"]
 
 
 class _Taken(NamedTuple):
@@ -91,7 +85,7 @@ class AskedPages:
         """
         principal = principal.without_admin()
         named = {"memory_ids": list(memory_ids), "count": CITING_MAX, **self._named(principal)}
-        rows = await self._database.of(principal).query(_CITING, named) if memory_ids else []
+        rows = await self._database.of(principal).query(CITING, named) if memory_ids else []
         if not rows:
             return []
         cites: Mapping[int, Sequence[UUID]] = {row.seq: row.memory_ids for row in rows}
@@ -127,7 +121,7 @@ class AskedPages:
             return []
         found = [{"n": number, "seq": one.seq, "ordinal": one.ordinal} for number, one in enumerate(taken)]
         named = {"found": orjson.dumps(found).decode(), **self._named(principal)}
-        rows = await self._database.of(principal.without_admin()).query(_SHOWN, named)
+        rows = await self._database.of(principal.without_admin()).query(SHOWN, named)
         return [_said(row, taken[row.n], (cites or {}).get(taken[row.n].seq, ())) for row in rows]
 
     def _named(self, principal: Principal) -> dict[str, object]:

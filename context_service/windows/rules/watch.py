@@ -13,28 +13,19 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.kernel.lookout import Kind, Lookout, Nothing
 from context_service.packing.model import Receipt, StoredEntry
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window, window_not_found
 from context_service.windows.rules.explain import ENTRY_SECTIONS, Accounts
+from context_service.windows.store.watch import MARKS
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
-from service_runtime.postgres import Across, Row
-from service_runtime.sql_files import SqlFile
+from service_runtime.postgres import Row
 
 _RECEIPTS = 10  # that are read at once; one of a large fold is large
 _ENTRIES = 100
-
-SQL = SqlFile.of(__file__, log=LOG_SQL)
-_MARKS = Across(
-    sql=SQL["marks"],
-    contexts=True,
-    subjects=True,
-    why="it tells watchers that there is more, and nothing of it: they read it behind their own walls",
-)
 
 
 class Mark(NamedTuple):
@@ -50,7 +41,7 @@ def _mark(row: Row) -> Mark:
     return Mark(row.epoch, row.entry_count, row.reached_seq, row.updated_at)
 
 
-_WINDOW = Kind(_MARKS, _mark)
+_WINDOW = Kind(MARKS, _mark)
 
 
 class WatchPosition(NamedTuple):

@@ -19,7 +19,7 @@ from context_service.retrieval.documents.reading import FILE_BYTES_MAX, FileText
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece, numbered
 from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
 from context_service.working_memory.rules.record_texts import RecordTexts
-from context_service.working_memory.store.passages import SQL as PASSAGES_SQL
+from context_service.working_memory.store.file_texts import LOCK, NODE, PUT, TELL
 from context_service.working_memory.store.passages import RecordPassages
 from context_service.working_memory.store.records import TEXT_TOPIC
 from contextkeep.errors import Unavailable
@@ -27,7 +27,6 @@ from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
 from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("file_texts")
@@ -41,12 +40,6 @@ DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after the first failure; doubled after eac
 ATTEMPTS_MAX = 3  # for failures that may be due to a crowded machine
 
 _READ_LATER = frozenset({Kind.HTML, Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})
-
-SQL = SqlFile.of(__file__, passages=PASSAGES_SQL)
-_LOCK = SQL["lock"]
-_NODE = SQL["node"]
-_PUT = SQL["put"]
-_TELL = SQL["tell"]
 
 
 def owes_text(types: Sequence[str], name: str, *, size_bytes: int, is_inline: bool) -> bool:
@@ -123,7 +116,7 @@ class FileTexts:
         # As a principal that is bound to no user: passages of records have no owner.
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
         node_id = next(
-            (row.entity_node_id for row in await door.query(_NODE, (tenant.tenant_id, owed.subject_id))), None
+            (row.entity_node_id for row in await door.query(NODE, (tenant.tenant_id, owed.subject_id))), None
         )
         pieces: Sequence[NumberedTextPiece] = ()
         if node_id:
@@ -145,7 +138,7 @@ class FileTexts:
                 if record and record.entity_node_id == node_id and step:
                     await self._passages.put(transaction, owed.subject_id, record, step, first=first)
                 if is_last:
-                    await transaction.query(_PUT, {**_named(transaction, owed), "text": read.text[:TEXT_CHARS_MAX]})
+                    await transaction.query(PUT, {**_named(transaction, owed), "text": read.text[:TEXT_CHARS_MAX]})
                     await self._outbox.done(transaction, owed)
                 return True
 
@@ -164,13 +157,13 @@ class FileTexts:
                 delay_s = min(DELAY_S * 2.0 ** min(owed.attempts - 1, 20), DELAY_S_MAX)
                 still_owed = await self._outbox.postpone(transaction, owed, delay_s=delay_s, error=error)
             if still_owed:
-                await transaction.query(_TELL, {**_named(transaction, owed), "error": error, "failed": failed})
+                await transaction.query(TELL, {**_named(transaction, owed), "error": error, "failed": failed})
 
         await tenant.transaction(work)
 
 
 async def _lock(transaction: Transaction, record_id: UUID) -> Row | None:
-    rows = await transaction.query(_LOCK, (transaction.tenant_id, record_id))
+    rows = await transaction.query(LOCK, (transaction.tenant_id, record_id))
     return rows[0] if rows else None
 
 

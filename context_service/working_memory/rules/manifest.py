@@ -15,15 +15,14 @@ from uuid import UUID
 from context_service.kernel.graph import EntityGraph
 from context_service.kernel.graph_values import TreeNode
 from context_service.working_memory.pure.fields import FieldChecks, RecordFilter
-from context_service.working_memory.store.record_columns import SIZE, STORED, Record, record_of
-from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
+from context_service.working_memory.store.manifest import MANIFEST
+from context_service.working_memory.store.record_columns import Record, record_of
 from context_service.working_memory.store.record_filters import filter_parameters
 from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, NodeNotFound
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.checks import check_at_most, check_texts
 from service_runtime.postgres import Database, Row, Tenant
-from service_runtime.sql_files import SqlFile
 
 EDGE_TYPES = ("Contains", "Owns", "Calls", "Produces", "HasIO", "HAS_CHILD", "HAS_STEP")
 EDGE_TYPES_MAX = 100
@@ -35,9 +34,6 @@ GROUPS_MAX = 1000  # memory types of one entity
 _EDGE_TYPE_CHARS_MAX = 128
 # Bytes of a message: those of a group and of an entity without their texts, and those of an id on a path.
 _GROUP_BYTES, _ENTITY_BYTES, _STEP_BYTES = 40, 200, 40
-
-SQL = SqlFile.of(__file__, record_filters=RECORD_FILTERS_SQL, size=SIZE, stored=STORED)
-_MANIFEST = SQL["manifest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +150,7 @@ class Manifests:
             "group_bytes": _GROUP_BYTES,
             "bytes_max": pages.PAGE_BYTES_MAX,
         }
-        return await tenant.query(_MANIFEST, parameters)
+        return await tenant.query(MANIFEST, parameters)
 
 
 def _entities(rows: Sequence[Row], by_id: Mapping[str, TreeNode]) -> list[ManifestEntity]:

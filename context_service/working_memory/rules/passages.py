@@ -19,40 +19,22 @@ from context_service.retrieval.pure.rows import ASKED_TERMS_MAX
 from context_service.retrieval.pure.terms import asked_words, masks
 from context_service.retrieval.rules.search import best, few_of_each
 from context_service.retrieval.store.passages import Passages
-from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
 from context_service.working_memory.rules.search import TEXT_CHARS_MAX as QUERY_CHARS_MAX
 from context_service.working_memory.rules.search import Searches, SearchMode, SearchQuestion
+from context_service.working_memory.store import file_passages
+from context_service.working_memory.store.file_passages import BEST_PASSAGES, COUNT, COUNT_OF_NODES, SHOWN, WHOLE
 from context_service.working_memory.store.passages import NODE, scope_of
-from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Database, Row
-from service_runtime.sql_files import SqlFile
 
+FILES_COUNTED = file_passages.FILES_COUNTED
 NODES_MAX = 20  # that a caller may name
 PASSAGES_MAX = 2  # of one record
 EXCERPT_CHARS = 1_200  # of a record without passages, whose text fits its column
 _PLACES_MAX = 20  # occurrences of a word that an excerpt may begin at
 _SEARCHED_BYTES = 4  # cost of a searched character, for `beside_the_loop`
-FILES_COUNTED = 1_000  # records that are counted; one more means that there are more
-_WHOLE_PASSAGES_MAX = 4_096  # of a record that are joined to its text
-_LOOKED_AT_MAX = 1_000  # passages of a record, from its beginning, among which the best is chosen
-
-SQL = SqlFile.of(
-    __file__,
-    files_counted=FILES_COUNTED,
-    looked_at_max=_LOOKED_AT_MAX,
-    node=NODE,
-    record_filters=RECORD_FILTERS_SQL,
-    text_chars_max=TEXT_CHARS_MAX,
-    whole_passages_max=_WHOLE_PASSAGES_MAX,
-)
-_SHOWN = SQL["shown"]
-_BEST_PASSAGES = SQL["best_passages"]
-_WHOLE = SQL["whole"]
-_COUNT = SQL["count"]
-_COUNT_OF_NODES = SQL["count_of_nodes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +87,7 @@ class RecordQuotes:
             principal: The caller.
         """
         tenant = self._database.of(principal)
-        (row,) = await tenant.query(_COUNT_OF_NODES if node_ids else _COUNT, {"node_ids": list(node_ids)})
+        (row,) = await tenant.query(COUNT_OF_NODES if node_ids else COUNT, {"node_ids": list(node_ids)})
         files: int = row.files
         return files
 
@@ -133,7 +115,7 @@ class RecordQuotes:
         ]
         if not places:
             return []
-        rows = await self._query(_SHOWN, places, principal)
+        rows = await self._query(SHOWN, places, principal)
         return [_quote(row, chosen[row.n][1].score) for row in rows]
 
     async def in_columns(
@@ -192,7 +174,7 @@ class RecordQuotes:
             }
             for number, hit in enumerate(hits)
         ]
-        rows = await self._query(_BEST_PASSAGES, wanted_passages, principal)
+        rows = await self._query(BEST_PASSAGES, wanted_passages, principal)
         size_bytes = _SEARCHED_BYTES * sum(len(row.text) for row in rows if row.ordinal < 0)
         return await beside_the_loop(
             size_bytes, lambda: [_quote(row, hits[row.n].match.score, words=list(words)) for row in rows]
@@ -202,7 +184,7 @@ class RecordQuotes:
         """Return the first `chars_max` characters of a record's text; None if the caller sees no such record."""
         tenant = self._database.of(principal)
         parameters = {"id": record_id, "chars_max": chars_max}
-        for row in await tenant.query(_WHOLE, parameters):
+        for row in await tenant.query(WHOLE, parameters):
             return copied(Whole, row, text=row.text[:chars_max])
         return None
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import orjson
 
+from context_service.working_memory.store.query import SQL
 from context_service.working_memory.store.record_filters import ACTIVE, RECORD_FIELDS
 from contextkeep.errors import AnswerTooLarge, InvalidArgument
 from service_runtime.auth import Principal
 from service_runtime.checks import check_count, check_text
 from service_runtime.conditions import Bindings, Field, FieldType, condition_sql
 from service_runtime.postgres import Database
-from service_runtime.sql_files import SqlFile
 
 LIMIT_DEFAULT = 100
 LIMIT_MAX = 1000
@@ -32,8 +32,6 @@ _AGGREGATE = re.compile(r"(\w+)\((.*)\)", re.DOTALL)  # a path may have parenthe
 _ORDERED = frozenset(
     {FieldType.TEXT, FieldType.NUMBER, FieldType.TIME, FieldType.ID, FieldType.BOOLEAN, FieldType.JSON}
 )
-
-SQL = SqlFile.of(__file__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

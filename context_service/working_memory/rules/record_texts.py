@@ -10,14 +10,11 @@ from context_service.retrieval.documents.kinds import Reason, Unread, charset_of
 from context_service.retrieval.documents.reading import FILE_BYTES_MAX, DocumentReader, FileText, RecordText
 from context_service.retrieval.pure.part_texts import json_text
 from context_service.working_memory.pure.fields import content_type_of_name
+from context_service.working_memory.store.record_texts import READ
 from contextkeep.errors import BlobCorrupted
 from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Row, Tenant
-from service_runtime.sql_files import SqlFile
-
-SQL = SqlFile.of(__file__)
-_READ = SQL["read"]
 
 
 class RecordTexts:
@@ -38,7 +35,7 @@ class RecordTexts:
         Raises:
             ProviderNotConfigured, Unavailable: its file cannot be read now.
         """
-        for row in await tenant.query(_READ, (tenant.tenant_id, record_id)):
+        for row in await tenant.query(READ, (tenant.tenant_id, record_id)):
             inline = row.content_json or ""
             content = await beside_the_loop(len(inline), json_text, inline) if inline else row.content_text or ""
             of_file = await self._of_file(tenant, row) if row.key else FileText(text="", is_cut=False)
@@ -54,7 +51,7 @@ class RecordTexts:
         Raises:
             ProviderNotConfigured, Unavailable: its file cannot be read now.
         """
-        for row in await tenant.query(_READ, (tenant.tenant_id, record_id)):
+        for row in await tenant.query(READ, (tenant.tenant_id, record_id)):
             if row.key:
                 return await self._of_file(tenant, row)
             inline = row.content_json or ""

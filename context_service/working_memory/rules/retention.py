@@ -12,16 +12,11 @@ from uuid import UUID
 
 from context_service.working_memory.store import blob_rows
 from context_service.working_memory.store.passages import RecordPassages
+from context_service.working_memory.store.retention import LET_GO, LOCK_DUE_RECORDS, PURGE_RECORDS
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
 
 SWEEPER = "sweeper"  # the principal of changes that no caller made
-
-SQL = SqlFile.of(__file__)
-_LOCK_DUE_RECORDS = SQL["lock_due_records"]
-_PURGE_RECORDS = SQL["purge_records"]
-_LET_GO = SQL["let_go"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +52,9 @@ class Purges:
             How many of them there were.
         """
         parameters = {"ids": list(record_ids), "principal": principal, "why": why}
-        purged = await transaction.query(_PURGE_RECORDS, parameters)
+        purged = await transaction.query(PURGE_RECORDS, parameters)
         if purged:
-            await transaction.query(_LET_GO, ([row.id for row in purged],))
+            await transaction.query(LET_GO, ([row.id for row in purged],))
             await self._passages.remove(transaction, purged)
         blob_ids = {row.blob_id for row in purged if row.blob_id is not None}
         if blob_ids:
@@ -80,7 +75,7 @@ class Purges:
         }
 
         async def work(transaction: Transaction) -> int:
-            due = [row.id for row in await transaction.query(_LOCK_DUE_RECORDS, parameters)]
+            due = [row.id for row in await transaction.query(LOCK_DUE_RECORDS, parameters)]
             return await self.purge(transaction, due, principal=SWEEPER, why="retention") if due else 0
 
         # As a principal that is bound to no user: passages of records have no owner.

@@ -24,15 +24,12 @@ from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION, Embedding
 from context_service.retrieval.pure.fusion import reciprocal_ranks
 from context_service.retrieval.store.passages import Passages
 from context_service.working_memory.pure.fields import FILTER_VALUES_MAX
-from context_service.working_memory.store.passages import NODE
 from context_service.working_memory.store.record_columns import (
-    READ,
-    STORED,
     Record,
     record_of,
 )
-from context_service.working_memory.store.record_columns import SQL as RECORD_COLUMNS_SQL
-from context_service.working_memory.store.record_filters import ACTIVE, RECORD_FIELDS
+from context_service.working_memory.store.record_filters import RECORD_FIELDS
+from context_service.working_memory.store.search import HAS_INDEX, RECORDS, SET_INDEXED, SQL
 from context_service.working_memory.store.words_in_passages import found_in_passages
 from contextkeep.errors import InvalidArgument, SliceTooLarge
 from service_runtime.auth import Principal
@@ -41,7 +38,6 @@ from service_runtime.conditions import Bindings, condition_sql
 from service_runtime.copying import copied
 from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
 from service_runtime.vectors import check_vector
 
 LIMIT_DEFAULT = 10
@@ -65,111 +61,10 @@ _TERM = re.compile(r'(-*)(?:"([^"]*)"?|([^\s"]+))')
 # Operators: a query with one of them means more than its words.
 _OPERATOR = re.compile(r'"|(?:^|\s)-|\bor\b', re.IGNORECASE)
 
-_SCOPE = """(
-    (%(entity_node_ids)s::uuid[] = '{{}}' OR {row}.entity_node_id = ANY (%(entity_node_ids)s::uuid[]))
-    AND (%(memory_types)s::text[] = '{{}}' OR {row}.memory_type = ANY (%(memory_types)s::text[]))
-    AND (%(graph_name)s = '' OR {row}.graph_name = %(graph_name)s)
-    AND (%(agent_bundle_id)s = '' OR {row}.agent_bundle_id = %(agent_bundle_id)s)
-    AND (%(app_id)s = '' OR {row}.app_id = %(app_id)s)
-)"""
 
-# What is asked, known when the statement is planned. Null without a word that counts: joined with the tenant's, a query
-# without words would be all records. The functions are those that made what it is compared with.
-_WORDS = """nullif(
-    context.search_asked(%(language)s::text, %(terms)s::text[], %(are_not)s::boolean[], %(behind_or)s::boolean[]), ''
-)"""
-_NAMES = "nullif(to_tsquery('pg_catalog.simple', %(names)s), ''::tsquery)"
-_TENANT = "quote_literal('tenant ' || %(tenant_id)s::uuid)::tsquery"
-
-# The tenant is one of the words, so the index scan does not meet what other tenants have of them. Of too many matches
-# the newest are ranked, because a rank reads all the words of its record.
-_BY_TEXT = f"""
-WITH matched AS MATERIALIZED (
-    SELECT r.id, r.search, r.name_search
-    FROM context.wm_record_of_tenant r
-    WHERE r.tenant_id = %(tenant_id)s
-        AND (r.search @@ ({_TENANT} && {_WORDS}) OR r.name_search @@ ({_TENANT} && {_NAMES}))
-        AND (%(include_archived)s OR {ACTIVE}) AND {{scope}} AND {{where}}
-    ORDER BY r.created_at DESC, r.seq DESC
-    LIMIT %(ranked_max)s
-)
-SELECT m.id,
-    coalesce(ts_rank(m.search, {_WORDS}, 1), 0) + CASE WHEN m.name_search @@ {_NAMES} THEN 1 ELSE 0 END AS score
-FROM matched m
-ORDER BY score DESC, m.id DESC
-LIMIT %(limit)s
-"""  # noqa: S608
-
-# A number of the index may stand for another word, too: each word is looked for in the texts of the passages, and what
-# they lack the column of their record has. Ranked is the best passage alone, in the forms of the language.
-_BY_PASSAGES = f"""
-SELECT r.id, (SELECT max(ts_rank(words, {_WORDS}, 1)) FROM unnest(p.said) words) AS score
-FROM (
-    SELECT p.source_id, f.asked, array_agg(context.words_of(%(language)s::text, p.text)) AS said
-    FROM json_to_recordset(%(found)s::json) f (node_id uuid, seq bigint, ordinals integer[], asked text[])
-        JOIN context.passage p ON p.tenant_id = %(tenant_id)s AND p.scope_id = f.node_id AND p.scope_kind = '{NODE}'
-            AND p.seq = f.seq AND p.ordinal = ANY (f.ordinals)
-    GROUP BY p.source_id, f.asked
-    OFFSET 0
-) p
-    JOIN context.wm_record_of_tenant r ON r.tenant_id = %(tenant_id)s AND r.id = p.source_id
-WHERE (%(include_archived)s OR {ACTIVE}) AND {{scope}} AND {{where}}
-    AND EXISTS (
-        SELECT FROM unnest(p.said) words, unnest(%(terms)s::text[]) term
-        WHERE words @@ nullif(context.words_asked(%(language)s::text, term), '')
-    )
-    AND NOT EXISTS (
-        SELECT FROM unnest(p.asked) word, nullif(context.words_asked(%(language)s::text, word), '') one
-        WHERE NOT (r.search @@ one OR EXISTS (SELECT FROM unnest(p.said) words WHERE words @@ one))
-    )
-"""  # noqa: S608
-
-# The dimension is no parameter: an index of vectors is of one dimension, and a planner must see that it is this one.
-_SLICE = """
-    e.tenant_id = %(tenant_id)s AND e.owner_kind = 'record' AND e.name = '' AND e.dimension = {dimension}
-        AND (%(include_archived)s OR coalesce(e.hidden_at > now(), true))
-        AND (%(model)s = '' OR e.model = %(model)s)
-"""
-
-# All distances of a slice, and then the nearest: exact. MATERIALIZED, so that no planner takes an index that finds most
-# of them instead. One more than a slice may have says that it is too large.
-BY_VECTOR = """
-WITH slice AS MATERIALIZED (
-    SELECT e.owner_id, e.vector OPERATOR(public.<=>) %(vector)s::public.halfvec AS distance
-    FROM context.embedding_of_tenant e {records}
-    WHERE {slice}
-    LIMIT %(vectors_max)s + 1
-)
-SELECT s.owner_id AS id, 1 - s.distance AS score, (SELECT count(*) FROM slice) AS compared
-FROM slice s
-ORDER BY s.distance, s.owner_id
-LIMIT %(limit)s
-"""
 # Beyond that, by the index that docs/operations.md describes: nearest first, those that the filters leave, until there
 # are enough or it has looked at too many. Without sorting there is no other plan.
 _INDEX = f"context.{VECTOR_INDEX}"
-SQL = SqlFile.of(__file__, read=READ, record_columns=RECORD_COLUMNS_SQL, stored=STORED)
-_HAS_INDEX = SQL["has_index"]
-SET_INDEXED = SQL["set_indexed"]
-_RECORDS = SQL["records"]
-_COUNT = """
-SELECT count(*) AS vectors
-FROM (SELECT FROM context.embedding_of_tenant e {records} WHERE {slice} LIMIT %(vectors_max)s + 1) slice
-"""
-_DISTANCE = f"""(
-    (e.vector::public.halfvec({EMBEDDING_DIMENSION})) OPERATOR(public.<=>)
-        %(vector)s::public.halfvec({EMBEDDING_DIMENSION})
-)"""
-BY_INDEX = f"""
-SELECT e.owner_id AS id, 1 - {_DISTANCE} AS score
-FROM context.embedding_of_tenant e {{records}}
-WHERE {{slice}}
-ORDER BY {_DISTANCE}
-LIMIT %(limit)s
-"""  # noqa: S608
-_RECORDS_OF_VECTORS = """
-    JOIN context.wm_record_of_tenant r ON r.tenant_id = e.tenant_id AND r.id = e.owner_id
-"""
 
 
 EmbedText = Callable[[str], Awaitable[Embedding]]
@@ -285,7 +180,7 @@ class Searches:
     ) -> list[RankedRecord]:
         bindings = Bindings()
         where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
-        statement = _BY_TEXT.format(scope=_SCOPE.format(row="r"), where=where)
+        statement = SQL.filled("by_text", where=where)
         parameters = {
             **bindings.values,
             **_scope(tenant, question),
@@ -314,7 +209,7 @@ class Searches:
         candidates = await found_in_passages(self._passages, principal, node_ids, question.text)
         if not candidates:
             return []
-        statement = _BY_PASSAGES.format(scope=_SCOPE.format(row="r"), where=where)
+        statement = SQL.filled("by_passages", where=where)
         document = orjson.dumps([dataclasses.asdict(candidate) for candidate in candidates]).decode()
         rows = await self._database.of(principal).query(statement, {**parameters, "found": document}, ad_hoc=True)
         return [(row.id, row.score) for row in rows]
@@ -324,7 +219,7 @@ class Searches:
         bindings = Bindings()
         where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
         parts = {
-            "records": "" if where == "TRUE" else _RECORDS_OF_VECTORS,
+            "records": "" if where == "TRUE" else SQL["records_of_vectors"],
             "slice": slice_sql(where, dimension=len(question.embedding.values)),
         }
         parameters = {
@@ -336,10 +231,10 @@ class Searches:
             "limit": limit,
         }
         if len(question.embedding.values) == EMBEDDING_DIMENSION and await self._indexed(tenant):
-            (counted,) = await tenant.query(_COUNT.format(**parts), parameters, ad_hoc=True)
+            (counted,) = await tenant.query(SQL.filled("count", **parts), parameters, ad_hoc=True)
             if counted.vectors > self._vectors_max:
                 return await self._by_index(tenant, parts, parameters, min(limit, counted.vectors))
-        rows = await tenant.query(BY_VECTOR.format(**parts), parameters, ad_hoc=True)
+        rows = await tenant.query(SQL.filled("by_vector", **parts), parameters, ad_hoc=True)
         if rows and rows[0].compared > self._vectors_max:
             raise self._too_large(rows[0].compared)
         return _nearest(rows)
@@ -349,7 +244,7 @@ class Searches:
     ) -> list[RankedRecord]:
         async def read(transaction: Transaction) -> list[Row]:
             await transaction.query(SET_INDEXED, (str(INDEX_EF_SEARCH), str(INDEX_VISITED_MAX)), named=False)
-            return await transaction.query(BY_INDEX.format(**parts), parameters)
+            return await transaction.query(SQL.filled("by_index", **parts), parameters)
 
         rows = await tenant.transaction(read)
         if len(rows) < count:  # the scan gave up: too many of the visited vectors did not match the filters
@@ -359,7 +254,7 @@ class Searches:
     async def _indexed(self, tenant: Tenant) -> bool:
         """Tell whether the operator has made the index and it is valid."""
         if time.monotonic() - self._asked_at >= INDEX_KNOWN_S:
-            (row,) = await tenant.query(_HAS_INDEX, (_INDEX,))
+            (row,) = await tenant.query(HAS_INDEX, (_INDEX,))
             self._has_index, self._asked_at = row.has_index, time.monotonic()
         return self._has_index
 
@@ -376,7 +271,7 @@ class Searches:
         if not ids:
             return {}
         parameters = {"ids": list(ids), "with_content": with_content, "bytes_max": PAGE_BYTES_MAX}
-        rows = await tenant.query(_RECORDS, parameters)
+        rows = await tenant.query(RECORDS, parameters)
         return {row.id: record_of(row, with_content=True) for row in rows}
 
 
@@ -387,7 +282,7 @@ def slice_sql(where: str, *, dimension: int = EMBEDDING_DIMENSION) -> str:
         where: A condition of their records.
         dimension: Of the vectors and of the question.
     """
-    return f"{_SLICE.format(dimension=dimension)} AND {_SCOPE.format(row='e')} AND {where}"
+    return SQL.filled("slice", dimension=dimension, where=where)
 
 
 def _nearest(rows: Sequence[Row], *, approximate: bool = False) -> list[RankedRecord]:

@@ -14,20 +14,15 @@ from context_service.retrieval.model import Backfilled
 from context_service.working_memory.pure.fields import content_type_of_name
 from context_service.working_memory.rules.file_texts import owes_text
 from context_service.working_memory.store.records import TEXT_TOPIC
+from context_service.working_memory.store.text_backfill import LOCK, OWE, PAGE
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
 
 BATCH = 200
 WAITING_MAX = 100  # queued texts of a tenant; more are added when the services have read some
 POLL_S = 0.5
 
 _FIRST_ID = UUID(int=0)
-
-SQL = SqlFile.of(__file__)
-_PAGE = SQL["page"]
-_LOCK = SQL["lock"]
-_OWE = SQL["owe"]
 
 
 class TextBackfill:
@@ -72,15 +67,15 @@ class TextBackfill:
 
     async def _unread(self, tenant: Tenant, after: UUID) -> tuple[UUID | None, list[UUID]]:
         """Return the last record of the page, None at the end, and the records of the page that must be read."""
-        rows = await tenant.query(_PAGE, {**self._named(tenant), "behind": after, "count_max": BATCH})
+        rows = await tenant.query(PAGE, {**self._named(tenant), "behind": after, "count_max": BATCH})
         return (rows[-1].id if rows else None), [row.id for row in rows if _owes(row)]
 
     async def _owe(self, tenant: Tenant, ids: list[UUID]) -> int:
         """Queue the texts that are still unread, and return how many."""
 
         async def work(transaction: Transaction) -> int:
-            still = [row.id for row in await transaction.query(_LOCK, {**self._named(tenant), "ids": ids})]
-            await transaction.query(_OWE, {**self._named(tenant), "ids": still})
+            still = [row.id for row in await transaction.query(LOCK, {**self._named(tenant), "ids": ids})]
+            await transaction.query(OWE, {**self._named(tenant), "ids": still})
             return len(still)
 
         return await tenant.transaction(work) if ids else 0

@@ -12,20 +12,15 @@ from uuid import UUID
 
 from context_service.retrieval.model import Backfilled
 from context_service.working_memory.store.records import EMBEDDING_TOPIC
+from context_service.working_memory.store.vector_backfill import COUNT, LOCK, OWE
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
 
 BATCH = 200
 WAITING_MAX = 1_000  # queued vectors of a tenant; more are added when the services have made some
 POLL_S = 0.5
 
 _FIRST_ID = UUID(int=0)
-
-SQL = SqlFile.of(__file__)
-_COUNT = SQL["count"]
-_LOCK = SQL["lock"]
-_OWE = SQL["owe"]
 
 
 class Backfill:
@@ -71,13 +66,13 @@ class Backfill:
         parameters = {**self._parameters, "behind": after, "count_max": BATCH}
 
         async def work(transaction: Transaction) -> tuple[UUID | None, int]:
-            ids = [row.id for row in await transaction.query(_LOCK, parameters)]
+            ids = [row.id for row in await transaction.query(LOCK, parameters)]
             if not ids:
                 return None, 0
-            return ids[-1], len(await transaction.query(_OWE, {**parameters, "ids": ids}))
+            return ids[-1], len(await transaction.query(OWE, {**parameters, "ids": ids}))
 
         return await tenant.transaction(work)
 
     async def _count(self, tenant: Tenant) -> int:
-        (row,) = await tenant.query(_COUNT, {**self._parameters})
+        (row,) = await tenant.query(COUNT, {**self._parameters})
         return int(row.records)

@@ -243,7 +243,7 @@ async def test_a_sweep_looks_only_at_what_is_due(database: Database):
     )
 
     ((plan,),) = await tenant.query(
-        f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {retention._LOCK_DUE_RECORDS}",
+        f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {retention.LOCK_DUE_RECORDS}",
         {
             "tenant_id": PRINCIPAL.tenant_id,
             "memory_types": [],

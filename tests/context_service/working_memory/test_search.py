@@ -213,7 +213,13 @@ async def test_what_an_index_finds_too_little_of_is_refused(
     indexed: None, start: Start, monkeypatch: pytest.MonkeyPatch
 ):
     """When it gives up depends on the chance by which it was built: here it always ends after three."""
-    monkeypatch.setattr(search, "BY_INDEX", search.BY_INDEX.replace("LIMIT %(limit)s", "LIMIT 3"))
+    filled = search.SQL.filled
+
+    def at_most_three(name: str, **arguments: str) -> str:
+        sql = filled(name, **arguments)
+        return sql.replace("LIMIT %(limit)s", "LIMIT 3") if name == "by_index" else sql
+
+    monkeypatch.setattr(search.SQL, "filled", at_most_three)
     caller = await start(search_vectors_max=10)
     for number in range(12):
         await insert(caller, "n", values=vector(1, number), app_id="far")

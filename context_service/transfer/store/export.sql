@@ -45,3 +45,10 @@ t.context_id = ANY (%(context_ids)s::uuid[]) OR t.id IN (
 -- The index of owners has only contexts with an owner.
 SELECT c.context_id FROM context.context c
 WHERE c.tenant_id = %(tenant_id)s AND c.owner_user_id = %(user_id)s AND c.owner_user_id <> '';
+
+-- records_of_user
+-- Records without an owner go with the contexts and the messages of the user that point at them.
+(t.owner_user_id = %(user_id)s OR (t.owner_user_id = '' AND (t.context_id IN ({{contexts_of_user}}) OR t.id IN (
+    SELECT m.record_id FROM context.message_record m
+    WHERE m.tenant_id = %(tenant_id)s AND m.owner_user_id = %(user_id)s
+))))

@@ -164,3 +164,22 @@ WITH vectors AS (DELETE FROM context.passage_vector WHERE {{others}}),
     totals AS (DELETE FROM context.passage_scope WHERE {{others}} RETURNING true)
 SELECT (SELECT count(*) FROM passages) AS passages, (SELECT count(*) FROM sessions) AS sessions,
     (SELECT count(*) FROM totals) AS totals;
+
+-- next_scope(table, scope_id)
+SELECT p.scope_id FROM {{table}} p
+WHERE p.tenant_id = %(tenant_id)s AND p.scope_id > {{scope_id}} ORDER BY p.scope_id LIMIT 1
+
+-- scopes_of(table)
+-- The scopes that a table has, one look-up of the primary key each.
+WITH RECURSIVE s AS (
+    ({{next_scope({{table}}, %(behind)s)}})
+    UNION ALL
+    SELECT n.scope_id FROM s CROSS JOIN LATERAL ({{next_scope({{table}}, s.scope_id)}}) n
+)
+SELECT o.scope_id, o.scope_kind, o.context_id
+FROM (SELECT scope_id FROM s LIMIT %(count)s) s
+    CROSS JOIN LATERAL (
+        SELECT DISTINCT p.scope_id, p.scope_kind, p.context_id FROM {{table}} p
+        WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = s.scope_id
+    ) o
+ORDER BY o.scope_id;

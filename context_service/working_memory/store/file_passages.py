@@ -1,0 +1,26 @@
+"""The statements of `rules.passages`."""
+
+from __future__ import annotations
+
+from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
+from context_service.working_memory.store.passages import NODE
+from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
+from service_runtime.sql_files import SqlFile
+
+FILES_COUNTED = 1_000  # records that are counted; one more means that there are more
+_WHOLE_PASSAGES_MAX = 4_096  # of a record that are joined to its text
+_LOOKED_AT_MAX = 1_000  # passages of a record, from its beginning, among which the best is chosen
+SQL = SqlFile.of(
+    __file__,
+    files_counted=FILES_COUNTED,
+    looked_at_max=_LOOKED_AT_MAX,
+    node=NODE,
+    record_filters=RECORD_FILTERS_SQL,
+    text_chars_max=TEXT_CHARS_MAX,
+    whole_passages_max=_WHOLE_PASSAGES_MAX,
+)
+SHOWN = SQL["shown"]
+BEST_PASSAGES = SQL["best_passages"]
+WHOLE = SQL["whole"]
+COUNT = SQL["count"]
+COUNT_OF_NODES = SQL["count_of_nodes"]

@@ -1,0 +1,7 @@
+"""The statements of `rules.query`."""
+
+from __future__ import annotations
+
+from service_runtime.sql_files import SqlFile
+
+SQL = SqlFile.of(__file__)
