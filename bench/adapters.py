@@ -1,8 +1,8 @@
-"""`make bench-adapters`: each adapter beside the framework's own Postgres store, in the same run, on the same Postgres.
+"""`make bench-adapters`: each adapter, compared with the framework's own store, on the same Postgres.
 
 `python -m bench.adapters [--sizes 100 1000 5000] [--only langgraph] [--save]`. The same code of the framework
-runs on both, in a process each; ours calls a Context Service. They take turns. What is read is compared with what was
-written.
+runs on both, in a process each; ours calls a Context Service. They take turns. The data that is read is compared with
+the data that was written.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Conversation:
         return seconds[0] * 1000
 
     def bytes_a_byte(self) -> float | None:
-        """Return what is on disk for a byte of text; None: not all of it was written as turns are."""
+        """Return the bytes on disk for a byte of text; None if not all of it was written as turns are."""
         if not self.is_one_by_one:
             return None
         return (self._store.size_bytes() - self._before) / (2 * self._written * TEXT_BYTES)
@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--save", action="store_true", help="into docs/benchmarks.md")
     given = parser.parse_args()
     if given.save and given.only:
-        parser.error("what is saved has all of them")
+        parser.error("saved figures need all of them")
     wanted = {name: label for name, label in FRAMEWORKS.items() if given.only in (None, name)}
     environment.pinned()
     with running() as (stack, _), ExitStack() as opened:

@@ -2,7 +2,7 @@
 
 `python -m bench.blobs [MIB ...]` (64 and 1024). The service, its caller and the floors' far ends are processes of
 their own. Speeds are best over best of interleaved pairs; the memory is the service's peak above what it had at rest,
-read anew for each size.
+read again for each size.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def transfer(size_bytes: int, name: str = "both") -> dict[str, Any]:
 
 
 def client(name: str, size_bytes: int) -> None:
-    """Transfer and print how long it took; a download reads what was uploaded last."""
+    """Transfer and print how long it took; a download reads the last upload."""
     import grpc
 
     from contextkeep.context.v1 import working_memory_pb2 as pb

@@ -1,6 +1,6 @@
 """Many rows at once: WriteGraph and ImportGraph against COPY of the same rows, in rounds that alternate.
 
-`python -m bench.bulk [ROWS]`: an import of so many rows (50,000), half of them nodes of 1 KB and half edges. COPY
+`python -m bench.bulk [ROWS]`: an import of ROWS rows (50,000), half of them nodes of 1 KB and half edges. COPY
 has the rows ready in its own text format and writes them as a superuser: once into the service's own tables, with the
 same indexes and foreign keys, and once into tables that have a primary key and nothing else. Into the service's tables
 is what the targets are of. A ratio is the median over the rounds; each is one of rates, COPY's time over ours.
@@ -136,7 +136,7 @@ class Round:
 
 
 class Bench:
-    """The running service, COPY beside it, and what was measured."""
+    """The running service, COPY for comparison, and the figures."""
 
     def __init__(self, stack: dev.Stack, copy: Copy, graph: AsyncEntityClient, folder: Path) -> None:
         self._copy = copy

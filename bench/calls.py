@@ -147,7 +147,7 @@ class Bench:
         await self.compare("insert of a record", insert, floor, target=2, repeat=APPENDS)
 
     async def echo(self, hops: int, data: bytes) -> None:
-        """Call an echo through so many servers."""
+        """Call an echo through a number of servers."""
         await self.echoes[hops].unary_unary(METHOD)(data)
 
 

@@ -118,7 +118,7 @@ def _emulator(name: str, folder: Path) -> Iterator[Cloud]:
 
 
 def _sdk(name: str, cloud: Cloud, what: str, size_bytes: int) -> dict[str, float]:
-    """Transfer with the SDK alone, in a process of its own; a download reads what was uploaded last."""
+    """Transfer with the SDK alone, in a process of its own; a download reads the last upload."""
     command = [sys.executable, "-m", "bench.clouds", "sdk", name, what, str(size_bytes)]
     done = subprocess.run(command, check=True, capture_output=True, env={**os.environ, **cloud.variables})
     result: dict[str, float] = json.loads(done.stdout)

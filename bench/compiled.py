@@ -55,7 +55,7 @@ def services_mib() -> float:
 
 
 async def write(graph: AsyncEntityClient, count: int) -> str:
-    """Write customers with what is below them, and return a commitment of one."""
+    """Write customers with the nodes below them, and return a commitment of one."""
     last = ""
     for first in range(0, count, WRITTEN):
         nodes, edges = [], []
@@ -78,7 +78,7 @@ async def write(graph: AsyncEntityClient, count: int) -> str:
 
 
 async def compiled(context: AsyncContextClient, what: str) -> tuple[float, float, Any]:
-    """Compile, and return how long it took, how much memory grew behind its first tenth, and what was told last."""
+    """Compile, and return the seconds, the growth of memory after the first tenth, and the last progress."""
     began, first_mib, mib, told = time.perf_counter(), 0.0, 0.0, None
     async for told in context.compiled_pages.compile():
         mib = max(mib, services_mib())
@@ -102,7 +102,7 @@ async def measured(services: dev.Stack, count: int) -> bool:
         await context.definitions.approve("customer", put.version)
         _, grown_mib, told = await compiled(context, "all")
         assert told.pages_written == count
-        print(f"memory grew by {grown_mib:.0f} MiB behind the first thousand (<= {GROWN_MIB_MAX})")
+        print(f"memory grew by {grown_mib:.0f} MiB after the first thousand (<= {GROWN_MIB_MAX})")
         took = []
         for number in range(5):
             await graph.graph.update_node_data(commitment, {"number": number})

@@ -1,7 +1,7 @@
-"""Pages of the console with much behind them: how soon they are there, for one person and for ten at once.
+"""Pages of the console with much data: how soon they are there, for one person and for ten at once.
 
 `python -m bench.console_pages [SHARE]`. 100,000 nodes, 10,000 records and 1,000 contexts, or a share of them. A
-page is asked over HTTP, and is there when its last byte is; what a browser takes to draw it comes on top.
+page is requested over HTTP, and is there when its last byte is; what a browser takes to draw it comes on top.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Bench:
         self.processes = Processes({"context": stack.processes["context-service"].pid, "postgres": stack.postgres.pid})
 
     async def begun(self, messages: int) -> str:
-        """Return a context of so many messages."""
+        """Return a context with a number of messages."""
         context_id = ""
         while messages > 0:
             said = [text() for _ in range(min(messages, BATCH))]
@@ -92,7 +92,7 @@ class Bench:
         disk = self._disk_bytes() - before
         short = await self.begun(SHORT)
         met = await self._compare(
-            f"one behind {LONG:,} others", lambda: self.send(long), lambda: self.send(short), target=LENGTH_MAX
+            f"one after {LONG:,} others", lambda: self.send(long), lambda: self.send(short), target=LENGTH_MAX
         )
         print(f"{disk / (LONG * TEXT_BYTES):.2f} bytes on disk for a byte of text, everything included", flush=True)
         return met
@@ -113,7 +113,7 @@ class Bench:
         return row.ratio <= target
 
     async def beside_writers(self, seconds: float) -> bool:
-        """Measure the calls of others beside many writers of one context; say whether the target is met."""
+        """Measure the calls of others during many writers of one context; return whether the target is met."""
         busy, own = await self.begun(SHORT), await self.begun(SHORT)
         calls: Calls = {
             "GetContext": lambda: self.context.contexts.get(own, history_length=0),
@@ -129,7 +129,7 @@ class Bench:
                 written, began = await self._last_seq(busy), time.perf_counter()
                 await _timed(calls, beside, seconds)
                 rates.append((await self._last_seq(busy) - written) / (time.perf_counter() - began))
-        print(f"{WRITERS} writers of one context: {max(rates):.0f} messages a second; beside them, in ms:")
+        print(f"{WRITERS} writers of one context: {max(rates):.0f} messages a second; meanwhile, in ms:")
         worst = 0.0
         for name in calls:
             ratio = at(beside[name], 0.99) / at(quiet[name], 0.99)

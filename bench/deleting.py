@@ -2,7 +2,7 @@
 
 `python -m bench.deleting [MESSAGES]`. No part of `make bench`: 100,000 messages take some minutes to write. Each
 caller has a context of its own and takes turns: send a message, read the last ten. Quiet and meanwhile are measured
-one after the other in the same run, and quiet once more behind it.
+one after the other in the same run, and quiet once more after it.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ async def measure(address: str, messages: int) -> None:
     print(f"{rows:,} rows of messages and passages removed in {took_s:.1f} s: {rows / took_s:,.0f} a second")
     print(f"| {CALLERS} callers, ms: p50; p99 of | sending | reading the last {READ} | calls a second |")
     print("| --- | --- | --- | --- |")
-    for name, loads in (("before", [before]), ("while it is removed", meanwhile), ("behind it", [after])):
+    for name, loads in (("before", [before]), ("while it is removed", meanwhile), ("after it", [after])):
         print(shown(name, loads))
 
 
 def main() -> None:
-    """Measure with as many messages as are said."""
+    """Measure with a number of messages."""
     messages = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     with running() as (stack, _):
         asyncio.run(measure(stack.context_address, messages))

@@ -76,12 +76,12 @@ async def measure(stack: dev.Stack, thousands: int) -> None:
     )
     print(f"| {CALLERS} callers, ms: p50; p99 of | sending | reading the last {READ} | calls a second |")
     print("| --- | --- | --- | --- |")
-    for name, loads in (("before", [before]), ("while it is erased", meanwhile), ("behind it", [after])):
+    for name, loads in (("before", [before]), ("while it is erased", meanwhile), ("after it", [after])):
         print(shown(name, loads))
 
 
 def main() -> None:
-    """Measure with as many thousands as are said."""
+    """Measure with a number of thousands."""
     thousands = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     with running() as (stack, _):
         asyncio.run(measure(stack, thousands))

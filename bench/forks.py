@@ -1,4 +1,4 @@
-"""Forks: what forking a window and merging what came of it take, with few steps behind and with many.
+"""Forks: the cost of forking a window and merging its result, after few steps and after many.
 
 `python -m bench.forks [STEPS]`. An agent's steps are short: what counts is how many there are, and what holds of
 them. Of each fork an answer is written, and merged.
@@ -25,7 +25,7 @@ FORK_P95_MS = MERGE_P95_MS = 30
 
 
 def step(number: int) -> list[MessageInput]:
-    """Return what an agent writes in a step: it edits a file, and sometimes decides something, or is told a value."""
+    """Return what an agent writes in a step: it edits a file, and sometimes decides something, or gets a value."""
     call = ToolCallInput(id=f"c{number}", name="edit_file", arguments={"path": f"src/part_{number % 997}.py"})
     says = f"We decided to split part {number} because it is long." if number % 5 == 0 else f"I edit part {number}."
     told = [MessageInput(f"The port of part {number % 50} is {8_000 + number}.")] if number % 20 == 0 else []
@@ -54,7 +54,7 @@ async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, step
         calls = Calls(processes, floor)
         for number in range(MEASURED):
             await _forked(context, window, calls, number)
-        print(f"with {upto:,} steps behind it:\n{calls}")
+        print(f"after {upto:,} steps:\n{calls}")
     fork_ms, merge_ms = (sorted(calls.seconds[name])[int(0.95 * (MEASURED - 1))] * 1000 for name in ("fork", "merge"))
     print(f"fork, p95 {floor.said(fork_ms, FORK_P95_MS)}; merge, p95 {floor.said(merge_ms, MERGE_P95_MS)}")
     return floor.scaled(fork_ms) <= FORK_P95_MS and floor.scaled(merge_ms) <= MERGE_P95_MS

@@ -44,7 +44,7 @@ class Kept:
     name: str
     storage: str = "gin_pending_list_limit = 512"
     bits: int = 20
-    parts: int = 1  # in which a generation goes and the next one comes, with a VACUUM between them
+    parts: int = 1  # steps in which a generation is replaced by the next one, with a VACUUM between them
     reindex_every: int = 0  # generations; 0: never
 
 
@@ -56,7 +56,7 @@ WAYS = (
     Kept(name="20 bits, `gin_pending_list_limit = 64`", storage="gin_pending_list_limit = 64"),
     Kept(name="20 bits, `gin_pending_list_limit = 4096`", storage="gin_pending_list_limit = 4096"),
     Kept(name="20 bits, `fastupdate = off`", storage="fastupdate = off"),
-    Kept(name="20 bits, `retrieval reindex` behind every fifth", reindex_every=5),
+    Kept(name="20 bits, `retrieval reindex` after every fifth", reindex_every=5),
 )
 
 

@@ -1,7 +1,7 @@
 """What a call is made of: the CPU of each layer of each process, for what `bench.calls` measures, and a message.
 
 `python -m bench.layers`. Both services run as in production but for a sampler (`bench/sampled.py`), which
-takes some 3 % of what it sees. Postgres is counted whole, with what it does beside: its log, and its checkpoints.
+takes some 3 % of what it sees. Postgres is counted whole, with its background work: its log, and its checkpoints.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Shares = dict[str, dict[str, float]]  # ms of CPU a call, by process and layer
 
 
 class Layers:
-    """The running stack, and what is made of the samples of its services."""
+    """The running stack, and the figures from the samples of its services."""
 
     def __init__(self, stack: dev.Stack, folder: Path) -> None:
         self.graph = AsyncEntityClient(stack.entity_address)
@@ -63,7 +63,7 @@ class Layers:
         self.measured[name] = shares
 
     async def _samples(self) -> dict[str, dict[str, int]]:
-        """Return how often each layer of each service was seen since it was asked last."""
+        """Return how often each layer of each service was seen since the last call."""
         self._asked += 1
         found = {}
         for process, pid in self._pids.items():

@@ -67,7 +67,7 @@ async def taken(work: Callable[[], Awaitable[object]]) -> str:
 
 
 async def line(databases: int, *, down: int = 0) -> str:
-    """Return what so many databases beside the home cost."""
+    """Return the cost of a number of databases besides the home."""
     names = [f"db-{number}" for number in range(databases)]
     rows = [Lives(new_id(), names[number % databases]) for number in range(TENANTS)]
     others = {name: Stub() for name in names}

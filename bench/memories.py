@@ -1,6 +1,6 @@
 """What memories cost: 10,000 of one user are retained, and recalled by questions.
 
-`python -m bench.memories [COUNT]`. Questions are asked one after the other, as an agent does, and an echo is
+`python -m bench.memories [COUNT]`. Questions come one after the other, as an agent asks them, and an echo is
 called between them. The target is that 95 of 100 are answered within 15 ms, where the echo takes .33.
 """
 

@@ -47,7 +47,7 @@ VOCABULARY = [
 ]
 WEIGHTS = list(itertools.accumulate(1 / place for place in range(1, len(VOCABULARY) + 1)))
 WORDS_IN_A_RECORD = 60
-ASKED_PLACES = range(50, 1_000)  # of the words that are asked for: neither the commonest nor the rarest
+ASKED_PLACES = range(50, 1_000)  # ranks of the words in questions: neither the commonest nor the rarest
 
 HEADER = f"{'':46}{'calls':>7}{'p50 ms':>9}{'p99 ms':>9}{'target':>9}   CPU ms a call"
 
@@ -139,7 +139,7 @@ class Bench:
                 )
 
     def fill(self) -> float:
-        """Copy what is searched into the tables; return the seconds that it took."""
+        """Copy the searched rows into the tables; return the seconds."""
         started = time.perf_counter()
         random = Random(3)
         app_ids = [app_id for app_id, count in SLICES.items() for _ in range(count)]
@@ -171,7 +171,7 @@ class Bench:
 
 
 def _vectors() -> Iterator[HalfVector]:
-    """Yield vectors of which each value is between 0.5 and 1 or their negatives, by its bits."""
+    """Yield vectors; each value is between 0.5 and 1 or their negatives, by its bits."""
     kept, set_ = (int.from_bytes(pattern * DIMENSION) for pattern in (b"\x83\xff", b"\x38\x00"))
     header = DIMENSION.to_bytes(2) + b"\0\0"
     while True:

@@ -80,7 +80,7 @@ def fill(url: str, nodes: int, records: int) -> None:
 
 
 class Caller:
-    """Appends to a session of its own, and reads what is newest."""
+    """Appends to a session of its own, and reads the newest messages."""
 
     def __init__(self, entity: AsyncEntityClient, context: AsyncContextClient) -> None:
         self._entity, self._context = entity, context

@@ -1,7 +1,7 @@
 """What comparing a question with all vectors of a scope costs: `python -m bench.nearest [DIMENSION]`.
 
 No part of `make bench`. Vectors are random; the statement is the service's own, under row-level security. Times are
-CPU, of Postgres and of the caller, beside p50 on the clock.
+CPU, of Postgres and of the caller, and p50 on the clock.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from service_runtime.embedded_postgres import EmbeddedPostgres
 
 SIZES = (600, 10_000, 50_000)
 QUESTIONS = 20
-FOUND = 500  # passages that words found, of which it is asked, too
+FOUND = 500  # passages that words found, whose distance is asked for, too
 
 _FILL = """
 INSERT INTO context.passage_vector (
@@ -79,7 +79,7 @@ async def measure(server: EmbeddedPostgres, dimension: int) -> None:
 
 
 def main() -> None:
-    """Measure vectors of the local model's size, or of the one that is said."""
+    """Measure vectors of the local model's size, or of a given size."""
     dimension = int(sys.argv[1]) if len(sys.argv) > 1 else DIMENSION
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -1,9 +1,9 @@
 """Windows over gRPC and Postgres: what a pack takes as an agent works on, what a fold takes, and what it is on disk.
 
 `python -m bench.packs [STEPS]`. An agent's steps of `STEP_TOKENS` or so are appended one by one, and a window of
-`LIMIT` tokens is packed behind each, without recall. Times are of `MEASURED` steps, at a thousand and at the end; of
-the last ones, each is packed three times: when it is new, again, and by a caller who says what he has. CPU by process
-is of the same calls. Then another window reads the whole log at once.
+`LIMIT` tokens is packed after each, without recall. Times are of `MEASURED` steps, at a thousand and at the end; of
+the last ones, each is packed three times: when it is new, again, and by a caller that names the pack it has. CPU by
+process is of the same calls. Then another window reads the whole log at once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LIMIT = 68_000
 STEP_TOKENS = 900
 PACK_P50_MS, PACK_P95_MS = 6, 15  # at the end
 APPEND_RATIO = 1.5  # p95 at the end over that of a thousand steps
-DISK_RATIO = 1.2  # bytes for a byte of text, beside the log
+DISK_RATIO = 1.2  # bytes for a byte of text, in addition to the log
 OF_WINDOWS = ("context_window", "window_block", "window_summary", "window_entry", "window_fold", "window_checkpoint")
 
 _T = TypeVar("_T")
@@ -42,7 +42,7 @@ _LINES = Path(__file__).read_text(encoding="utf-8").splitlines()
 
 
 def step(number: int, randomly: random.Random) -> list[MessageInput]:
-    """Return what an agent writes in a step: it reads a file, and sees so many tokens of it."""
+    """Return what an agent writes in a step: it reads a file, and sees a number of tokens of it."""
     seen = "\n".join(f"{number + n}: {randomly.choice(_LINES)}" for n in range(STEP_TOKENS // 14))
     call = ToolCallInput(id=f"c{number}", name="read_file", arguments={"path": f"src/part_{number % 97}.py"})
     return [
@@ -58,7 +58,7 @@ class Calls:
 
     Args:
         processes: Whose CPU is counted.
-        floor: Is called behind each.
+        floor: Called after each.
     """
 
     def __init__(self, processes: Processes, floor: Beside) -> None:

@@ -3,7 +3,7 @@
 `python -m bench.passages search [PASSAGES [BITS]]` writes and asks, `… generations [BITS]` fills and empties. No
 part of `make bench`: a million passages take some minutes to write.
 Words have the frequencies of a language, and each message says who speaks, as in a conversation of two. Statements are
-the service's own, under row-level security. Times are CPU, of Postgres and of the caller, beside p50 on the clock.
+the service's own, under row-level security. Times are CPU, of Postgres and of the caller, and p50 on the clock.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ async def put(database: Database, passages: Passages, scope: Scope, written: Seq
 
 
 async def fill(database: Database, passages: Passages, scopes: dict[Scope, int], talk: Talk) -> None:
-    """Write so many passages to each scope, all of them at once, a batch here and one there."""
+    """Write a number of passages to each scope, all of them at once, a batch here and one there."""
     turns = [scope for scope, count in scopes.items() for _ in range(count // BATCH)]
     random.Random(3).shuffle(turns)
     written = dict.fromkeys(scopes, 0)
@@ -152,7 +152,7 @@ def sizes(url: str) -> dict[str, int]:
 
 
 async def search(server: EmbeddedPostgres, count: int) -> None:
-    """Measure writing and finding among so many passages."""
+    """Measure writing and finding among a number of passages."""
     talk = Talk()
     scopes = {Scope.of_context(uuid.uuid4()): size for size in SIZES}
     while sum(scopes.values()) < count:
@@ -197,7 +197,7 @@ async def generations(server: EmbeddedPostgres) -> None:
 
 
 def main() -> None:
-    """Do what is said, with numbers of as many bits as are said."""
+    """Run the commands, with numbers of the given bits."""
     job, *more = sys.argv[1:]
     numbers = [int(item) for item in more]
     count = numbers.pop(0) if job == "search" and numbers else 1_000_000

@@ -1,10 +1,10 @@
 """What context query costs: a call with five instant providers, over an echo of the same answer; and large sources.
 
 `python -m bench.query [CALLS] [--passages 100000]`. First the overhead: CPU time and median of `QueryContext`
-with five providers that answer at once, beside those of a bare echo whose messages are as large as the answer; the
-target is three times as much. With `--passages` a context and a node's records have so many passages each, and the
-95th percentile of the whole call over both native providers is the figure; the target is 60 ms, where an echo takes
-.33.
+with five providers that answer at once, compared with those of a bare echo whose messages are as large as the answer;
+the target is three times as much. With `--passages` a context and a node's records have that many passages each, and
+the 95th percentile of the whole call over both native providers is the figure; the target is 60 ms, where an echo
+takes .33.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ async def overhead(services: dev.Stack, calls: int) -> bool:
                 await asyncio.wait_for(bare.channel_ready(), 30)
                 ask = ContextQueryStub(channel).QueryContext
                 answer = await ask(request)
-                assert len(answer.providers) == len(INSTANT), "all are asked"
+                assert len(answer.providers) == len(INSTANT), "all are searched"
                 body = answer.SerializeToString()
                 call = bare.unary_unary(METHOD)
                 asked = psutil.Process(services.processes["context-service"].pid)

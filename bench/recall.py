@@ -33,7 +33,7 @@ from service_runtime.migrate import migrate
 
 QUESTIONS = 100
 CANDIDATES = (40, 100, 200, 400)  # hnsw.ef_search
-# So many clumps, in each so many groups with so many groups; how far apart they are, and how far vectors are from them.
+# Numbers of clumps, of groups in each and of groups in those; their distances, and the distances of vectors from them.
 CLUMPS, GROUPS = 100, 10
 SPREADS, NOISE = (0.6, 0.4), 0.4
 SLICES: dict[str, list[str]] = {"all": [], "half of them": ["half"], "a tenth": ["tenth"]}  # by memory types

@@ -1,11 +1,11 @@
 """What a recall takes, over gRPC, in contexts of 600, 10,000 and 50,000 passages.
 
 `python -m bench.recalls [QUESTIONS] [--among PASSAGES]`. Each context is a generated talk; questions are its own,
-one after the other, and some of its commonest words. Times are beside those of a bare echo, in turns: a machine whose
-echo takes .33 ms at the median is what targets are for.
+one after the other, and some of its commonest words. Times are compared with those of a bare echo, in turns: a
+machine whose echo takes .33 ms at the median is what targets are for.
 
-With `--among` the tenant has so many passages more, in contexts of 600, and no two rows of a context lie side by side:
-as if all of them had gone on at the same time. A million takes some minutes.
+With `--among` the tenant has that many passages more, in contexts of 600, and no two rows of a context lie side by
+side: as if all of them had gone on at the same time. A million takes some minutes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COMMON = ("How was the day, and how was work again?", "Did you see the market at
 
 
 async def filled(context: AsyncContextClient, passages: int) -> tuple[str, Sequence[str]]:
-    """Return a context of so many passages, and questions about it."""
+    """Return a context with a number of passages, and questions about it."""
     conversation = talk(turns=passages)
     context_id = ""
     for start in range(0, passages, BATCH):
@@ -49,10 +49,10 @@ async def filled(context: AsyncContextClient, passages: int) -> tuple[str, Seque
 
 
 async def crowd(stack: dev.Stack, passages: int) -> None:
-    """Write so many passages to other contexts, and lay the rows of each context apart."""
+    """Write a number of passages to other contexts, and lay the rows of each context apart."""
     talk_of_others = Talk()
     with psycopg.connect(stack.postgres.url(role="postgres"), autocommit=True) as connection:
-        # Made anew behind it: row by row they take most of the time.
+        # Made again afterwards: row by row they take most of the time.
         made = "SELECT indexdef, indexname FROM pg_indexes WHERE indexname IN ('passage_terms', 'passage_place')"
         indexes = connection.execute(made).fetchall()
         for _, name in indexes:
@@ -73,7 +73,7 @@ async def crowd(stack: dev.Stack, passages: int) -> None:
 async def timed(
     calls: Sequence[Callable[[], Awaitable[object]]], between: Callable[[], Awaitable[object]]
 ) -> list[float]:
-    """Return the times of calls, in seconds; behind each, another is made."""
+    """Return the times of calls, in seconds; after each, another call is made."""
     taken = []
     for call in calls:
         began = time.perf_counter()

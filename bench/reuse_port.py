@@ -1,6 +1,6 @@
 """A service that shares its port, which ours refuse: `python -m bench.reuse_port SERVICE ARGUMENTS`.
 
-It is what several ports behind a balancing client are measured against, and nothing to be deployed.
+It is the baseline for several ports with a balancing client, and must not be deployed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Run a service and say in which layer it spends its CPU: `python -m bench.sampled SERVICE ARGUMENTS`.
+"""Run a service and print how much CPU each layer takes: `python -m bench.sampled SERVICE ARGUMENTS`.
 
 Each `INTERVAL_S` of CPU of the process, of all its threads, the stack of the main thread is looked at: the innermost
-frame that belongs to a layer is where the time went. Frames of libraries belong to whoever called them. What C code
+frame that belongs to a layer is where the time went. Frames of libraries belong to their callers. What C code
 does where no Python is on the stack, as gRPC and the loop do, is the transport's.
 
 On SIGUSR2 the samples since the last are written to `$SAMPLES_FOLDER/SERVICE.N`, N counting from 1.

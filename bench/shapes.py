@@ -1,6 +1,6 @@
 """The newest 20, the first page and one in the middle of a session of 40,000 nodes, in four shapes.
 
-`python -m bench.shapes [OTHERS]`: with OTHERS, so many more sessions of 1,000 messages are imported into the same
+`python -m bench.shapes [OTHERS]`: with OTHERS, that many more sessions of 1,000 messages are imported into the same
 graph before, and one of them is measured as well; 1,000 make a million nodes.
 
 The newest 20 are a chat history: two echoes and the same messages off one index are its floor. A page is 1,000 nodes of
@@ -130,7 +130,7 @@ class Bench:
         self._processes = Processes({"entity": entity.pid, "context": context.pid, "postgres": stack.postgres.pid})
 
     async def others(self, count: int) -> None:
-        """Import so many other sessions, and the same messages into the floor table; read one in the middle of them."""
+        """Import other sessions, and the same messages into the floor table; read one in the middle of them."""
         sessions = [str(new_id()) for _ in range(count)]
         started = time.perf_counter()
         await self.graph.graph.import_lines(lines(sessions))

@@ -3,7 +3,7 @@
 `python -m bench.spread [SECONDS]`. No part of `make bench`. Each database is a Postgres of its own; all three run
 all the while, and both services know all of them. Callers append a message and read the last ten, in turns; in each
 round those of the first database have their seconds, then those of the first two, then those of all. On a machine whose
-cores are full anyway more databases are no faster: what is looked for here is what they cost.
+cores are full anyway more databases are no faster: this measures their cost.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a benchmark starts: the stack that it measures, and the echoes that it measures it by.
 
-Targets in milliseconds are for a machine whose echo takes `ECHO_MS`: what is measured is scaled by one of the same run.
+Targets in milliseconds are for a machine whose echo takes `ECHO_MS`: times are scaled by an echo of the same run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def running(*, run_with: tuple[str, ...] = ("-m",)) -> Iterator[tuple[dev.Stack,
     """Run both services and Postgres for the block, in a folder that goes with them.
 
     Args:
-        run_with: What stands between the interpreter and the name of a service.
+        run_with: Arguments between the interpreter and the name of a service.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -45,7 +45,7 @@ def measured(run: Callable[[dev.Stack, AsyncContextClient, Beside, int], Awaitab
     """Run a benchmark on a stack of its own; return 1 if a target is missed.
 
     Args:
-        run: Measures with so many steps, an echo beside them; says whether the targets are met.
+        run: Measures with a number of steps, with an echo for comparison; returns whether the targets are met.
         steps: Unless the command says how many.
     """
 
@@ -95,8 +95,8 @@ class Beside:
         return ms * ECHO_MS / self.median_ms
 
     def said(self, ms: float, target_ms: float) -> str:
-        """Return a time as lines say it: what was measured, and that beside the target."""
-        return f"{ms:.1f} ms, {self.scaled(ms):.1f} beside an echo of {self.median_ms:.2f} (<= {target_ms:g})"
+        """Return a time as text: the measured one, the scaled one and the target."""
+        return f"{ms:.1f} ms, {self.scaled(ms):.1f} scaled by an echo of {self.median_ms:.2f} (<= {target_ms:g})"
 
 
 @asynccontextmanager

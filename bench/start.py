@@ -1,6 +1,6 @@
 """How long `make run` takes until both services answer, on data that is there already.
 
-`python -m bench.start`. Best and median of `STARTS` of the command behind it, each with its stop.
+`python -m bench.start`. Best and median of `STARTS` of the command after it, each with its stop.
 """
 
 from __future__ import annotations

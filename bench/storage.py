@@ -2,7 +2,7 @@
 
 `python -m bench.storage`. Messages are appended as an app appends them, one call each, and nothing is vacuumed by
 hand. Counted are the tables of nodes and edges with their indexes; the answers to request ids, which are swept after a
-day, are printed beside.
+day, are printed for comparison.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What every benchmark does alike: interleave ours and the floor, take the best of each, print a row.
 
 These machines move by a factor of two within a minute, so a figure is the best of `PAIRS` over the best of `PAIRS` in
-the same run, and the CPU time of each process stands beside it: that moves less.
+the same run, and the CPU time of each process is next to it: that varies less.
 """
 
 from __future__ import annotations

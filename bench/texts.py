@@ -6,7 +6,7 @@ from bench.document import DOCUMENT
 
 
 def messages(count: int, size_bytes: int) -> list[str]:
-    """Return so many messages of so many bytes each, no two alike."""
+    """Return a number of messages of a number of bytes each, no two alike."""
     pages = [page.read_text(encoding="utf-8") for page in sorted(DOCUMENT.parent.glob("*.md"))]
     text = " ".join(" ".join(pages).split()).encode("ascii", "ignore").decode()
     starts = (number * 397 % (len(text) - size_bytes) for number in range(count))

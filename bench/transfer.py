@@ -1,11 +1,11 @@
 """Archives: MB a second of export and import over the floor of pg_dump, its restore, and a copy of the files.
 
 `python -m bench.transfer [MB ...]` (16 and 64): half of each is files of a mebibyte, half messages of 1 kB. From
-`LARGE_MB` on it is an archive of so many MB, of which 85 % are files of 64 KiB to 16 MiB; most of it is copied
-beside the services; both ways are cut in the middle and gone on with; and what is done with is removed, so that the
-disk needs two and a half times as much. What is moved is the same, so a ratio is the floor's time over ours; both are
-of the same rows and files. The floor's restore makes indexes behind the rows, with nobody to look at what comes in. The
-memory is by how much each process grew at most over what it had at rest, read anew for each size.
+`LARGE_MB` on it is an archive of LARGE_MB MB; 85 % are files of 64 KiB to 16 MiB; most of it is copied
+while the services run; both ways are cut in the middle and continued; and used files are removed, so that the
+disk needs two and a half times as much. The moved data is the same, so a ratio is the floor's time over ours; both are
+of the same rows and files. The floor's restore makes indexes after the rows, without checks of its input. The
+memory is by how much each process grew at most over its size at rest, read again for each size.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _fill(client: ContextClient, size_mb: int) -> None:
 
 
 def _fill_contexts(client: ContextClient, count: int) -> list[str]:
-    """Write so many messages, and return their contexts."""
+    """Write a number of messages, and return their contexts."""
     context_ids = []
     texts = [MessageInput(text) for text in messages(count, MESSAGE_BYTES)]
     for start in range(0, len(texts), CONTEXT_MESSAGES):
@@ -111,7 +111,7 @@ def _fill_contexts(client: ContextClient, count: int) -> list[str]:
 
 
 def _fill_large(stack: dev.Stack, client: ContextClient, size_mb: int) -> None:
-    """Write what makes an archive of about so many MB."""
+    """Write data for an archive of about a number of MB."""
     record_id = client.blobs.upload(b"a file", name="file").working_memory_id
     templates = _fill_contexts(client, TEMPLATES * CONTEXT_MESSAGES)
     count = round(size_mb * MB * (1 - LARGE_FILES) / LARGE_MESSAGE_BYTES / CONTEXT_MESSAGES)

@@ -33,7 +33,7 @@ DEAR = f"{_TEN}.all(a, {_TEN}.all(b, {_TEN}.all(c, a + b + c > 0))) ? 'a' : 'b'"
 
 
 async def session(graph: AsyncEntityClient, turns: int) -> str:
-    """Return a node with so many turns below it."""
+    """Return a node with a number of turns below it."""
     root = NodeInput("Session")
     await graph.graph.write([root])
     for start in range(0, turns, 500):
@@ -123,7 +123,7 @@ async def called(calls: Calls, seconds: float) -> dict[str, Taken]:
 
 
 def merge(into: dict[str, Taken], more: dict[str, Taken]) -> None:
-    """Add what was measured."""
+    """Add the figures."""
     for name, taken in more.items():
         into[name].clock_ms.extend(taken.clock_ms)
         into[name].cpu_ms.extend(taken.cpu_ms)

@@ -1,8 +1,8 @@
 """`make bench-query`: whether the right source comes first, of one question to every source of a company.
 
 `python -m bench.company [--seeds 3] [--customers 30] [--save]`. Ours through the running services, by words
-alone, and, where it is installed, with the local model, beside: the sources' own scores merged, reciprocal rank fusion,
-and each source alone. The target: ahead of each of them by .05 of R@1.
+alone, and, where it is installed, with the local model, compared with: the sources' own scores merged, reciprocal
+rank fusion, and each source alone. The target: ahead of each of them by .05 of R@1.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ RIVALS: dict[str, Merge] = {
 
 @dataclass(kw_only=True)
 class Figures:
-    """What was counted for one way of merging."""
+    """The counts of one way of merging."""
 
     first: Counter[str] = field(default_factory=Counter)  # questions whose first hit is right, by kind
     in_five: Counter[str] = field(default_factory=Counter)
@@ -71,9 +71,9 @@ class Told:
     tokens: list[int] = field(default_factory=list)
     of_two: int = 0  # facts that two sources have
     twice: int = 0  # those of them that are shown as two hits
-    both_found: int = 0  # contradictions of which both sides were found by their sources
+    both_found: int = 0  # contradictions whose sides were both found by their sources
     merged: int = 0  # those of them that became one hit
-    cut: int = 0  # those of which a side is behind the limit
+    cut: int = 0  # those with a side after the limit
 
 
 def main() -> None:
@@ -101,7 +101,7 @@ _LOCAL = {"EMBEDDING_PROVIDER": "local", "EMBEDDING_INTERVAL_S": "0.1"}
 
 
 def measured(by: str, environment: Mapping[str, str], *, seeds: int, customers: int) -> list[str]:
-    """Print the figures of some companies, and return of whom we are not ahead."""
+    """Print the figures of some companies, and return the rivals that we do not beat."""
     figures = {name: Figures() for name in [OURS, *RIVALS]}
     told = Told()
     for seed in range(1, seeds + 1):
@@ -121,7 +121,7 @@ def measured(by: str, environment: Mapping[str, str], *, seeds: int, customers: 
     print(f"of {told.of_two} facts of two sources {told.twice} were shown twice")
     print(
         f"of {told.both_found} contradictions whose sides were both found {told.merged} became one, "
-        f"and {told.cut} have one behind the limit"
+        f"and {told.cut} have one after the limit"
     )
     print(f"{statistics.fmean(told.tokens):,.0f} tokens a question")
     ours = figures[OURS].share(figures[OURS].first)

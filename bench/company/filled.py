@@ -73,7 +73,7 @@ def filled(client: ContextClient, graph: EntityClient, company: Company, catalog
 
 
 def _compiled(client: ContextClient, graph: EntityClient, company: Company) -> None:
-    """Write nodes of customers and of what is below them, and compile pages of them."""
+    """Write nodes of customers and the nodes below them, and compile pages of them."""
     for about, facts in by_document(company.facts, GRAPH).items():
         customer = NodeInput("Customer", id=str(new_id()), name=about)
         below = [

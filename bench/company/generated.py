@@ -1,8 +1,9 @@
 """A company of a seed: customers, and what nine sources know of them, each fact planted in one that is known.
 
-Each fact is asked for twice: with one of its words besides the name of the customer, and with none, since who asks does
-not know how it was written down. Each source also says something of each customer that answers no question, and uses
-words of questions while it does so. Some facts are said twice, by two sources; of some the second says the opposite.
+There are two questions for each fact: one with a word of the fact besides the name of the customer, and one with
+none, since a user does not know how it was written down. Each source also says something of each customer that
+answers no question, and uses words of questions while it does so. Some facts are stated twice, by two sources; some
+second statements say the opposite.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ class Fact:
     """A sentence, and where it stands."""
 
     source: str  # one of `SOURCES`
-    about: str  # a customer, or a process of the company: what is said together
+    about: str  # a customer, or a process of the company, whose facts belong together
     text: str
     said_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked, and what answers it."""
+    """A question and its answers."""
 
     text: str
     kind: str  # "a word", "no word" (that it shares with the answer)
@@ -46,7 +47,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Company:
-    """What is known, and asked."""
+    """Facts and questions."""
 
     facts: tuple[Fact, ...]  # those that answer nothing, too
     questions: tuple[Question, ...]
@@ -225,7 +226,7 @@ def company(seed: int, *, customers: int = CUSTOMERS) -> Company:
 
 
 def by_document(facts: Sequence[Fact], source: str) -> dict[str, list[Fact]]:
-    """Return what a source says, by what it is about."""
+    """Return the statements of a source by their subjects."""
     found: dict[str, list[Fact]] = {}
     for fact in facts:
         if fact.source == source:

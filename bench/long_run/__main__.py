@@ -1,4 +1,4 @@
-"""`make bench-window`: a window of 1/134 of a log of 10,000 steps, beside what others do within the same budget.
+"""`make bench-window`: a window of 1/134 of a log of 10,000 steps, compared with other strategies.
 
 `python -m bench.long_run [--steps N] [--budget TOKENS] [--seed N] [--json] [--save]`. The rules of windows run in
 memory, without a store and without a model. A target that is missed makes it exit with 1.

@@ -193,7 +193,7 @@ _VERBS = [
     "build",
     "drain",
 ]
-_ALWAYS = (  # what tools print is nobody's rule
+_ALWAYS = (  # output of tools is never a rule
     "# NOTE: always call close() before the {noun} is freed",
     "# never use this {noun} from two threads",
     "WARNING: you must not run this as root",

@@ -1,4 +1,4 @@
-"""What a strategy's packs are worth: what they cost, what of them a cache holds, and what can be read in them."""
+"""The value of a strategy's packs: their cost, their cached share, and the facts in them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def measured(strategy: Strategy, prepared: Prepared, *, every: int, progress: Ca
 
 
 def sampled(strategy: Strategy, pack: Sequence[Shown], prepared: Prepared, step: int, *, is_asked: bool) -> Sample:
-    """Look for the probes that hold behind a step."""
+    """Look for the probes that hold after a step."""
     seq = prepared.steps[step - 1].made.block.seq_to
     probes = [probe for probe in prepared.workload.probes if probe.holds(seq)]
     text = "\n".join(item.text for item in pack)

@@ -36,7 +36,7 @@ class _Seen:
 
 
 class Folding(Strategy):
-    """Folds between .97 and .50, with the state, and what is recalled appended once, behind what calls for it."""
+    """Folds between .97 and .50, with the state. Recalled passages are appended once, after the step that needs them."""
 
     name = "a window: folds, state, recall appended once"
 
@@ -106,7 +106,7 @@ class Folding(Strategy):
         self._add(Shown(("appended", step.number, text), self.count(text), text), step, is_appended=True)
 
     def _recall(self, step: Step) -> None:
-        """Recall what the step calls for, of what is in sight no longer."""
+        """Recall the hidden passages that the step calls for."""
         if step.made.role == "user":
             self._wish = step.said
         is_called = step.made.role == "user" or step.made.is_error

@@ -1,4 +1,4 @@
-"""A workload as windows read it: steps, rendered and counted once, and an index of what was said."""
+"""A workload as windows read it: steps, rendered and counted once, and an index of the messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from context_service.retrieval.store.passages import COMMON_SHARE, FOUND_MAX, RE
 FORMAT = Format.OPENAI
 CLEARED = "[This result was cleared.]"
 SESSION_S = 4 * 3600  # a pause that begins another session, as in the service
-_ITEMS_MAX = 100  # of what is recalled: tokens are what counts
+_ITEMS_MAX = 100  # of recalled passages; the token limit matters more
 _QUOTING_TOKENS = 16  # around a passage that is recalled
 _AT_ONCE = 1_000
 
@@ -44,7 +44,7 @@ class Step:
     Attributes:
         number: From 1.
         cleared: With results that say nothing.
-        said: What is said in it, without calls and results.
+        said: Its text, without calls and results.
     """
 
     number: int
@@ -89,7 +89,7 @@ def prepared(
         workload: What happened.
         count: Counts the tokens of a text.
         progress: Called with the share that is done.
-        learned: What is other than in its profile; None: nothing.
+        learned: Changes of its profile, or None.
     """
     rules = profile(workload.profile)
     rules = applied(rules, learned) if learned else rules

@@ -1,7 +1,8 @@
-"""`python -m bench.long_run.priced [STEPS]`: what summaries by a model cost, beside what packs of the run do.
+"""`python -m bench.long_run.priced [STEPS]`: the cost of summaries by a model, compared with the packs of the run.
 
-A scripted model charges by tokens: it is asked for each segment as the service asks, of the real steps, and answers as
-much as the lines of the segment are as JSON. Packs are the same whoever writes, for a segment has its cap.
+A scripted model charges by tokens: it gets a request for each segment, as the service makes it, of the real steps,
+and answers as much as the lines of the segment are as JSON. Packs are the same for any writer, because a segment has
+its cap.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MODELS = {"none: lines of the originals": 0.0, "a model at a tenth of the price"
 
 
 class Priced(Folding):
-    """Folds as a window does, and counts what a model would be asked for its segments."""
+    """Folds as a window does, and counts the requests for segments that a model would get."""
 
     def __init__(self, ready: Prepared, limit: int, count: Callable[[str], int]) -> None:
         super().__init__(ready, limit, count)

@@ -28,7 +28,7 @@ class Shown(NamedTuple):
 
 
 class Strategy(ABC):
-    """Says what a model sees behind each step.
+    """Returns the part of the log that a model sees after each step.
 
     Args:
         prepared: The workload.
@@ -47,14 +47,14 @@ class Strategy(ABC):
 
     @abstractmethod
     def after(self, step: Step) -> Sequence[Shown]:
-        """Return the pack behind the next step."""
+        """Return the pack after the next step."""
 
     def is_state(self, shown: Shown) -> bool:
         """Return whether a part of a pack is the state: statements that it presents as true now."""
         return False
 
     def answering(self, question: str) -> str:
-        """Return what is read beside the last pack, when a question is asked."""
+        """Return the passages that are read in addition to the last pack for a question."""
         return ""
 
 
@@ -74,12 +74,12 @@ class Sliding(Strategy):
         return [self.head, *self._seen]
 
     def add(self, one: Shown) -> None:
-        """Put a step behind the others."""
+        """Append a step."""
         self._seen.append(one)
         self._tokens += one.tokens
 
     def slide(self, low: int) -> None:
-        """When it is too much, leave out the oldest until no more than so many tokens are left."""
+        """If there are too many tokens, leave out the oldest steps until they fit."""
         if self._tokens > self.limit:
             while (self._tokens > low and len(self._seen) > 1) or self._tokens > self.limit:
                 self._tokens -= self._seen.popleft().tokens
@@ -186,13 +186,13 @@ class Clearing(Strategy):
 class Ranking(Strategy):
     """The packing of a paper: .40 hot by recency, .35 warm by importance, .25 cold by relevance, ranked at each step.
 
-    Warm are masked steps; cold are passages that are found by what the last user said, or by a question.
+    Warm are masked steps; cold are passages that are found by the last message of a user, or by a question.
     """
 
     name = "by recency, importance and relevance, each step"
     is_cached = False
     shares = (0.40, 0.35, 0.25)
-    _RECENT = 12 * HALF_LIFE_STEPS  # steps behind which recency moves nothing any more
+    _RECENT = 12 * HALF_LIFE_STEPS  # steps after which recency has no effect any more
 
     def __init__(self, prepared: Prepared, limit: int, count: Callable[[str], int]) -> None:
         super().__init__(prepared, limit, count)

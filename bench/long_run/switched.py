@@ -80,7 +80,7 @@ class Prefetching(Folding):
 
 
 def looked_up(figures: Measured, ready: Prepared) -> Counts:
-    """Return what is counted when the facts are looked up that no pack showed: each once."""
+    """Return the counts if each fact that no pack showed is looked up once."""
     rules, counts = profile(ready.workload.profile), Counts()
     messages = {message.seq: message for message in ready.workload.messages}
     for probe in {probe for sample in figures.samples for kind in PROBED for probe in sample.missing(kind)}:
@@ -103,7 +103,7 @@ def by_provider(ours: Folding, *, at_once: int) -> tuple[float, float, int]:
         same = sum(1 for _ in takewhile(lambda pair: pair[0].key == pair[1].key, pairs))
         read = sum(item.tokens for item in pack[:same])
         front = sum(1 for _ in takewhile(lambda one: not isinstance(one.key, tuple), pack))  # head, summaries, state
-        nearer = sum(item.tokens for item in pack[: min(same, front)])  # to the place behind the state
+        nearer = sum(item.tokens for item in pack[: min(same, front)])  # to the place after the state
         tokens = sum(item.tokens for item in pack)
         for number, held in enumerate((nearer if wide > LOOK_BACK else read, read)):
             costs[number] += READ * held + WRITTEN * (tokens - held)

@@ -1,7 +1,8 @@
 """A log of an agent that works for weeks, with facts planted in it, and questions about them.
 
-The same seed gives the same log. What is planted stands among as much of its own form about other things, so that it
-is found by what it says and not by how; people say it in many forms, some of them plainer than any rule expects.
+The same seed gives the same log. Planted facts stand among as many lines of the same form about other things, so that
+each is found by its content and not by its form; people say it in many forms, some of them plainer than any rule
+expects.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from context_service.contexts.model import Message
 from context_service.kernel.parts import Part, ToolCall, ToolResult
 
 STEPS = 10_000
-# How many of each kind are planted in so many steps. A value is set two to four times, and asked for as it is now; half
-# of the questions are answered, and asked for no longer.
+# How many of each kind are planted in a number of steps. A value is set two to four times; questions ask for its
+# current value; half of the questions are answered, and asked for no longer.
 PLANTED = {
     "constraint": 70,
     "value": 70,
@@ -41,10 +42,10 @@ class Probe:
 
     Attributes:
         kind: A key of `PLANTED`.
-        seq: Of the message behind which it is known.
+        seq: Of the message after which it is known.
         needle: What one line has to have, all of it, that answers.
         question: That it answers.
-        until_seq: Of the message behind which it holds no longer; None: it holds.
+        until_seq: Of the message after which it does not hold any longer; None if it still holds.
     """
 
     kind: str
@@ -54,13 +55,13 @@ class Probe:
     until_seq: int | None = None
 
     def holds(self, seq: int) -> bool:
-        """Say whether it is known and holds behind a message."""
+        """Return whether it is known and holds after a message."""
         return self.seq <= seq and (self.until_seq is None or seq < self.until_seq)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """A log, and what is asked of it."""
+    """A log, and the questions about it."""
 
     name: str
     profile: str
@@ -71,7 +72,7 @@ class Workload:
 
 
 class Log(ABC):
-    """A log while it is made: what an agent of some kind does, and what is planted in it.
+    """A log while it is made: the actions of an agent, and the planted facts.
 
     Args:
         seed: Of all that is random.
@@ -100,7 +101,7 @@ class Log(ABC):
 
     @abstractmethod
     def subjects(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return things, and what they have: each pair of them is asked for once at most."""
+        """Return things and their aspects: at most one question asks for each pair."""
 
     @abstractmethod
     def work(self) -> None:
@@ -116,7 +117,7 @@ class Log(ABC):
 
     @abstractmethod
     def value(self, thing: str, aspect: str, number: int) -> tuple[Sequence[str], str, str]:
-        """Return how it is said that something is set to a number, first and later; its name; a question."""
+        """Return statements that something is set to a number, first and later; its name; a question."""
 
     @abstractmethod
     def decision(self, thing: str, aspect: str) -> tuple[str, tuple[str, ...], str]:
@@ -124,11 +125,11 @@ class Log(ABC):
 
     @abstractmethod
     def error(self, thing: str, aspect: str) -> tuple[Callable[[], None], str, tuple[str, ...], str]:
-        """Return what makes an error, how it is said later what helped, the needle of that, and a question."""
+        """Return a cause of an error, a later statement of the remedy, its needle, and a question."""
 
     @abstractmethod
     def noise(self, thing: str, aspect: str) -> tuple[str, tuple[str, ...], str]:
-        """Return a line of a tool's output that nobody speaks of, its needle, and a question."""
+        """Return a line of a tool's output that no message mentions, its needle, and a question."""
 
     @abstractmethod
     def question(self, thing: str, aspect: str) -> tuple[str, str, tuple[str, ...], str]:
@@ -145,7 +146,7 @@ class Log(ABC):
         self._plan()
         wishes = 0
         for step in range(self._steps):
-            for begin in self._due.get(step, ()):  # what takes several steps puts off what is next
+            for begin in self._due.get(step, ()):  # work of several steps delays the next
                 begin()
             if self._made >= wishes * _USER_EVERY:
                 self.say("user", self.wish())
@@ -214,7 +215,7 @@ class Log(ABC):
                 plan(*next(self._subjects[kind]))
 
     def _at(self, do: Callable[[], None], *, behind: int = 0, within: int | None = None) -> int:
-        """Have something done at a step behind another one, and return which."""
+        """Schedule something at a later step, and return the step."""
         last = self._steps - 20
         behind = min(behind, last)
         step = behind + self.random.randrange(min(within or last, last - behind) + 1)

@@ -1,9 +1,10 @@
-"""`make bench-peers`: conversations in what users pick today, and in ours, in the same run on the same Postgres.
+"""`make bench-peers`: conversations in popular stores, and in ours, in the same run on the same Postgres.
 
 `python -m bench.peers [--save]`. Each peer calls its library in a process of its own, with the documented
 defaults, on a database of its own; ours answers over gRPC: it appends through the Entity Service and reads through
 both. Everybody has a short and a long conversation of the same messages, written turn by turn, and all take turns, so
-that what else the machine does hits all of them and both lengths. What is read is compared with what was written.
+that other work of the machine hits all of them and both lengths. The data that is read is compared with the written
+data.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Figures:
 
 
 class Bench:
-    """The stores, what was written to all of them, and what was measured."""
+    """The stores, the data in all of them, and the figures."""
 
     def __init__(self, stores: dict[str, Store]) -> None:
         self.stores = stores
@@ -157,7 +158,7 @@ class Bench:
             yield line.rstrip()
 
     def behind(self) -> Iterator[str]:
-        """Yield a line for each thing that somebody else does better."""
+        """Yield a line for each measurement in which a peer is better."""
         others = [name for name in self.stores if name != OURS]
         for do, what in OPERATIONS.items():
             for size in SIZES:

@@ -25,7 +25,7 @@ class Store(Protocol):
     """Something that keeps conversations."""
 
     async def call(self, do: str, conversation: str, calls: Sequence[Sequence[str]]) -> tuple[list[float], str]:
-        """Make the calls one after the other; return the seconds of each and a digest of what the last one read."""
+        """Make the calls one after the other; return the seconds of each and a digest of the last answer."""
 
     def size_bytes(self) -> int:
         """Return what its tables take on disk, with their indexes and their TOAST tables."""
@@ -122,7 +122,7 @@ def peer(name: str, postgres: EmbeddedPostgres) -> Iterator[Peer]:
 
 @contextmanager
 def worker(name: str, url: str, *, measured: str) -> Iterator[Peer]:
-    """Run what is called `name` in worker.py for the block.
+    """Run the peer called `name` in worker.py for the block.
 
     Args:
         name: Of the peer.

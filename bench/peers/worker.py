@@ -1,4 +1,4 @@
-"""One peer behind a pipe, in an environment of its own: `python worker.py NAME URL`.
+"""One peer at the end of a pipe, in an environment of its own: `python worker.py NAME URL`.
 
 It reads one request a line and answers one line, JSON both; only the library's own calls are timed. What it calls is
 what the library's documentation shows for an ordinary conversation, with the defaults that are documented. Of this

@@ -1,1 +1,1 @@
-"""Whether what is recalled holds the answer: of conversations, and of logs of agents."""
+"""Whether recalled passages hold the answer: of conversations, and of logs of agents."""

@@ -1,9 +1,9 @@
-"""`make bench-recall`: whether what is recalled holds the answer.
+"""`make bench-recall`: whether recalled passages hold the answer.
 
 `python -m bench.quality [LOCOMO] [--save]`. LOCOMO: a folder with conversations of LoCoMo, which is not part of
 this project; without it generated ones alone are measured. Profiles through the running services, by words alone,
-and, where it is installed, with the local model, beside its vectors alone; BM25 of turns, and weights that are learned,
-by the rules in memory.
+and, where it is installed, with the local model, compared with its vectors alone; BM25 of turns, and weights that are
+learned, by the rules in memory.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TARGETS = {"default": 0.78, "conversation": 0.81}
 # With the local model: the same, and R@10 of questions that share no word with their answers.
 TARGETS_BY_MEANING = {"conversation": 0.825}
 TARGET_OF_PARAPHRASES = 0.7
-PROBES = 300  # calls beside the model, and without it
+PROBES = 300  # calls while the model runs, and without it
 
 
 def main() -> None:

@@ -85,7 +85,10 @@ class _Log:
         self._session = 0
 
     def fill(self, tasks: int, steps: int) -> None:
-        """Do so many tasks of so many steps each. Of two facts in each, one is of what the task is about."""
+        """Do a number of tasks of a number of steps each.
+
+        One of two facts in each belongs to the subject of the task.
+        """
         facts = {kind: self._random.sample(COMPONENTS, len(COMPONENTS)) for kind in _FACTS}
         for number in range(tasks):
             self._session, self._now = number, self._now + timedelta(hours=self._random.randrange(5, 40))

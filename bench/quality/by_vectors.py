@@ -20,7 +20,7 @@ TIMEOUT_S = 60.0
 
 @contextmanager
 def by_vectors(database_url: str, contexts: Contexts) -> Iterator[Searcher]:
-    """Yield a searcher of what the services wrote and embedded.
+    """Yield a searcher of the passages that the services wrote and embedded.
 
     Args:
         database_url: Of their database.
@@ -33,7 +33,7 @@ def by_vectors(database_url: str, contexts: Contexts) -> Iterator[Searcher]:
             database = await opened.enter_async_context(
                 Database.open(database_url, connections_max=1, name="by-vectors")
             )
-            await database.untenanted("SELECT 1")  # behind this call nothing runs that would wait for a connection
+            await database.untenanted("SELECT 1")  # after this call nothing runs that would wait for a connection
             return database
 
         database = runner.run(connected())

@@ -22,7 +22,10 @@ HEADER = f"{'':34}{'R@5':>6}{'R@10':>6}{'R@20':>6}{'nDCG':>6}   evidence in 500,
 
 @dataclass
 class Figures:
-    """Shares of the evidence: among the first 5, 10 and 20, and of what fits into 500, 1,000 and 2,000 tokens."""
+    """Shares of the evidence.
+
+    Among the first 5, 10 and 20, and among those that fit into 500, 1,000 and 2,000 tokens.
+    """
 
     recall: list[list[float]] = field(default_factory=list)
     gain: list[float] = field(default_factory=list)  # nDCG of the first 10: all evidence is worth the same

@@ -23,7 +23,7 @@ class Index:
     """The passages of a conversation: a turn each.
 
     Args:
-        conversation: What is searched.
+        conversation: The messages to search.
         read_whole: Larger conversations are not read whole; see `Passages`.
         common_share: Of the turns: terms in more of them do not find.
     """
@@ -142,7 +142,7 @@ class Index:
         return self._rows[seq]._replace(found=found)
 
     def _beside(self, seq: int, asked: Collection[str]) -> list[int]:
-        """Return what was said behind, and before if that has a term."""
+        """Return the message after it, and the one before if that has a term."""
         row = self._rows[seq]
         if row.place is None:
             return []

@@ -1,6 +1,6 @@
 """Weights of features learned from questions and their evidence, in plain Python.
 
-Listwise: the scores of a question's candidates are made shares by softmax, and evidence shall have them all, in equal
+Listwise: the scores of a question's candidates are made shares by softmax, and evidence should have them all, in equal
 parts. L2 keeps weights small where a feature tells little.
 """
 
@@ -32,7 +32,7 @@ class Example:
 def examples(
     conversation: Conversation, features: Sequence[str], start: Profile, *, weight: float = 1.0
 ) -> list[Example]:
-    """Return what is learned from; questions whose evidence is no candidate teach nothing."""
+    """Return the training data; questions whose evidence is no candidate teach nothing."""
     index = Index(conversation)
     found = []
     for asked in conversation.asked:

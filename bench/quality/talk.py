@@ -1,7 +1,7 @@
 """A generated conversation of two people over months, with facts planted in small talk, and questions about them.
 
 The same seed gives the same conversation. Small talk uses the words of the facts; both people tell facts of the same
-form, about others and on other days, so that who said it and when decides as often as what was said.
+form, about others and on other days, so that the speaker and the time decide as often as the content.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _FACTS = (
 
 
 def talk(*, seed: int = 1, turns: int = 20_000, facts: int = 120) -> Conversation:
-    """Return a conversation of so many turns, with so many facts."""
+    """Return a conversation with a number of turns and facts."""
     source = random.Random(seed)
     starts = sorted(source.sample(range(turns // 3), facts))
     planted = {start * 3: number for number, start in enumerate(starts)}
