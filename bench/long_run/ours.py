@@ -36,7 +36,7 @@ class _Seen:
 
 
 class Folding(Strategy):
-    """Folds between .97 and .50, with the state. Recalled passages are appended once, after the step that needs them."""
+    """Folds between .97 and .50, with the state. Recalled passages are appended once, after their step."""
 
     name = "a window: folds, state, recall appended once"
 
