@@ -1,12 +1,24 @@
-"""Composition of the room folding: folds windows now, or as was prepared."""
+"""Composition of the room folding: folds windows now, or prepares folds and commits them."""
 
 from __future__ import annotations
 
 from functools import partial
 
+from context_service.checkpoints.store import CheckpointRows
 from context_service.folding.api import FoldingServicer
 from context_service.folding.rules.fold import Folding
-from context_service.kernel.dependencies import Dependencies, Room
+from context_service.folding.rules.model_segments import Writing
+from context_service.folding.rules.plan_fold import FoldPlanning
+from context_service.folding.rules.write_fold import FoldWriting
+from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
+from context_service.packing.rules import plugins
+from context_service.packing.store.views import ViewRows
+from context_service.profiles.rules.learning import Learning
+from context_service.profiles.rules.profiles import OwnProfiles
+from context_service.usage.store.endings import EndingRows
+from context_service.usage.store.usage import UsageRows
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_FoldingServicer_to_server
 from service_runtime.server import Service
 
@@ -20,3 +32,37 @@ def folding_of(deps: Dependencies, folding: Folding) -> Room[FoldingServicer]:
         checks=[deps.schema_ready],
     )
     return Room(servicer, service)
+
+
+def fold_rules_of(
+    deps: Dependencies,
+    rows: WindowRows,
+    views: ViewRows,
+    usage: UsageRows,
+    endings: EndingRows,
+    checkpoints: CheckpointRows,
+    *,
+    telemetry: Telemetry,
+    learning: Learning,
+) -> tuple[FoldPlanning, FoldWriting]:
+    """Return the rules that plan and write folds."""
+    writing = FoldWriting(
+        rows,
+        views,
+        log=deps.log,
+        requests=REQUESTS,
+        checkpoints=checkpoints,
+        telemetry=telemetry,
+        learning=learning,
+    )
+    return FoldPlanning(views, usage=usage, endings=endings, scoring=plugins.scoring()), writing
+
+
+def segment_writing_of(
+    deps: Dependencies, views: ViewRows, profiles: OwnProfiles, telemetry: Telemetry
+) -> Writing | None:
+    """Return the writer of segments, or None if there is no model and no extension."""
+    chat = plugins.summarizer(deps.chat, call_s=deps.settings.llm_timeout_s)
+    if chat is None:
+        return None
+    return Writing(chat, views, log=deps.log, profiles=profiles, telemetry=telemetry, validating=plugins.validating())

@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from functools import partial
 
+from context_service.checkpoints.store import CheckpointRows
+from context_service.contexts.rules.recall import Recalling
+from context_service.folding.rules.plan_fold import FoldPlanning
+from context_service.folding.rules.write_fold import FoldWriting
 from context_service.kernel.dependencies import Dependencies, Room
 from context_service.packing.api import PackingServicer
+from context_service.packing.rules import plugins
+from context_service.packing.rules.append_blocks import Appending
+from context_service.packing.rules.body_cache import BodyCache
+from context_service.packing.rules.catch_up import CatchingUp
 from context_service.packing.rules.pack import Packing
+from context_service.packing.rules.read_log import LogReading
+from context_service.packing.rules.rebuild import Rebuilding
+from context_service.packing.rules.recall_after_step import StepRecalling
+from context_service.packing.rules.window_bodies import WindowBodies
+from context_service.packing.store.views import ViewRows
+from context_service.profiles.rules.profiles import OwnProfiles
+from context_service.usage.store.endings import EndingRows
 from context_service.windows.rules.explain import Accounts
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_PackingServicer_to_server
 from service_runtime.server import Service
 
@@ -21,3 +38,45 @@ def packing_of(deps: Dependencies, packing: Packing, accounts: Accounts) -> Room
         checks=[deps.schema_ready],
     )
     return Room(servicer, service)
+
+
+def packing_rules_of(
+    deps: Dependencies,
+    rows: WindowRows,
+    views: ViewRows,
+    checkpoints: CheckpointRows,
+    endings: EndingRows,
+    *,
+    profiles: OwnProfiles,
+    recalling: Recalling,
+    planning: FoldPlanning,
+    folding: FoldWriting,
+    telemetry: Telemetry,
+) -> tuple[CatchingUp, Packing]:
+    """Return the rules that catch up with logs, and those that pack."""
+    cache = BodyCache(bytes_max=deps.held.limits.kept_bytes_max, shares=deps.settings.call_limits.shares)
+    bodies = WindowBodies(views, cache)
+    appending = Appending(deps.log, views, checkpoints=checkpoints, bodies=bodies)
+    catching_up = CatchingUp(
+        rows,
+        views,
+        reading=LogReading(deps.log, profiles=profiles, extracting=plugins.extracting()),
+        rebuilding=Rebuilding(rows, views, log=deps.log, endings=endings, telemetry=telemetry),
+        appending=appending,
+        bodies=bodies,
+        planning=planning,
+        folding=folding,
+    )
+    packing = Packing(
+        rows,
+        log=deps.log,
+        writer_locks=deps.writer_locks,
+        catching_up=catching_up,
+        appending=appending,
+        planning=planning,
+        folding=folding,
+        recalling=StepRecalling(deps.log, views, recalling),
+        telemetry=telemetry,
+        middleware=plugins.middleware(),
+    )
+    return catching_up, packing

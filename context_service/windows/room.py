@@ -13,30 +13,17 @@ from context_service.checkpoints.room import CheckpointRows, checkpoints_of
 from context_service.contexts.rules.messages import Messaging
 from context_service.contexts.rules.recall import Recalling
 from context_service.folding.api import FoldingServicer
-from context_service.folding.room import folding_of
+from context_service.folding.room import fold_rules_of, folding_of, segment_writing_of
 from context_service.folding.rules.fold import Folding
-from context_service.folding.rules.model_segments import Writing
-from context_service.folding.rules.plan_fold import FoldPlanning
-from context_service.folding.rules.write_fold import FoldWriting
 from context_service.forks.api import ForksServicer
 from context_service.forks.room import ForkRows, forks_of
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.kernel.extensions import check_installed
 from context_service.packing.api import PackingServicer
-from context_service.packing.room import packing_of
-from context_service.packing.rules import plugins
-from context_service.packing.rules.append_blocks import Appending
-from context_service.packing.rules.body_cache import BodyCache
-from context_service.packing.rules.catch_up import CatchingUp
-from context_service.packing.rules.pack import Packing
-from context_service.packing.rules.read_log import LogReading
-from context_service.packing.rules.rebuild import Rebuilding
-from context_service.packing.rules.recall_after_step import StepRecalling
-from context_service.packing.rules.window_bodies import WindowBodies
+from context_service.packing.room import packing_of, packing_rules_of
 from context_service.packing.store.views import ViewRows
 from context_service.profiles.api import CompressionProfilesServicer
 from context_service.profiles.room import profiles_of
-from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.usage.api import UsageServicer
 from context_service.usage.room import EndingRows, UsageRows, usage_of
 from context_service.usage.rules.outcomes import Lessons
@@ -100,49 +87,28 @@ def windows_of(
         telemetry=telemetry,
         models=models,
     )
-    bodies = WindowBodies(
-        views, BodyCache(bytes_max=deps.held.limits.kept_bytes_max, shares=deps.settings.call_limits.shares)
+    planning, writing = fold_rules_of(
+        deps, rows, views, usage_rows, endings, checkpoint_rows, telemetry=telemetry, learning=learning
     )
-    appending = Appending(deps.log, views, checkpoints=checkpoint_rows, bodies=bodies)
-    planning = FoldPlanning(views, usage=usage_rows, endings=endings, scoring=plugins.scoring())
-    fold_writing = FoldWriting(
+    catching_up, packing = packing_rules_of(
+        deps,
         rows,
         views,
-        log=deps.log,
-        requests=REQUESTS,
-        checkpoints=checkpoint_rows,
-        telemetry=telemetry,
-        learning=learning,
-    )
-    catching_up = CatchingUp(
-        rows,
-        views,
-        reading=LogReading(deps.log, profiles=own_profiles, extracting=plugins.extracting()),
-        rebuilding=Rebuilding(rows, views, log=deps.log, endings=endings, telemetry=telemetry),
-        appending=appending,
-        bodies=bodies,
+        checkpoint_rows,
+        endings,
+        profiles=own_profiles,
+        recalling=recalling,
         planning=planning,
-        folding=fold_writing,
-    )
-    packing = Packing(
-        rows,
-        log=deps.log,
-        writer_locks=deps.writer_locks,
-        catching_up=catching_up,
-        appending=appending,
-        planning=planning,
-        folding=fold_writing,
-        recalling=StepRecalling(deps.log, views, recalling),
+        folding=writing,
         telemetry=telemetry,
-        middleware=plugins.middleware(),
     )
     folding = Folding(
         views,
         writer_locks=deps.writer_locks,
         catching_up=catching_up,
         planning=planning,
-        writing=fold_writing,
-        segments=_writing(deps, views, own_profiles, telemetry),
+        writing=writing,
+        segments=segment_writing_of(deps, views, own_profiles, telemetry),
     )
     editing = Editing(
         rows,
@@ -203,10 +169,3 @@ def windows_of(
         profiles=profiles,
         usage=usage_of(deps, rows, usage_rows, endings, catching_up=catching_up, lessons=lessons, telemetry=telemetry),
     )
-
-
-def _writing(deps: Dependencies, views: ViewRows, profiles: OwnProfiles, telemetry: Telemetry) -> Writing | None:
-    chat = plugins.summarizer(deps.chat, call_s=deps.settings.llm_timeout_s)
-    if chat is None:
-        return None
-    return Writing(chat, views, log=deps.log, profiles=profiles, telemetry=telemetry, validating=plugins.validating())
