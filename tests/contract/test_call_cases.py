@@ -75,7 +75,7 @@ def test_every_call_that_takes_a_node_answers_its_external_id():
         for call in calls_of(case)
         if not call.error and isinstance(call.request, dict) and call.request.get("external_id")
     }
-    assert takes <= named, f"add a call with an external_id to tests/cases/calls/external_ids.yaml: {takes - named}"
+    assert takes <= named, f"add a call with an external_id to tests/cases/calls/without_ids.yaml: {takes - named}"
 
 
 @pytest.mark.parametrize(

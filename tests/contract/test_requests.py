@@ -12,8 +12,8 @@ from tests.contract.requests import requests
 
 # What methods have no argument for, or make of other arguments than those of the fields' names.
 UNTAKEN = {
-    # Methods that are no RPC's own set these: `artifacts.get_at`, `history.formatted`, `pack` with a pack before.
-    *("GetArtifact.ref", "GetChatHistory.format", "Pack.if_prefix_bytes", "Pack.if_prefix_sha"),
+    # Methods that are no RPC's own set these: `history.formatted`, `pack` with a pack before.
+    *("GetChatHistory.format", "Pack.if_prefix_bytes", "Pack.if_prefix_sha"),
     # `embedding` and `embedding_model`: test_services.py and test_transfers.py.
     *(f"{rpc}.embedding.values" for rpc in ("InsertWMRecord.record", "UpdateWMRecord.record", "SearchWMRecords")),
     *(f"{rpc}.embedding.model" for rpc in ("InsertWMRecord.record", "UpdateWMRecord.record", "SearchWMRecords")),
