@@ -55,7 +55,7 @@ class AgentsServicer(agents_pb2_grpc.AgentsServicer):
         page = PageRequest(size=request.page_size, token=request.page_token)
         found, token = await self._agents.page(page, template_id=request.template_id, principal=principal)
         return pb.ListAgentsResponse(
-            agents=[_agent(one, with_callers=principal.sees_all_users) for one in found], next_page_token=token
+            agents=[_agent(agent, with_callers=principal.sees_all_users) for agent in found], next_page_token=token
         )
 
     async def DeleteAgent(self, request: pb.DeleteAgentRequest, context: object) -> pb.DeleteAgentResponse:

@@ -1,4 +1,4 @@
-"""Agents and their templates: what administrators write, and what is stored."""
+"""Agents and their templates: the values that administrators write, and those that are stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ProviderNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Callers:
-    """Who may name an agent, besides administrators and itself."""
+    """The callers that may name an agent, in addition to administrators and the agent itself."""
 
     user_ids: tuple[str, ...] = ()
     agent_ids: tuple[str, ...] = ()  # those of credentials
@@ -33,9 +33,9 @@ class AgentInput:
     template_id: str = ""  # of an agent
     node_ids: tuple[UUID, ...] = ()  # below which its files are
     knowledge_bases: tuple[str, ...] = ()
-    allowed: ProviderNames | None = None  # whom it may ask; None: whom the tenant lets be asked
-    defaults: ProviderNames | None = None  # who is asked where a question selects none; None: as the tenant has it
-    callers: Callers | None = None  # of an agent; None: everybody of the tenant who is no other agent
+    allowed: ProviderNames | None = None  # the providers that it may query; None means those of the tenant
+    defaults: ProviderNames | None = None  # for questions that select none; None means the tenant's
+    callers: Callers | None = None  # of an agent; None means all callers of the tenant except other agents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Agent:
     """An agent, or a template, as it is stored."""
 
     said: AgentInput
-    template: AgentInput | None  # of an agent that was read to be asked for
+    template: AgentInput | None  # of an agent that was read for a question
     version: int
     created_at: datetime
     updated_at: datetime

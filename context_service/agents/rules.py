@@ -1,4 +1,4 @@
-"""Agents, as context query knows them: where an agent's files are, whom it may ask, and who may name it.
+"""Agents, as context query knows them: the place of their files, the providers that they may query, and their callers.
 
 An agent may have a template, which says the same for many. Both are a tenant's, and written by its administrators: what
 an agent may ask is nothing that the agent itself decides.
@@ -61,12 +61,12 @@ class Agents:
         return self._catalog.changes
 
     async def put(self, said: AgentInput, *, principal: Principal, request: Request | None) -> Agent:
-        """Write an agent as it is said, whether there was one or not.
+        """Create an agent, or replace it.
 
         Raises:
             InvalidArgument: a field is malformed.
             AgentTemplateNotFound: there is no such template.
-            LimitExceeded: too much is said, or there are too many.
+            LimitExceeded: a field is too large, or there are too many agents.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
@@ -87,7 +87,7 @@ class Agents:
         return await self._catalog.write(work, principal=principal, request=request)
 
     async def find(self, agent_id: str, *, principal: Principal) -> Agent | None:
-        """Return an agent, and its template; None: there is none that the caller may name."""
+        """Return an agent with its template, or None if there is none that the caller may name."""
         return await self._catalog.find(agent_id, principal=principal)
 
     async def get(self, agent_id: str, *, principal: Principal) -> Agent:
@@ -186,7 +186,7 @@ def _no_template(template_id: str, *, field: str = "") -> AgentTemplateNotFound:
 def _body(said: AgentInput) -> dict[str, Any]:
     body: dict[str, Any] = {
         "display_name": said.display_name,
-        "node_ids": [str(one) for one in said.node_ids],
+        "node_ids": [str(node_id) for node_id in said.node_ids],
         "knowledge_bases": said.knowledge_bases,
     }
     for which, names in (("allowed", said.allowed), ("defaults", said.defaults)):
@@ -214,7 +214,7 @@ def _said(agent_id: str, body: Mapping[str, Any], *, template_id: str, callers: 
         agent_id=agent_id,
         display_name=body["display_name"],
         template_id=template_id,
-        node_ids=tuple(UUID(one) for one in body["node_ids"]),
+        node_ids=tuple(UUID(node_id) for node_id in body["node_ids"]),
         knowledge_bases=tuple(body["knowledge_bases"]),
         allowed=names("allowed"),
         defaults=names("defaults"),

@@ -1,4 +1,4 @@
-"""The rows of agents and their templates, of which a caller sees those that it may name."""
+"""The rows of agents and their templates. A caller sees those that it may name."""
 
 from __future__ import annotations
 

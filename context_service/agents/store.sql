@@ -1,6 +1,7 @@
 -- seen
--- Who may name an agent: an administrator, the agent itself, those whom it lists, and if it lists nobody everybody but
--- another agent. It is a part of each statement, so that one that may not be named costs and answers what none does.
+-- The callers that may name an agent: administrators, the agent itself, the listed callers, and without a list all but
+-- other agents. Each statement has this condition, so that an agent that may not be named looks like one that does not
+-- exist, also in its cost.
 (
     %(is_admin)s OR t.is_template
     OR CASE WHEN %(by_agent)s <> '' THEN

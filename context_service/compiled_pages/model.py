@@ -1,4 +1,4 @@
-"""Pages that were compiled, and facets that were put: what is kept, and what may be put. Values and rules only."""
+"""Values of compiled pages and facets, and the checks of added facets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from service_runtime.auth import Principal
 from service_runtime.checks import check_between, check_long_text, check_text, utf8_bytes
 
 FACET_BYTES_MAX = 64 * 1024
-PROBLEMS_MAX = 20  # that are told of a page
+PROBLEMS_MAX = 20  # that are reported for a page
 _ERROR_CHARS_MAX = 500
 _SOURCE_BYTES = 120  # of a line's source, or of a node that a page depends on
 
@@ -73,7 +73,7 @@ class Counts:
     removed: int = 0
     failed: int = 0
     definition_name: str = ""  # that is compiled of all nodes now
-    problems: Sequence[Problem] = ()  # since it was told the last time
+    problems: Sequence[Problem] = ()  # since the last report
     is_done: bool = False
 
 
@@ -87,7 +87,7 @@ class NamedSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FacetInput:
-    """A facet that somebody puts; without a text it goes."""
+    """A facet to add to a page. An empty text deletes it."""
 
     slug: str
     heading: str
@@ -99,7 +99,7 @@ class FacetInput:
     source: NamedSource
 
     def check(self) -> None:
-        """Refuse what is no facet.
+        """Check the fields of a facet.
 
         Raises:
             InvalidArgument, LimitExceeded: the field is named.
@@ -137,7 +137,7 @@ class KeptFacet:
     bundles: Sequence[str]
     is_declassified: bool
     definition_version: int
-    compile_id: UUID | None  # None: somebody put it
+    compile_id: UUID | None  # None if it was added by PutFacet
     put_by: str
     written_at: datetime
 
@@ -169,7 +169,7 @@ class KeptPage:
 
 
 class FacetNode(NamedTuple):
-    """A node that has a line in a facet, and the edge by which the walk came to it."""
+    """A node that has a line in a facet, and the edge that the walk reached it by."""
 
     node_id: str
     node_version: int
@@ -264,7 +264,7 @@ def stored(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompileRequest:
-    """What is to be compiled: one of the two; neither: what changed."""
+    """The pages to compile: all of a definition, or those of some nodes. With neither: the pages that changed."""
 
     definition_name: str = ""
     node_ids: tuple[str, ...] = ()
@@ -294,7 +294,7 @@ class SaidByFacet:
     ordinal: int
     text: str
     score: float
-    cosine: float | None  # of its vector with the question's; None: one of them there is not
+    cosine: float | None  # cosine similarity to the question; None if either has no embedding
 
     @property
     def trust(self) -> int:
@@ -304,7 +304,7 @@ class SaidByFacet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFacets:
-    """What was found, the best first."""
+    """The matching facets, best first."""
 
     facets: Sequence[SaidByFacet]
     by_meaning: bool
@@ -362,7 +362,7 @@ class CompileProgress:
 
     Attributes:
         place: Behind which changes are not compiled yet; empty: it is not known.
-        definitions: By name, in which version a definition is compiled of all nodes.
+        definitions: The version of each definition, by name, that was compiled for all nodes.
     """
 
     place: str

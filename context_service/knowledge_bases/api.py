@@ -110,7 +110,7 @@ class KnowledgeBasesServicer(knowledge_bases_pb2_grpc.KnowledgeBasesServicer):
         """List the documents of a base."""
         found, token = await self._bases.documents(
             request.knowledge_base,
-            [_state(place, one) for place, one in enumerate(request.states)],
+            [_state(place, state) for place, state in enumerate(request.states)],
             PageRequest(size=request.page_size, token=request.page_token),
             principal=calls.principal(),
         )

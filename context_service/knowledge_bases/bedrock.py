@@ -1,7 +1,7 @@
 """Asking knowledge bases of Amazon Bedrock, by its Retrieve API: the only file that knows it, and AWS's library.
 
 That finds the service's credentials and signs requests. They are sent as to any server that is not ours: to an address
-that was checked, read no further than is good, and ended with whoever asks.
+that was checked, reads only a bounded answer, and is cancelled with its caller.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
 _READING = 2  # times as long as parsing, for `beside_the_loop`
-QUESTION_CHARS_MAX = 1_000  # of the API: what is behind them is not asked
+QUESTION_CHARS_MAX = 1_000  # of the API: a longer question is cut
 _RESULTS_MAX = 100  # of the API
 _OK, _REDIRECT, _HTTP_ERROR = 200, 300, 400
 _TLS_PORT, _PORT = 443, 80
@@ -41,7 +41,7 @@ _SAID = {
     403: "it refuses the service's credentials",
     404: "it has no such knowledge base",
     413: "it takes the question for too large",
-    429: "it is asked too often",
+    429: "it refuses further requests for now",
 }
 _KIND = re.compile(r"[A-Za-z]{1,60}")
 _PAGE = "x-amz-bedrock-kb-document-page-number"
@@ -79,7 +79,7 @@ class BedrockClient:
         """Return what a base finds, the best first.
 
         Raises:
-            AddressRefused, KnowledgeBaseFailed: it cannot be asked.
+            AddressRefused, KnowledgeBaseFailed: the search failed.
         """
         endpoint = self._endpoint or _endpoint_of(base.region)
         scheme, _, rest = endpoint.partition("://")
@@ -112,15 +112,13 @@ class BedrockClient:
                 answer = (await http.post(url, content=body)).content
         except Exception as error:
             # Without its cause: that may hold anything that was answered.
-            said = watch.failure or broken(error) or "it cannot be asked"
-            raise KnowledgeBaseFailed(f"the Retrieve API cannot be asked: {said}") from None
+            said = watch.failure or broken(error) or "the request failed"
+            raise KnowledgeBaseFailed(f"the Retrieve API failed: {said}") from None
         try:
             check_containers("answer", answer.decode(errors="replace"))
             return await beside_the_loop(_READING * len(answer), lambda: _passages(orjson.loads(answer)))
         except (ValueError, TypeError, LimitExceeded):
-            raise KnowledgeBaseFailed(
-                "the Retrieve API cannot be asked: what it answers is no answer of Retrieve"
-            ) from None
+            raise KnowledgeBaseFailed("the Retrieve API failed: its answer is not valid") from None
 
     def _signed(self, url: str, body: bytes, region: str) -> dict[str, str]:
         """Return the headers of a request; finding or renewing credentials may ask the machine's own services."""
@@ -190,7 +188,7 @@ def _passages(answer: Any) -> list[BedrockPassage]:
     results = _mapping(answer).get("retrievalResults")
     if not isinstance(results, list):
         raise TypeError
-    return [one for one in map(_passage, results[:_RESULTS_MAX]) if one is not None]
+    return [passage for passage in map(_passage, results[:_RESULTS_MAX]) if passage is not None]
 
 
 def _passage(result: Any) -> BedrockPassage | None:
@@ -200,8 +198,10 @@ def _passage(result: Any) -> BedrockPassage | None:
     text = content.get("text")
     if not isinstance(text, str) or not text.strip():
         return None
-    places = [one for one in location.values() if isinstance(one, Mapping)]
-    uri = next((one[name] for one in places for name in ("uri", "url", "id") if isinstance(one.get(name), str)), "")
+    places = [place for place in location.values() if isinstance(place, Mapping)]
+    uri = next(
+        (place[name] for place in places for name in ("uri", "url", "id") if isinstance(place.get(name), str)), ""
+    )
     metadata = _mapping(result.get("metadata"))
     score, page = result.get("score"), metadata.get(_PAGE)
     return BedrockPassage(

@@ -1,4 +1,4 @@
-"""Knowledge bases and their documents: what is said of them, what is kept, and what may be said. Values and rules."""
+"""Values of knowledge bases and their documents, and the checks of their fields."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DOCUMENT_NAME_CHARS_MAX, URI_CHARS_MAX, TYPE_CHARS_MAX = 500, 2_000, 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walls:
-    """Who may see something: a key that is bound to one of these sees what has its own."""
+    """The bounds of a row: a key that is bound to one of these sees only rows with its own value."""
 
     graph_name: str = ""
     agent_bundle_id: str = ""
@@ -47,7 +47,7 @@ class BaseInput:
 
     name: str
     description: str = ""
-    is_of_tenant: bool = False  # asked for everybody, else for agents that name it
+    is_of_tenant: bool = False  # searched for all callers; otherwise for agents that name it
     walls: Walls = field(default_factory=Walls)
     bedrock: Bedrock | None = None  # None: its documents are here
 
@@ -88,7 +88,7 @@ class DocumentInput:
     record_id: UUID | None = None
 
     def check(self) -> None:
-        """Refuse what is no document.
+        """Check the fields of a document.
 
         Raises:
             InvalidArgument, LimitExceeded: the field is named.
@@ -102,7 +102,8 @@ class DocumentInput:
         check_text("document.content_type", self.content_type, chars_max=TYPE_CHARS_MAX)
         if self.record_id is not None and self.content_type:
             raise InvalidArgument(
-                "document.content_type is said of bytes; a record has its own", field="document.content_type"
+                "document.content_type belongs to bytes; a record has a content type of its own",
+                field="document.content_type",
             )
         check_bytes("document.data", len(self.data or b""), DOCUMENT_BYTES_MAX)
 
@@ -129,7 +130,7 @@ class Document:
 
 
 def check_base(said: BaseInput) -> None:
-    """Refuse what is no base.
+    """Check the fields of a base.
 
     Raises:
         InvalidArgument, LimitExceeded: the field is named.
@@ -167,7 +168,7 @@ def check_name(field_name: str, name: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedBase:
-    """A base that is asked, and what of it cannot be found."""
+    """A base to search, with the number of its documents that searches cannot find."""
 
     base_id: UUID
     name: str
@@ -178,7 +179,7 @@ class AskedBase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedBedrock:
-    """A base that is asked, and is of Amazon Bedrock."""
+    """A base of Amazon Bedrock to search."""
 
     base_id: UUID
     name: str
@@ -202,12 +203,12 @@ class SaidByDocument:
     text: str
     added_at: datetime
     score: float
-    cosine: float | None  # of its vector with the question's; None: one of them there is not
+    cosine: float | None  # cosine similarity to the question; None if either has no embedding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundInBases:
-    """What was found; the best of each base before the next best of any."""
+    """The matching passages: the best of each base before the next best of any."""
 
     documents: Sequence[SaidByDocument]
     by_meaning: bool

@@ -59,7 +59,7 @@ def cut_document(
 
     Args:
         name: Of the document: found with each piece, as the headings above it are.
-        content_type: Of the document, as far as it is said.
+        content_type: Of the document; empty if unknown.
         text: What it says.
         page_starts: Where its pages begin; empty: it is not known.
         scope_id: Of its base.
@@ -91,7 +91,7 @@ def cut_document(
 def _pieces(
     name: str, parts: Sequence[Section], count: Callable[[str], int]
 ) -> Iterator[tuple[int, int, int, TextPiece]]:
-    """Yield each piece that has a term, with its section and its place; what is said again and again comes once."""
+    """Yield each piece that has a term, with its section and position, and repeated texts only once."""
     seen: set[tuple[str, ...]] = set()
     for number, part in enumerate(parts):
         above = BETWEEN.join(filter(None, (name, part.heading)))

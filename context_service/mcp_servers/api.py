@@ -97,7 +97,7 @@ class McpServersServicer(mcp_servers_pb2_grpc.McpServersServicer):
 
 
 def _without_secret(request: pb.PutMcpServerRequest, response: Response) -> Request | None:
-    """Return what makes a call happen once, of which no hash tells whether somebody guessed its secret."""
+    """Return the idempotency key of a call. Its hash leaves the secret out, so that it cannot confirm a guess."""
     public = pb.PutMcpServerRequest()
     public.CopyFrom(request)
     public.bearer_secret = ""

@@ -71,12 +71,12 @@ class McpClient:
         """Return the tools of a server.
 
         Raises:
-            AddressRefused, McpServerFailed: it cannot be asked.
+            AddressRefused, McpServerFailed: the server does not give its tools.
         """
 
         async def work(session: ClientSession, watch: Watch) -> Discovered:
             found = await _tools(session, watch)
-            kept = [one for one in found.values() if one is not None]
+            kept = [definition for definition in found.values() if definition is not None]
             return Discovered(protocol=session.protocol_version or "", tools=kept[:TOOLS_MAX])
 
         return await self._talk(target, work)
@@ -86,7 +86,7 @@ class McpClient:
 
         Raises:
             ToolRefused: it is not.
-            AddressRefused, McpServerFailed: its server cannot be asked.
+            AddressRefused, McpServerFailed: the call failed.
         """
 
         async def work(session: ClientSession, watch: Watch) -> ServerReply:
@@ -235,9 +235,9 @@ async def _check_message(text: bytes | bytearray, watch: Watch) -> None:
         result = (await beside_the_loop(len(text), orjson.loads, text))["result"]
         blocks, tools = (len(result.get(name, ())) for name in ("content", "tools"))
     except ValueError:
-        raise watch.failed("it answers what is not JSON") from None
+        raise watch.failed("its answer is not JSON") from None
     except (TypeError, LookupError, AttributeError):
-        return  # the library says what is wrong with it
+        return  # the library reports the error
     if blocks > BLOCKS_MAX:
         raise watch.failed(f"its tool answers {blocks} blocks; the limit is {BLOCKS_MAX}")
     if tools > 2 * TOOLS_MAX:
@@ -245,7 +245,7 @@ async def _check_message(text: bytes | bytearray, watch: Watch) -> None:
 
 
 def _failure(error: Exception, watch: Watch) -> str:
-    """Return what is wrong with a server, in our words."""
+    """Describe the failure of a server."""
     if watch.failure:
         return watch.failure
     if said := broken(error):
@@ -256,7 +256,7 @@ def _failure(error: Exception, watch: Watch) -> str:
 
 
 async def _tools(session: ClientSession, watch: Watch) -> dict[str, Definition | None]:
-    """Return the tools of a server by name; None: there are several of it, or it is none that can be kept."""
+    """Return the tools of a server by name: None if several have the name, or if the tool cannot be stored."""
     import mcp_types as types
 
     found: dict[str, Definition | None] = {}
@@ -293,8 +293,8 @@ def _definition(tool: types.Tool) -> Definition | None:
 def _said(result: types.CallToolResult, secret: str) -> ServerReply:
     left = _TEXT_CHARS_MAX
     texts = []
-    for one in result.content:
-        text = getattr(one, "text", None)
+    for block in result.content:
+        text = getattr(block, "text", None)
         if isinstance(text, str) and left > 0:
             texts.append(_without(secret, text[:left]))
             left -= len(text)
@@ -304,15 +304,15 @@ def _said(result: types.CallToolResult, secret: str) -> ServerReply:
 
 
 def _without(secret: str, value: Any) -> Any:
-    """Return what a server says without the secret that it was told, be it in names or in values."""
+    """Remove the secret from names and values of an answer."""
     if not secret:
         return value
     if isinstance(value, str):
         return value.replace(secret, "[secret]")
     if isinstance(value, list):
-        return [_without(secret, one) for one in value]
+        return [_without(secret, item) for item in value]
     if isinstance(value, dict):
-        return {_without(secret, name): _without(secret, one) for name, one in value.items()}
+        return {_without(secret, name): _without(secret, item) for name, item in value.items()}
     return value
 
 
@@ -332,7 +332,7 @@ _loaded: list[_Library] = []
 
 
 async def _library() -> _Library:
-    """Return the library, which takes a second to load, the first time beside the loop.
+    """Return the library, which takes a second to load, the first time off the event loop.
 
     Raises:
         McpServerFailed: it is not installed.

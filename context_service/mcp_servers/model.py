@@ -1,4 +1,4 @@
-"""MCP servers and their tools: what administrators write, and what is stored."""
+"""MCP servers and their tools: the values that administrators write, and those that are stored."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class Tool:
         if not self.declares_read_only:
             return "it does not declare that it is read-only"
         if not self.declares_search_safe and not self.search_safe_recorded_by:
-            return "nobody says that it is search-safe"
+            return "neither the tool nor an administrator declares that it is search-safe"
         return ""
 
 

@@ -1,7 +1,7 @@
-"""What an MCP tool is, and whether it may be asked. Pure.
+"""Definitions of MCP tools, and the arguments of their calls. Pure.
 
-A tool says of itself what it is; whoever approves it approves exactly what it said then, at the address where it said
-it: a hash of both is the approval. Whatever is different afterwards is not approved.
+An approval is the hash of a tool's definition and of the address of its server. If either changes afterwards, the tool
+is no longer approved.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def definition(
     annotations: Mapping[str, Any],
     meta: Mapping[str, Any],
 ) -> Definition | None:
-    """Return a definition; None: it is none that can be kept.
+    """Return a definition, or None if it cannot be stored.
 
     Args:
         name: Its name.
@@ -70,7 +70,7 @@ def _is_search_safe(meta: Mapping[str, Any]) -> bool:
 
 
 def provider_id_of(server_id: str, tool_name: str) -> str:
-    """Return by which id context query knows a tool: no other tool's, whatever both are called."""
+    """Return the provider id of a tool in context query. It is unique for any names."""
     return f"mcp-{server_id}-{hashlib.sha256(tool_name.encode()).hexdigest()[:_HASH_CHARS]}"
 
 
@@ -106,7 +106,7 @@ def arguments_for(said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_arguments(said: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments with which a tool cannot be asked.
+    """Check the arguments of a tool.
 
     Raises:
         InvalidArgument: the question has no place in them, or the tool asks for more.
@@ -137,5 +137,5 @@ def filled(arguments: object, *, question: str, limit: int) -> Any:
 
 def _has(value: object, mark: str) -> bool:
     if isinstance(value, Mapping):
-        return any(_has(one, mark) for one in value.values())
-    return any(_has(one, mark) for one in value) if isinstance(value, list) else value == mark
+        return any(_has(item, mark) for item in value.values())
+    return any(_has(item, mark) for item in value) if isinstance(value, list) else value == mark

@@ -100,7 +100,7 @@ class McpServers:
     async def put(
         self, said: ServerInput, *, secret: str, clears_secret: bool, principal: Principal, request: Request | None
     ) -> Server:
-        """Write a server as it is said, whether there was one or not.
+        """Create a server, or replace it.
 
         Args:
             said: What.
@@ -110,10 +110,10 @@ class McpServers:
             request: Makes it happen once.
 
         Raises:
-            InvalidArgument: a field is malformed, or the secret must be said again.
+            InvalidArgument: a field is malformed, or the secret must be given again.
             AddressRefused: it is an address that nothing is sent to.
             SecretsKeyMissing: nothing can seal the secret.
-            LimitExceeded: too much is said, or there are too many.
+            LimitExceeded: a field is too large, or there are too many.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
@@ -149,7 +149,7 @@ class McpServers:
         return await self._catalog.page(page, query=("ListMcpServers", principal.tenant_id), principal=principal)
 
     async def delete(self, server_id: str, *, principal: Principal, request: Request | None) -> None:
-        """Remove a server, its secret, and what is known of its tools.
+        """Remove a server, its secret and its stored tools.
 
         Raises:
             InvalidArgument: this is no id.
@@ -167,7 +167,7 @@ class McpServers:
         Raises:
             InvalidArgument: this is no id.
             McpServerNotFound: there is none, or it was removed meanwhile.
-            AddressRefused, McpServerFailed, SecretUnreadable: it cannot be asked; nothing changed.
+            AddressRefused, McpServerFailed, SecretUnreadable: the discovery failed; nothing changed.
             PermissionDenied: the key is bound.
         """
         check_unbound(principal, "MCP servers")
@@ -183,8 +183,8 @@ class McpServers:
         except TimeoutError:
             raise McpServerFailed(f"the MCP server does not answer within {seconds:.0f} s") from None
         except McpServerFailed as error:
-            raise McpServerFailed(f"the MCP server cannot be asked: {error.message}") from None
-        tools = [(provider_id_of(server_id, one.name), one) for one in found.tools]
+            raise McpServerFailed(f"the MCP server failed: {error.message}") from None
+        tools = [(provider_id_of(server_id, definition.name), definition) for definition in found.tools]
 
         async def work(transaction: Transaction) -> None:
             now = await self._rows.lock(transaction, server_id)
@@ -194,7 +194,7 @@ class McpServers:
 
         await self._catalog.write(work, principal=principal, request=None)
         known = await self._rows.tools(principal, server_id=server_id, after=("", ""), count=SERVERS_MAX * APPROVED_MAX)
-        return [_tool(one) for one in known]
+        return [_tool(row) for row in known]
 
     async def tools(self, page: pages.PageRequest, *, server_id: str, principal: Principal) -> tuple[list[Tool], str]:
         """Return a page of tools, by server and name, and the token of the next one.
@@ -212,14 +212,14 @@ class McpServers:
         return [_tool(row) for row in rows], token
 
     async def approve(self, said: Approval, *, principal: Principal, request: Request | None) -> Tool:
-        """Let a tool be asked, as it was discovered last.
+        """Approve a tool in the definition of the last discovery.
 
         Raises:
             InvalidArgument: a field is malformed, or the arguments are none for the tool.
             McpToolNotFound: there is none, or it is gone.
             McpToolNotDeclared: it does not declare what it must.
             McpToolChanged: it is another one than was read.
-            LimitExceeded: too much is said, or there are too many.
+            LimitExceeded: a field is too large, or there are too many.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
@@ -265,7 +265,7 @@ class McpServers:
         return await self._catalog.write(work, principal=principal, request=request)
 
     async def unapprove(self, server_id: str, tool_name: str, *, principal: Principal, request: Request | None) -> Tool:
-        """Take the approval of a tool away, and all that was said with it.
+        """Remove the approval of a tool, with its options.
 
         Raises:
             InvalidArgument: a field is malformed.
@@ -291,11 +291,11 @@ class McpServers:
     async def ask(
         self, provider_id: str, *, question: str, limit: int, principal: Principal
     ) -> tuple[Tool, ServerReply]:
-        """Ask a tool, if it may be asked.
+        """Call an approved tool.
 
         Raises:
             ToolRefused: it may not, and was not called.
-            AddressRefused, McpServerFailed, SecretUnreadable: its server cannot be asked.
+            AddressRefused, McpServerFailed, SecretUnreadable: the call failed.
         """
         row = await self._rows.tool_of(principal, provider_id)
         if row is None:

@@ -45,7 +45,7 @@ class McpRows:
         self._database = database
 
     async def lock(self, transaction: Transaction, server_id: str) -> Row | None:
-        """Return a server, secret and all, which nobody else changes before the transaction ends."""
+        """Lock a server until the transaction ends, and return it with its secret."""
         rows = await transaction.query(_LOCK, (transaction.tenant_id, server_id))
         return rows[0] if rows else None
 
@@ -73,23 +73,23 @@ class McpRows:
         """
         said = {
             "server_id": server_id,
-            "names": [one.name for _, one in tools],
+            "names": [tool.name for _, tool in tools],
             "provider_ids": [provider_id for provider_id, _ in tools],
-            "definitions": [one.text for _, one in tools],
-            "sha256s": [one.sha256 for _, one in tools],
+            "definitions": [tool.text for _, tool in tools],
+            "sha256s": [tool.sha256 for _, tool in tools],
             "protocol": protocol,
         }
         for statement in (_FOUND, _GONE, _FORGOTTEN, _DISCOVERED):
             await transaction.query(statement, said)
 
     async def tools(self, principal: Principal, *, server_id: str, after: tuple[str, str], count: int) -> Sequence[Row]:
-        """Return tools by server and name, from behind `after` on; of one server, or of all if it is empty."""
+        """Return tools by server and name, after `after`; of one server, or of all if it is empty."""
         door = self._database.of(principal)
         said = {"server_id": server_id, "after_server": after[0], "after_tool": after[1], "count": count}
         return await door.query(_TOOLS, {**said})
 
     async def lock_tool(self, transaction: Transaction, server_id: str, tool_name: str) -> Row | None:
-        """Return a tool, which nobody else changes before the transaction ends."""
+        """Lock a tool until the transaction ends, and return it."""
         said = {"server_id": server_id, "tool_name": tool_name}
         rows = await transaction.query(_LOCK_TOOL, said)
         return rows[0] if rows else None

@@ -40,7 +40,7 @@ ON CONFLICT (tenant_id, server_id, tool_name) DO UPDATE SET definition = EXCLUDE
     definition_sha256 = EXCLUDED.definition_sha256, is_gone = false, discovered_at = EXCLUDED.discovered_at;
 
 -- gone
--- What was approved stays to be seen; what nobody approved is forgotten.
+-- Approved tools stay visible; tools without approval are deleted.
 UPDATE context.mcp_tool SET is_gone = true
 WHERE tenant_id = %(tenant_id)s AND server_id = %(server_id)s AND NOT is_gone AND tool_name <> ALL(%(names)s::text[]);
 

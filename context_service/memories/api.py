@@ -29,7 +29,7 @@ from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import RESPONSE, request_of, unpacked
 
-_MEMORY_BYTES = 80  # to render a memory or a source takes as long as to parse so many bytes
+_MEMORY_BYTES = 80  # rendering a memory or a source takes as long as parsing this many bytes
 
 _KINDS = {
     MemoryKind.FACT: pb.MEMORY_KIND_FACT,
@@ -56,7 +56,7 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
         """Keep a statement."""
 
         def without_text(memory: Memory) -> pb.RetainMemoryResponse:
-            """Render what is stored: a text that a user lets be forgotten is not, and the repeat says it itself."""
+            """Render the stored answer. It has no text, since the user may forget it; a repeated call brings it."""
             response = pb.RetainMemoryResponse(memory=_memory(memory))
             for name in ("text", "key", "experience", "sources"):
                 response.memory.ClearField(name)
@@ -88,13 +88,13 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
         )
         found = await self._remembering.recall(asked, principal=somebody_of(request.subject_user_id))
         return pb.RecallMemoriesResponse(
-            memories=[pb.RecalledMemory(memory=_memory(one), score=score) for one, score in found.memories],
+            memories=[pb.RecalledMemory(memory=_memory(memory), score=score) for memory, score in found.memories],
             mode=found.mode,
             meaning_error=found.error,
         )
 
     async def ReflectMemories(self, request: pb.ReflectMemoriesRequest, context: object) -> pb.ReflectMemoriesResponse:
-        """Say what is remembered."""
+        """Summarize memories."""
         asked = MemoryQuery(
             query=request.query,
             limit=request.limit if request.HasField("limit") else SENTENCES_DEFAULT,
@@ -104,7 +104,7 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
         return copied(
             pb.ReflectMemoriesResponse,
             reflected,
-            memory_ids=[str(one.memory_id) for one in reflected.memories],
+            memory_ids=[str(memory.memory_id) for memory in reflected.memories],
             mode=reflected.recalled.mode,
             meaning_error=reflected.recalled.error,
         )
@@ -116,7 +116,7 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
             PageRequest(size=request.page_size, token=request.page_token),
             principal=somebody_of(request.subject_user_id),
         )
-        size = sum(_MEMORY_BYTES * (1 + len(one.sources)) for one in found)
+        size = sum(_MEMORY_BYTES * (1 + len(memory.sources)) for memory in found)
         memories = await beside_the_loop(size, lambda: list(map(_memory, found)))
         return pb.ListMemoriesResponse(memories=memories, next_page_token=next_page_token)
 
@@ -155,7 +155,7 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
             done = await self._consolidating.apply(runs, request.plan, principal=principal, request=once)
         elif request.plan or request.request_id:
             field = "plan" if request.plan else "request_id"
-            raise InvalidArgument(f"{field} is for what is applied, and this is a dry run", field=field)
+            raise InvalidArgument(f"{field} belongs to a call with apply; this one is a dry run", field=field)
         else:
             done = await self._consolidating.dry_run(runs, principal=principal)
         return _consolidated(done)
@@ -165,8 +165,8 @@ def _consolidated(done: Consolidated) -> pb.ConsolidateMemoriesResponse:
     return copied(
         pb.ConsolidateMemoriesResponse,
         done,
-        merged=[copied(pb.MergedMemories, one) for one in done.merged],
-        promoted=[copied(pb.PromotedLesson, one) for one in done.promoted],
+        merged=[copied(pb.MergedMemories, merged) for merged in done.merged],
+        promoted=[copied(pb.PromotedLesson, promoted) for promoted in done.promoted],
     )
 
 
@@ -209,13 +209,13 @@ def _kind(field: str, number: int) -> MemoryKind:
     raise InvalidArgument(f"{field} is no kind: {number}", field=field)
 
 
-def _memory(one: Memory) -> pb.Memory:
+def _memory(memory: Memory) -> pb.Memory:
     return copied(
         pb.Memory,
-        one,
-        kind=_KINDS[one.kind],
-        sources=[copied(pb.MemorySource, source) for source in one.sources],
-        experience=copied(pb.MemoryExperience, one.experience) if one.experience else None,
-        state=_STATES[one.state],
-        imported=imported_of(one.imported_json),
+        memory,
+        kind=_KINDS[memory.kind],
+        sources=[copied(pb.MemorySource, source) for source in memory.sources],
+        experience=copied(pb.MemoryExperience, memory.experience) if memory.experience else None,
+        state=_STATES[memory.state],
+        imported=imported_of(memory.imported_json),
     )

@@ -1,4 +1,4 @@
-"""Memories: what is kept about a user. Values only."""
+"""Values of memories: statements about a user."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MemoryKind(Enum):
 class MemoryState(Enum):
     """How far a memory is that is stored: its words find it in each of these."""
 
-    PENDING = "pending"  # its vector is owed
+    PENDING = "pending"  # its embedding is not made yet
     INDEXED = "indexed"
     FAILED = "failed"  # the embedder does not take it
 
@@ -45,22 +45,22 @@ class MemorySource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experience:
-    """What was tried."""
+    """An attempt."""
 
     goal: str = ""
     outcome: str = ""
-    quality: float | None = None  # 0 to 1; None: nobody said
+    quality: float | None = None  # 0 to 1; None if unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryInput:
-    """What is to be kept."""
+    """A statement to store."""
 
     text: str
     kind: MemoryKind = MemoryKind.FACT
     confidence: float = 1.0
     source: MemorySource | None = None
-    happened_at: datetime | None = None  # aware; None: now
+    happened_at: datetime | None = None  # aware; None means now
     key: str = ""
     experience: Experience | None = None
     app_id: str = ""
@@ -69,7 +69,7 @@ class MemoryInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """What is kept."""
+    """A stored statement."""
 
     memory_id: UUID
     seq: int  # its place in the scope of the user's memories
@@ -81,7 +81,7 @@ class Memory:
     key: str
     experience: Experience | None
     state: MemoryState
-    superseded_by: UUID | None  # the next newer one of its key; None: it holds
+    superseded_by: UUID | None  # the next newer memory of its key; None if this one is current
     contradicts: Sequence[UUID]  # others of its key that say something else, the newest first
     version: int
     owner_user_id: str
@@ -95,7 +95,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
-    """Which memories are meant; what is empty asks for nothing."""
+    """Selects memories. Empty fields do not restrict the selection."""
 
     kinds: frozenset[MemoryKind] = frozenset()
     key: str = ""
@@ -106,7 +106,7 @@ class MemoryFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryQuery:
-    """What is asked of a user's memories."""
+    """A question to a user's memories."""
 
     query: str
     limit: int = LIMIT_DEFAULT
@@ -120,7 +120,7 @@ class RecalledMemories:
     memories: Sequence[tuple[Memory, float]]
     by_meaning: bool  # else by words alone
     error: str  # why, where there is an embedder
-    cosines: Mapping[UUID, float | None]  # of their vectors with the question's; None: one of them there is not
+    cosines: Mapping[UUID, float | None]  # cosine similarity to the question; None if either has no embedding
 
     @property
     def mode(self) -> str:
@@ -134,7 +134,7 @@ class ReflectedMemories:
 
     statement: str  # empty: nothing is remembered
     memories: Sequence[Memory]  # it rests on, in the order of its lines
-    superseded_ids: Sequence[UUID]  # what was found and holds no longer
+    superseded_ids: Sequence[UUID]  # matching memories that are superseded
     recalled: RecalledMemories
     method: str = METHOD
 
@@ -145,7 +145,7 @@ class Merged:
 
     memory_id: UUID
     merged_ids: Sequence[UUID]  # of the others, the newest first
-    text: str = ""  # of a dry run: what is done is told by ids, as it is to repeats, which keep no text
+    text: str = ""  # only in a dry run; applied merges are reported by ids, since stored answers keep no text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,13 +153,13 @@ class Promoted:
     """What runs taught."""
 
     experience_ids: Sequence[UUID]
-    memory_id: UUID | None = None  # of the observation; None: it is not made yet
+    memory_id: UUID | None = None  # of the observation; None in a dry run
     text: str = ""  # of a dry run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidated:
-    """What is to be done, or was."""
+    """The merges and promotions of a plan, planned or applied."""
 
     plan: str  # empty: nothing
     merged: Sequence[Merged]

@@ -1,4 +1,4 @@
-"""Specialists: what administrators write, and what is stored."""
+"""Specialists: the values that administrators write, and those that are stored."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Specialists of tenants: each searches one folder of the workspace, as its administrators say how.
 
-What a specialist may read is no matter of what is said here: it reads as whoever asks it.
+These settings never widen what a specialist may read: it reads as its caller.
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ class PagesServicer(pages_pb2_grpc.PagesServicer):
             principal=somebody_of(request.subject_user_id),
         )
         versions = [
-            copied(pb.PageVersion, one, written_by=one.created_by, imported=imported_of(one.imported_json))
-            for one in found
+            copied(pb.PageVersion, version, written_by=version.created_by, imported=imported_of(version.imported_json))
+            for version in found
         ]
         return pb.ListPageVersionsResponse(versions=versions, next_page_token=next_page_token)
 
@@ -99,19 +99,21 @@ def _input(said: pb.PageInput) -> PageInput:
         PageInput,
         said,
         aliases=tuple(said.aliases),
-        sources=[copied(PageSource, one) for one in said.sources],
-        memory_ids=[parse_id(f"page.memory_ids[{number}]", one) for number, one in enumerate(said.memory_ids)],
+        sources=[copied(PageSource, source) for source in said.sources],
+        memory_ids=[
+            parse_id(f"page.memory_ids[{number}]", memory_id) for number, memory_id in enumerate(said.memory_ids)
+        ],
         fresh_until=times.time_of("page.fresh_until", said.fresh_until) if said.HasField("fresh_until") else None,
     )
 
 
-def _page(one: Page, *, whole: bool = False) -> pb.Page:
+def _page(page: Page, *, whole: bool = False) -> pb.Page:
     return copied(
         pb.Page,
-        one,
+        page,
         family=WIKI,
-        markdown=one.markdown if whole else "",
-        sources=[copied(pb.PageSource, source) for source in one.sources] if whole else (),
-        state=pb.PAGE_STATE_STALE if one.stale else pb.PAGE_STATE_FRESH,
-        imported=imported_of(one.imported_json),
+        markdown=page.markdown if whole else "",
+        sources=[copied(pb.PageSource, source) for source in page.sources] if whole else (),
+        state=pb.PAGE_STATE_STALE if page.stale else pb.PAGE_STATE_FRESH,
+        imported=imported_of(page.imported_json),
     )

@@ -1,4 +1,4 @@
-"""Pages of a wiki: what is written, what is kept of it, and what may be written. Values and rules only."""
+"""Values of wiki pages, and the checks of their fields."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class PageInput:
             self.title,
             self.markdown,
             list(self.aliases),
-            [[one.label, one.uri, one.id] for one in self.sources],
-            [str(one) for one in self.memory_ids],
+            [[source.label, source.uri, source.id] for source in self.sources],
+            [str(memory_id) for memory_id in self.memory_ids],
         ]
         return hashlib.sha256(orjson.dumps(said)).digest()
 
@@ -86,7 +86,7 @@ class Page:
     """A page in one of its versions.
 
     Attributes:
-        version: Of what is here, from 1.
+        version: Of this text, from 1.
         newest_version: Of the page.
         as_of: When the newest version was last said to hold; of an older one, when it was written.
         markdown: Empty in lists.
@@ -162,19 +162,19 @@ def check_page(said: PageInput) -> None:
         check_text(where, alias, chars_max=ALIAS_CHARS_MAX)
         if not alias.strip():
             raise InvalidArgument(f"{where} is blank", field=where)
-    for number, one in enumerate(said.sources):
+    for number, source in enumerate(said.sources):
         where = f"page.sources[{number}]"
-        check_text(f"{where}.label", one.label, chars_max=LABEL_CHARS_MAX)
-        check_text(f"{where}.uri", one.uri, chars_max=URI_CHARS_MAX)
-        check_text(f"{where}.id", one.id, chars_max=SOURCE_ID_CHARS_MAX)
-        if not (one.label or one.uri or one.id):
+        check_text(f"{where}.label", source.label, chars_max=LABEL_CHARS_MAX)
+        check_text(f"{where}.uri", source.uri, chars_max=URI_CHARS_MAX)
+        check_text(f"{where}.id", source.id, chars_max=SOURCE_ID_CHARS_MAX)
+        if not (source.label or source.uri or source.id):
             raise InvalidArgument(f"{where} says nothing", field=where)
     check_text("page.app_id", said.app_id, chars_max=NAME_CHARS_MAX)
     check_text("page.agent_bundle_id", said.agent_bundle_id, chars_max=NAME_CHARS_MAX)
 
 
 def check_slug(slug: str) -> None:
-    """Refuse what is no slug; an empty one is made of the title.
+    """Check a slug; make an empty one from the title.
 
     Raises:
         InvalidArgument, LimitExceeded: it is none.
@@ -190,7 +190,7 @@ def slug_of(title: str) -> str:
     """Return the slug of a title.
 
     Raises:
-        InvalidArgument: it has no letters of which one could be made.
+        InvalidArgument: the title has no letters to make a slug from.
     """
     plain = unicodedata.normalize("NFKD", title[:TITLE_CHARS_MAX]).encode("ascii", "ignore").decode().lower()
     slug = _NOT_OF_SLUG.sub("-", plain).strip("-")[:SLUG_CHARS_MAX].strip("-")
@@ -225,13 +225,13 @@ class SaidByPage:
     fresh_until: datetime | None
     stale: Sequence[str]  # why the page is out of date
     score: float
-    cosine: float | None = None  # of its vector with the question's; None: one of them there is not
+    cosine: float | None = None  # cosine similarity to the question; None if either has no embedding
     cites: Sequence[UUID] = ()  # of memories that were asked about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedOfPages:
-    """What was found, the best first."""
+    """The matching sections, best first."""
 
     pages: Sequence[SaidByPage]
     by_meaning: bool

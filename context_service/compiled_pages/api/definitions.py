@@ -94,7 +94,7 @@ class DefinitionsServicer(definitions_pb2_grpc.DefinitionsServicer):
         """List versions."""
         found, token = await self._definitions.page(
             PageRequest(size=request.page_size, token=request.page_token),
-            [_state(f"states[{place}]", one) for place, one in enumerate(request.states)],
+            [_state(f"states[{place}]", state) for place, state in enumerate(request.states)],
             principal=calls.principal(),
         )
         return pb.ListDefinitionsResponse(definitions=map(_definition, found), next_page_token=token)
@@ -112,7 +112,7 @@ def _rules(message: pb.DefinitionRules) -> DefinitionRules:
         DefinitionRules,
         message,
         graph_name=message.graph_name or GRAPH_DEFAULT,
-        facets=tuple(_facet(place, one) for place, one in enumerate(message.facets)),
+        facets=tuple(_facet(place, facet) for place, facet in enumerate(message.facets)),
     )
 
 
@@ -150,9 +150,13 @@ def _state(field: str, state: pb.DefinitionState) -> DefinitionState:
     return _STATES[state]
 
 
-def _definition(one: Definition) -> pb.Definition:
+def _definition(definition: Definition) -> pb.Definition:
     return copied(
-        pb.Definition, one, state=_BY_STATE[one.state], rules=_shown(one.rules), imported=imported_of(one.imported_json)
+        pb.Definition,
+        definition,
+        state=_BY_STATE[definition.state],
+        rules=_shown(definition.rules),
+        imported=imported_of(definition.imported_json),
     )
 
 

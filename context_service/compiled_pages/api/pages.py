@@ -62,7 +62,7 @@ class CompiledPagesServicer(compiled_pages_pb2_grpc.CompiledPagesServicer):
         check_count("node_ids", len(request.node_ids), NODES_MAX)
         wanted = CompileRequest(
             definition_name=request.definition_name,
-            node_ids=tuple(str(parse_id(f"node_ids[{at}]", one)) for at, one in enumerate(request.node_ids)),
+            node_ids=tuple(str(parse_id(f"node_ids[{at}]", node_id)) for at, node_id in enumerate(request.node_ids)),
         )
         async with aclosing(self._compiling.run(wanted, principal=calls.principal())) as coming:
             async for counts in coming:
@@ -154,8 +154,8 @@ def _progress(counts: Counts) -> pb.CompilePagesResponse:
     )
 
 
-def _problem(one: Problem) -> pb.RuleProblem:
-    return copied(pb.RuleProblem, one)
+def _problem(problem: Problem) -> pb.RuleProblem:
+    return copied(pb.RuleProblem, problem)
 
 
 def _made_facet(facet: PageFacet) -> pb.Facet:
@@ -175,24 +175,27 @@ def _made_facet(facet: PageFacet) -> pb.Facet:
     )
 
 
-def _page(one: KeptPage) -> pb.CompiledPage:
-    return copied(pb.CompiledPage, one, facets=map(_facet, one.facets))
+def _page(page: KeptPage) -> pb.CompiledPage:
+    return copied(pb.CompiledPage, page, facets=map(_facet, page.facets))
 
 
-def _facet(one: KeptFacet) -> pb.Facet:
+def _facet(facet: KeptFacet) -> pb.Facet:
     return copied(
         pb.Facet,
-        one,
-        kind=NUMBER_OF_KIND[one.kind],
-        sources=map(_source, one.sources),
-        agent_bundle_ids=one.bundles,
-        definition_version=one.definition_version if one.compile_id else 0,
+        facet,
+        kind=NUMBER_OF_KIND[facet.kind],
+        sources=map(_source, facet.sources),
+        agent_bundle_ids=facet.bundles,
+        definition_version=facet.definition_version if facet.compile_id else 0,
     )
 
 
-def _source(one: FacetNode | NamedSource) -> pb.FacetSource:
-    if isinstance(one, NamedSource):
-        return pb.FacetSource(label=one.label, uri=one.uri)
+def _source(source: FacetNode | NamedSource) -> pb.FacetSource:
+    if isinstance(source, NamedSource):
+        return pb.FacetSource(label=source.label, uri=source.uri)
     return pb.FacetSource(
-        node_id=one.node_id, node_version=one.node_version, edge_id=one.edge_id, edge_version=one.edge_version
+        node_id=source.node_id,
+        node_version=source.node_version,
+        edge_id=source.edge_id,
+        edge_version=source.edge_version,
     )

@@ -1,4 +1,4 @@
-"""Definitions of pages: what is said of them, checked and compiled, and what is kept of a version.
+"""Definitions of pages: their rules, how they are checked and compiled, and the stored versions.
 
 A definition is written as a mapping is: expressions over nodes, in the same language, within the same limits.
 """
@@ -22,7 +22,7 @@ from contextkeep.errors import InvalidArgument
 from service_runtime.checks import check_at_most, check_bytes, check_count, check_text, check_texts
 
 DEFINITIONS_MAX = 200  # of a tenant, by name
-VERSIONS_MAX = 50  # of one that are kept, beside the one that is approved
+VERSIONS_MAX = 50  # of a definition that are kept, in addition to the approved one
 RULES_BYTES_MAX = 64 * 1024  # as JSON
 FACETS_MAX = 32
 NAME_CHARS_MAX = 128  # of a definition
@@ -84,7 +84,7 @@ class FacetWalk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FacetRules:
-    """A part of a page, as its author writes it. What is not said otherwise is CEL."""
+    """A part of a page, as its author writes it. The fields are CEL unless they say otherwise."""
 
     slug: str  # no CEL, as the next four
     heading: str
@@ -173,7 +173,7 @@ def check_name(name: str) -> None:
 
 
 def check_rules(rules: DefinitionRules, limits: HistoryLimits) -> None:
-    """Refuse what is no definition, before anything of it is compiled.
+    """Check the fields of a definition before compiling any of its rules.
 
     Raises:
         InvalidArgument, LimitExceeded: the field is named.
@@ -215,7 +215,7 @@ def check_slug(field: str, slug: str) -> None:
 
 
 def check_heading(field: str, heading: str) -> None:
-    """Refuse what is no heading.
+    """Check a heading.
 
     Raises:
         InvalidArgument, LimitExceeded: it is none.
@@ -226,7 +226,7 @@ def check_heading(field: str, heading: str) -> None:
 
 
 def compile_definition(rules: DefinitionRules, budget: CompileBudget) -> CompiledDefinition:
-    """Compile rules that were checked: to be done beside the event loop.
+    """Compile checked rules. Call this off the event loop.
 
     Raises:
         CompileStopped: the budget was stopped.
@@ -293,7 +293,7 @@ def _check_required(field: str, source: str) -> None:
 def _texts(rules: DefinitionRules) -> Iterator[str]:
     values: list[DefinitionRules | FacetRules] = [rules, *rules.facets]
     for value in values:
-        yield from (text for one in fields(value) if isinstance(text := getattr(value, one.name), str))
+        yield from (text for field in fields(value) if isinstance(text := getattr(value, field.name), str))
     for facet in rules.facets:
         if facet.walk:
             yield from (*facet.walk.edge_types, *facet.walk.entity_types)

@@ -1,7 +1,7 @@
-"""Compiling pages: by whoever may read the graph, as the caller, and only what changed since the last time.
+"""Compile pages from the graph as the caller sees it, and only the pages that changed since the last compile.
 
 What changed is read in the order of the list of changes, and how far that is goes into the database once it is dealt
-with: whatever ends a compile, the next one goes on, and does again at most what was under way. Before changes are
+with: if a compile ends early, the next one continues there, and repeats at most one batch. Before changes are
 listed, a definition that was not compiled in its approved version is compiled of all nodes; what changes meanwhile is
 listed after that.
 
@@ -64,7 +64,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ready:
-    """A definition by which pages are made."""
+    """A definition that makes pages."""
 
     definition: Definition
     rules: CompiledDefinition
@@ -91,7 +91,7 @@ class _Run:
     problems: list[Problem] = field(default_factory=list)
 
     def told(self) -> Counts:
-        """Return how far it is, and what was wrong since it was told the last time."""
+        """Return the progress, with the problems since the last report."""
         told = replace(self.counts, problems=tuple(self.problems))
         self.problems.clear()
         return told
@@ -102,11 +102,11 @@ class Compiling:
 
     Args:
         database: Where pages are.
-        approved: Definitions, of which those that are approved count.
+        approved: Stored definitions; only approved ones count.
         definitions: Compiles their rules.
         rows: Of the pages.
         states: How far compiling is.
-        graph: What is read, as the caller.
+        graph: The graph, read as the caller.
         making: Makes a page of a node.
     """
 
@@ -129,38 +129,38 @@ class Compiling:
         self._making = making
 
     async def run(self, wanted: CompileRequest, *, principal: Principal) -> AsyncGenerator[Counts, None]:
-        """Compile pages, and yield how far it is; what is counted is stored.
+        """Compile pages, and yield the progress. Everything that it counts is stored.
 
         Raises:
-            InvalidArgument: it is said twice what is to be compiled.
+            InvalidArgument: the request has both a definition and nodes.
             DefinitionNotFound: there is no such definition that is approved.
             CompileUnderWay: another compile of this audience is.
-            Unavailable: the Entity Service does not answer. What was told is stored.
+            Unavailable: the Entity Service does not answer. Everything that was yielded is stored.
         """
         if wanted.definition_name and wanted.node_ids:
             raise InvalidArgument("definition_name or node_ids: not both", field="node_ids")
         approved = await self._approved.approved(principal)
-        mine = [one for one in approved if _is_open(one, principal)]
+        mine = [definition for definition in approved if _is_open(definition, principal)]
         if wanted.definition_name:
-            mine = [one for one in mine if one.name == wanted.definition_name]
+            mine = [definition for definition in mine if definition.name == wanted.definition_name]
             if not mine:
                 raise no_definition(wanted.definition_name)
         counts = Counts(compile_id=new_id())
         problems: list[Problem] = []
         ready = {}
-        for one in mine:
+        for definition in mine:
             try:
-                rules = await self._definitions.compiled(one.rules, principal=principal)
+                rules = await self._definitions.compiled(definition.rules, principal=principal)
             except ContextKeepError as error:  # they did compile when they were put: an upgrade sees more
-                problems.append(Problem(f"the definition {one.name!r}", "", error.message))
+                problems.append(Problem(f"the definition {definition.name!r}", "", error.message))
             else:
-                ready[one.name] = _Ready(definition=one, rules=rules)
+                ready[definition.name] = _Ready(definition=definition, rules=rules)
         run = _Run(
             principal=principal,
             audience=Audience.of(principal),
             counts=counts,
             ready=ready,
-            names=[one.name for one in approved],
+            names=[definition.name for definition in approved],
             problems=problems[:PROBLEMS_MAX],
         )
         reached = await self._states.take(principal, run.audience, counts.compile_id)
@@ -169,7 +169,7 @@ class Compiling:
                 async for _ in steps:
                     yield run.told()
         finally:
-            # Who has enough of it cancels: it is for the next one all the same.
+            # The caller may cancel the call. Release the state anyway, so that the next compile can begin.
             await asyncio.shield(self._states.release(principal, run.audience, counts.compile_id))
         counts.is_done = True
         yield run.told()
@@ -195,19 +195,19 @@ class Compiling:
                     _note(run, [Problem("", node_id, "no node that the caller sees has this id")])
             if gone := [node_id for node_id in some if node_id not in seen]:
                 await self._remove(run, gone)
-            pairs = [(one, node) for node in nodes for one in run.ready.values() if _is_of(one, node)]
+            pairs = [(ready, node) for node in nodes for ready in run.ready.values() if _is_of(ready, node)]
             await self._batch(run, pairs)
             yield
 
-    async def _whole(self, run: _Run, one: _Ready) -> AsyncGenerator[None, None]:
+    async def _whole(self, run: _Run, ready: _Ready) -> AsyncGenerator[None, None]:
         """Compile the pages of all nodes of a definition."""
-        run.counts.definition_name = one.definition.name
-        coming = asyncio.create_task(self._next(one, ""))
+        run.counts.definition_name = ready.definition.name
+        coming = asyncio.create_task(self._next(ready, ""))
         try:
             while True:  # while some pages are written, the next ones are made
                 made, token = await coming
                 if token:
-                    coming = asyncio.create_task(self._next(one, token))
+                    coming = asyncio.create_task(self._next(ready, token))
                 await self._store(run, made)
                 yield
                 if not token:
@@ -218,23 +218,23 @@ class Compiling:
             if not coming.cancelled():
                 coming.exception()  # asked for, or asyncio would log it
 
-        async with aclosing(self._unseen(run, one)) as steps:
+        async with aclosing(self._unseen(run, ready)) as steps:
             async for _ in steps:
                 yield
         run.counts.definition_name = ""
 
-    async def _unseen(self, run: _Run, one: _Ready) -> AsyncGenerator[None, None]:
+    async def _unseen(self, run: _Run, ready: _Ready) -> AsyncGenerator[None, None]:
         """Ask for the nodes of pages that a compile of all nodes did not come by; remove the pages of those gone."""
         after = FIRST
         while pages := await self._rows.unseen(
-            run.principal, one.definition.name, run.audience, run.counts.compile_id, after=after, count=DROPPED
+            run.principal, ready.definition.name, run.audience, run.counts.compile_id, after=after, count=DROPPED
         ):
             after = pages[-1].page_id
             for some in _portions(pages, BATCH):
-                await self._ask_for(run, one, some)
+                await self._ask_for(run, ready, some)
                 yield
 
-    async def _ask_for(self, run: _Run, one: _Ready, pages: Sequence[Unseen]) -> None:
+    async def _ask_for(self, run: _Run, ready: _Ready, pages: Sequence[Unseen]) -> None:
         """Remove the pages of nodes that are gone, and those that this audience has of nodes of another type.
 
         Its other pages are of nodes that were archived, or written meanwhile: they are compiled.
@@ -248,12 +248,12 @@ class Compiling:
             for page in pages
             if page.audience_id == run.audience.id and str(page.node_id) in nodes
         ]
-        if others := [page_id for page_id, node in own if not _is_of(one, node)]:
+        if others := [page_id for page_id, node in own if not _is_of(ready, node)]:
             await self._drop(run, others)
-        await self._batch(run, [(one, node) for _, node in own if _is_of(one, node)])
+        await self._batch(run, [(ready, node) for _, node in own if _is_of(ready, node)])
 
     async def _changed(self, run: _Run, reached: CompileProgress) -> AsyncGenerator[None, None]:
-        """Compile what changed since the last time, and all of what was not compiled yet."""
+        """Compile the pages that changed since the last compile, and all nodes of definitions that are new."""
         place, whole = await self._place(reached)
         await self._save(run, place, whole)
         async with aclosing(self._drop_others(run)) as steps:
@@ -279,7 +279,7 @@ class Compiling:
                 break
 
     async def _place(self, reached: CompileProgress) -> tuple[str, dict[str, int]]:
-        """Return behind which place changes are to be read, and which definitions are compiled of all nodes before it.
+        """Return the position after which to read changes, and the definitions whose nodes must all be compiled first.
 
         Without a place, as long as changes are not kept, all is to be read, each time.
         """
@@ -312,7 +312,7 @@ class Compiling:
 
     async def _deal_with(self, run: _Run, changes: Sequence[GraphChange]) -> AsyncGenerator[None, None]:
         """Compile the pages that depend on what changed, and remove those of nodes that are gone."""
-        removed = {one.node_id for one in changes if one.node_id and one.is_removed}
+        removed = {change.node_id for change in changes if change.node_id and change.is_removed}
         if removed:
             await self._remove(run, sorted(removed))
             yield
@@ -333,7 +333,7 @@ class Compiling:
                 yield
 
     async def _remove(self, run: _Run, node_ids: Sequence[str]) -> None:
-        """Remove the pages of nodes that are gone, whoever compiled them."""
+        """Remove the pages of deleted nodes, for all audiences."""
 
         async def work(transaction: Transaction) -> int:
             await self._states.keep(transaction, run.audience, run.counts.compile_id)
@@ -350,13 +350,13 @@ class Compiling:
 
         run.counts.removed += await self._database.of(run.principal).transaction(work)
 
-    async def _next(self, one: _Ready, token: str) -> tuple[_Batch, str]:
-        """Return the pages of the next nodes of a definition, and where those behind them begin."""
-        rules = one.definition.rules
+    async def _next(self, ready: _Ready, token: str) -> tuple[_Batch, str]:
+        """Return the pages of the next nodes of a definition, and the token of the nodes after them."""
+        rules = ready.definition.rules
         nodes, token = await self._graph.nodes_of_type(
             rules.node_type, graph_name=rules.graph_name, page_size=BATCH, page_token=token
         )
-        return await self._read([(one, node) for node in nodes]), token
+        return await self._read([(ready, node) for node in nodes]), token
 
     async def _batch(self, run: _Run, pairs: Sequence[tuple[_Ready, WholeNode]]) -> None:
         """Make pages of nodes, and write them."""
@@ -384,7 +384,7 @@ class Compiling:
 
         async def work(transaction: Transaction) -> PageCounts:
             await self._states.keep(transaction, run.audience, counts.compile_id)
-            ago_s = time.monotonic() - read_at  # what is stored is by the clock of Postgres
+            ago_s = time.monotonic() - read_at  # stored times are by the clock of Postgres
             return await self._rows.write(transaction, compiled, run.audience, counts.compile_id, read_ago_s=ago_s)
 
         tally = await self._database.of(run.principal).transaction(work)
@@ -394,7 +394,7 @@ class Compiling:
         counts.failed += tally.failed
 
     async def _made(self, pairs: Sequence[tuple[_Ready, WholeNode]]) -> list[CompiledNode | None]:
-        """Return what came of nodes; None of one that went meanwhile, of which the list of changes will tell."""
+        """Compile nodes. The result is None for a node that was deleted meanwhile; the list of changes reports it."""
         found: list[CompiledNode | None] = [None] * len(pairs)
         numbers = iter(range(len(pairs)))
 
@@ -415,8 +415,8 @@ class Compiling:
         return found
 
 
-def _compiled(one: _Ready, node: WholeNode, made: CompiledNode) -> tuple[Compiled, CompiledNode]:
-    definition = one.definition
+def _compiled(ready: _Ready, node: WholeNode, made: CompiledNode) -> tuple[Compiled, CompiledNode]:
+    definition = ready.definition
     trouble = ""
     if made.failed:
         problem = made.problems[-1]
@@ -435,15 +435,15 @@ def _compiled(one: _Ready, node: WholeNode, made: CompiledNode) -> tuple[Compile
 
 
 def _by_size(compiled: Sequence[Compiled]) -> Iterator[list[Compiled]]:
-    """Yield what is written together: one at least."""
+    """Yield groups of at least one page that are written in one transaction."""
     some: list[Compiled] = []
     size_bytes = 0
-    for one in compiled:
-        more_bytes = one.page.size_bytes if one.page else 0
+    for node in compiled:
+        more_bytes = node.page.size_bytes if node.page else 0
         if some and size_bytes + more_bytes > BATCH_BYTES:
             yield some
             some, size_bytes = [], 0
-        some.append(one)
+        some.append(node)
         size_bytes += more_bytes
     if some:
         yield some
@@ -456,8 +456,8 @@ def _note(run: _Run, problems: Sequence[Problem]) -> None:
 def _touched(changes: Sequence[GraphChange]) -> dict[str, int]:
     """Return which nodes changes touch, and what of them."""
     touched: dict[str, int] = {}
-    for one in changes:
-        for node_id, bits in ((one.node_id, NODE), (one.from_node_id, EDGES_OUT), (one.to_node_id, EDGES_IN)):
+    for change in changes:
+        for node_id, bits in ((change.node_id, NODE), (change.from_node_id, EDGES_OUT), (change.to_node_id, EDGES_IN)):
             if node_id:
                 touched[node_id] = touched.get(node_id, 0) | bits
     return touched
@@ -471,16 +471,16 @@ def _is_open(definition: Definition, principal: Principal) -> bool:
     )
 
 
-def _is_of(one: _Ready, node: WholeNode) -> bool:
-    rules = one.definition.rules
+def _is_of(ready: _Ready, node: WholeNode) -> bool:
+    rules = ready.definition.rules
     return node.graph_name == rules.graph_name and rules.node_type in (
         node.entity["type"],
         node.entity["general_type"],
     )
 
 
-def _is_of_change(one: _Ready, change: GraphChange) -> bool:
-    rules = one.definition.rules
+def _is_of_change(ready: _Ready, change: GraphChange) -> bool:
+    rules = ready.definition.rules
     return change.graph_name == rules.graph_name and rules.node_type in change.types
 
 

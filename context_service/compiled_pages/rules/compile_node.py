@@ -1,7 +1,7 @@
-"""A page made of a node: its definition's rules, run on what they read of the graph, as the caller sees that.
+"""Compile the page of a node by the rules of its definition, from the graph as the caller sees it.
 
-A facet reads all that its walk comes to, and lets types and archived nodes pass by itself: so it knows on which nodes
-it depends, and in which bundles they are, whether or not they have a line in it.
+A facet reads all nodes that its walk reaches, and filters types and archived nodes itself. So it knows all nodes that
+it depends on, and their bundles, also those of nodes without a line in it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PageMaking:
     """Makes pages, each within the budget of a call.
 
     Args:
-        graph: What is read, as the caller.
+        graph: The graph, read as the caller.
         limits: What the expressions of a page may spend.
     """
 
@@ -139,15 +139,15 @@ class PageMaking:
         try:
             async with aclosing(self._graph.walk(asked, limit=NODES_MAX + 1)) as pages:
                 async for page in pages:
-                    for one in page.nodes:
-                        assert one.reached is not None and one.origin is not None
-                        if one.origin.owner_user_id:
-                            owners[one.node_id] = one.origin.owner_user_id
-                        at_end = one.reached.depth == depth_max
-                        depends_on[one.node_id] = depends_on.get(one.node_id, 0) | NODE | (0 if at_end else bits)
+                    for node in page.nodes:
+                        assert node.reached is not None and node.origin is not None
+                        if node.origin.owner_user_id:
+                            owners[node.node_id] = node.origin.owner_user_id
+                        at_end = node.reached.depth == depth_max
+                        depends_on[node.node_id] = depends_on.get(node.node_id, 0) | NODE | (0 if at_end else bits)
                         for reader in readers:
-                            if reader.comes_to(one.reached.depth):
-                                await reader.read(one)
+                            if reader.comes_to(node.reached.depth):
+                                await reader.read(node)
                     count += len(page.nodes)
         except (NodeBudgetExceeded, LimitExceeded) as error:
             return error.message
@@ -181,7 +181,7 @@ class _Reader:
         self.begin()
 
     def begin(self) -> None:
-        """Forget what was read."""
+        """Forget the nodes that were read."""
         self._lines: list[str] = []
         self._left_bytes = FACET_BYTES_MAX
         self._is_cut = False
@@ -206,7 +206,7 @@ class _Reader:
             self._pause_at = time.perf_counter() + SLICE_S
 
     def facet(self) -> PageFacet | None:
-        """Return what was read; None: nothing."""
+        """Return the facet, or None if no node has a line in it."""
         if self._as_of_us is None:
             return None
         rules = self._facet.rules
@@ -272,7 +272,7 @@ class _Reader:
 def _named(
     definition: CompiledDefinition, node: WholeNode, budget: CallBudget, made: CompiledNode
 ) -> tuple[str, list[str]] | None:
-    """Return the title and the aliases of a page; None: the node has none."""
+    """Return the title and the aliases of a page, or None if the node has no page."""
     variables = {"entity": node.entity}
 
     def value_of(rule: Rule) -> Any:
@@ -286,14 +286,14 @@ def _named(
         title = _short(value_of(definition.title), TITLE_CHARS_MAX)
         place = "aliases"
         given = [] if definition.aliases is None else value_of(definition.aliases)[:ALIASES_MAX]
-        if not all(isinstance(one, str) for one in given):
+        if not all(isinstance(alias, str) for alias in given):
             raise EvaluationError("an alias is no text")
     except EvaluationError as error:
         made.note(f"definition.{place}", node.node_id, error)
         made.failed = True
         return None
-    aliases = [_short(one, ALIAS_CHARS_MAX) for one in given]
-    return (title, list(dict.fromkeys(one for one in aliases if one))) if title else None
+    aliases = [_short(alias, ALIAS_CHARS_MAX) for alias in given]
+    return (title, list(dict.fromkeys(alias for alias in aliases if alias))) if title else None
 
 
 def _fields(facet: CompiledFacet) -> frozenset[str]:

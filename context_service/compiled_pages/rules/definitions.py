@@ -1,6 +1,6 @@
 """The rules of definitions: written as drafts, approved by administrators, tried out before.
 
-Only what is approved makes pages. They are the tenant's, so that no key that is bound writes them.
+Only approved versions make pages. Definitions belong to the tenant, so a bound key cannot write them.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class Definitions:
         Raises:
             InvalidPageToken: see the contract.
         """
-        query = ("ListDefinitions", principal.tenant_id, sorted(one.value for one in states))
+        query = ("ListDefinitions", principal.tenant_id, sorted(state.value for state in states))
         key = pages.decode_token(query, page.token, parts=2)
         after = _place(key) if key else ("", 0)
         count = pages.page_size(page.size)
@@ -194,7 +194,7 @@ class Definitions:
         return await self._making.page(definition, node)
 
     async def compiled(self, rules: DefinitionRules, *, principal: Principal) -> CompiledDefinition:
-        """Return rules compiled, beside the event loop.
+        """Compile rules off the event loop.
 
         Raises:
             InvalidArgument, LimitExceeded: they do not compile.
@@ -205,7 +205,7 @@ class Definitions:
 
 
 def no_definition(name: str) -> DefinitionNotFound:
-    """Return the one answer about what is not there, is another's, or is not approved."""
+    """Return the error for a definition that does not exist, that the caller may not see, or that is not approved."""
     return DefinitionNotFound("there is no such definition, or not this version of it", definition_name=name)
 
 

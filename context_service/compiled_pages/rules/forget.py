@@ -1,6 +1,6 @@
 """Compiled pages that say something of a user's nodes: when the user is erased they go, or are empty until a compile.
 
-A page knows whose the nodes are that it was made of. So nobody has to ask the graph, which has removed them, or will.
+A page stores the owners of its nodes, so the graph, which removes the nodes, need not be read.
 """
 
 from __future__ import annotations

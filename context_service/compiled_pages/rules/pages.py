@@ -1,4 +1,4 @@
-"""The rules of compiled pages: read by whoever may see what they were made of, and facets that are put on them."""
+"""The rules of compiled pages: reading them, and adding facets. A caller sees a page if it may see the node."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CompiledPages:
     async def put_facet(
         self, page_id: UUID, said: FacetInput, *, principal: Principal, request: Request | None
     ) -> KeptFacet | None:
-        """Put a facet on a page, and return it; None: it is gone.
+        """Add a facet to a page, and return it, or None if it was deleted.
 
         Raises:
             CompiledPageNotFound: the principal sees no such page.
@@ -82,7 +82,7 @@ class CompiledPages:
             check_stored("facets", await self._rows.put(transaction, page, said, by=principal.subject), PUT_MAX)
             read = await self._rows.read(transaction, page_id)
             facets = read.facets if read else ()
-            return next((one for one in facets if one.compile_id is None and one.slug == said.slug), None)
+            return next((facet for facet in facets if facet.compile_id is None and facet.slug == said.slug), None)
 
         return await self._database.of(principal).transaction(self._requests.once(request, work))
 

@@ -1,8 +1,8 @@
-"""Facets of compiled pages that have something to say to a question.
+"""Search the facets of compiled pages.
 
-What is shown is looked at once more behind the passages: of a page that was written anew between the two, or whose
-definition is not approved any more, nothing is. Of a node there may be pages of several audiences; of those that the
-caller sees, the one whose keys see the most speaks.
+The passages are found first, and the facets are read after them. A facet is left out if its page was written again
+between the two statements, or if its definition is no longer approved. A node may have pages of several audiences; of
+those that the caller sees, the answer has the page of the audience that sees most.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class AskedFacets:
     Args:
         database: Where they are.
         passages: What they say.
-        meaning: Compares texts by what they mean; None: words are all.
+        meaning: Compares texts by their embeddings, or None to search by words only.
     """
 
     def __init__(self, database: Database, passages: Passages, *, meaning: Meaning | None) -> None:
@@ -76,14 +76,14 @@ class AskedFacets:
         )
         taken = few_of_each(found.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
         shown = [
-            one
-            for one in await self._shown(taken, principal)
-            if (time_from is None or one.as_of >= time_from) and (time_to is None or one.as_of < time_to)
+            facet
+            for facet in await self._shown(taken, principal)
+            if (time_from is None or facet.as_of >= time_from) and (time_to is None or facet.as_of < time_to)
         ]
         return FoundFacets(facets=shown[:limit], by_meaning=found.by_meaning)
 
     async def whole(self, page_id: UUID, slug: str, *, is_put: bool, principal: Principal) -> WholeFacet | None:
-        """Return all that a facet says; None: the principal sees no such one."""
+        """Return the whole text of a facet, or None if the principal sees no such facet."""
         named = {"page_id": page_id, "slug": slug, "is_put": is_put}
         for row in await self._database.of(principal).query(WHOLE, named):
             return copied(WholeFacet, row)
@@ -103,16 +103,16 @@ class AskedFacets:
 
 
 def _same(row: Row) -> object:
-    """Return what is the same facet on the pages of several audiences."""
+    """Return a key that is equal for the same facet on the pages of several audiences."""
     return row.definition_name, row.node_id, row.slug, row.page_id if row.is_put else None
 
 
-def _said(row: Row, one: Ranked) -> SaidByFacet:
+def _said(row: Row, ranked: Ranked) -> SaidByFacet:
     return copied(
         SaidByFacet,
         row,
         kind=FacetKind(row.kind),
         stale=facet_stale(row, of_page=page_stale(row)),
-        score=one.score,
-        cosine=one.cosine,
+        score=ranked.score,
+        cosine=ranked.cosine,
     )

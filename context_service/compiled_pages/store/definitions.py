@@ -43,17 +43,17 @@ class DefinitionRows:
         self._database = database
 
     async def lock(self, transaction: Transaction) -> None:
-        """Let nobody else write definitions of the tenant until the transaction ends."""
+        """Lock the definitions of the tenant for writing until the transaction ends."""
         await transaction.query(_LOCK, (transaction.tenant_id,))
 
     async def read(self, principal: Principal, name: str, version: int) -> Definition | None:
-        """Return a version; 0: the one that is approved, else the newest. None: the caller sees none."""
+        """Return a version, or None if the caller sees none. 0: the approved one, else the newest."""
         named = {"name": name, "version": version}
         rows = await self._database.of(principal).query(_READ, named)
         return _definition(rows[0]) if rows else None
 
     async def newest(self, transaction: Transaction, name: str) -> Definition | None:
-        """Return the newest version; None: there is none."""
+        """Return the newest version, or None if there is none."""
         rows = await transaction.query(_NEWEST, {"name": name})
         return _definition(rows[0]) if rows else None
 
@@ -65,7 +65,7 @@ class DefinitionRows:
     async def page(
         self, principal: Principal, states: Sequence[DefinitionState], *, after: tuple[str, int], count: int
     ) -> list[Definition]:
-        """Return versions by name, the newest of each first, from behind a name and a version on."""
+        """Return versions by name, the newest of each first, after a name and a version."""
         named = {
             "states": [state.value for state in states],
             "after": after[0],
@@ -92,7 +92,7 @@ class DefinitionRows:
         return _definition(row), count.definitions
 
     async def approve(self, transaction: Transaction, name: str, version: int, *, by: str) -> Definition | None:
-        """Approve a version, and no other; None: there is none."""
+        """Approve a version, and retire the one that was approved. Return None if there is no such version."""
         named = {"name": name, "version": version, "by": by}
         newest = await transaction.query(_READ, named)
         if not newest:
@@ -105,7 +105,7 @@ class DefinitionRows:
         return _definition(row)
 
     async def retire(self, transaction: Transaction, name: str, version: int) -> Definition | None:
-        """Retire a version; 0: the one that is approved. None: there is none."""
+        """Retire a version, or with 0 the approved one. Return None if there is none."""
         named = {"name": name, "version": version}
         rows = await transaction.query(_RETIRE, named)
         return _definition(rows[0]) if rows else None

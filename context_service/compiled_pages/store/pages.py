@@ -41,7 +41,7 @@ from service_runtime.postgres import Database, Row, Tenant, Transaction, json_ro
 from service_runtime.sql_files import SqlFile
 
 KIND = "facet"  # of their passages
-FORGOTTEN = "what it said of somebody is erased, and it is compiled anew with the next compile"
+FORGOTTEN = "text about an erased user was removed; the next compile compiles the page again"
 _CUTTING = 16  # times as long as parsing takes, as of wiki pages
 
 SQL = SqlFile.of(__file__)
@@ -88,12 +88,12 @@ class _FoundPage:
 
 
 def scope_of(tenant_id: UUID) -> Scope:
-    """Return the scope of what a tenant's facets say."""
+    """Return the scope of the texts of a tenant's facets."""
     return Scope(kind=BRAIN, id=uuid5(tenant_id, BRAIN))
 
 
 async def take_turn(transaction: Transaction) -> None:
-    """Let nobody else write passages of the tenant's facets until the transaction ends."""
+    """Lock the passages of the tenant's facets for writing until the transaction ends."""
     await transaction.query(_TURN, (transaction.tenant_id,))
 
 
@@ -131,7 +131,7 @@ class CompiledRows:
             compile_id: The compile.
             read_ago_s: How long ago the first of the nodes was read.
         """
-        by_id = {audience.page_id(one.definition_name, one.node_id): one for one in compiled}
+        by_id = {audience.page_id(node.definition_name, node.node_id): node for node in compiled}
         named: dict[str, Any] = {
             "tenant_id": transaction.tenant_id,
             "audience_id": audience.id,
@@ -245,12 +245,19 @@ class CompiledRows:
     async def _find(self, transaction: Transaction, scope: Scope, found: Iterable[_FoundPage]) -> None:
         """Write passages: those of one audience together."""
         together: dict[Walls, list[Passage]] = {}
-        for one in found:
-            together.setdefault(one.walls, []).extend(
-                passage(piece, one.page_id, ordinal=ordinal, seq=one.seq, said_at=one.written_at, numbers=numbers)
-                for ordinal, (piece, numbers) in enumerate(one.pieces)
+        for found_page in found:
+            together.setdefault(found_page.walls, []).extend(
+                passage(
+                    piece,
+                    found_page.page_id,
+                    ordinal=ordinal,
+                    seq=found_page.seq,
+                    said_at=found_page.written_at,
+                    numbers=numbers,
+                )
+                for ordinal, (piece, numbers) in enumerate(found_page.pieces)
             )
-        for walls in sorted(together, key=lambda one: (one.graph_name, one.agent_bundle_id, one.app_id)):
+        for walls in sorted(together, key=lambda walls: (walls.graph_name, walls.agent_bundle_id, walls.app_id)):
             await self._passages.put(transaction, scope, audience_of(walls), together[walls])
 
     async def drop(self, transaction: Transaction, page_ids: Sequence[UUID]) -> int:
@@ -266,7 +273,7 @@ class CompiledRows:
         return len(await transaction.query(_DROP_PAGES, ids))
 
     async def of_nodes(self, transaction: Transaction, node_ids: Sequence[str]) -> list[UUID]:
-        """Return the pages of nodes, whoever compiled them, of those that the caller sees."""
+        """Return the pages of nodes that the caller sees, of all audiences."""
         named = {"node_ids": list(node_ids)}
         return [row.page_id for row in await transaction.query(_OF_NODES, named)]
 
@@ -278,15 +285,15 @@ class CompiledRows:
     async def forget(self, transaction: Transaction, owner_id: str, those: Sequence[MentioningPage]) -> int:
         """Remove pages of a user's nodes, and empty others that say something of such; return how many there were.
 
-        What was put on one that is emptied stays, and is found again when the page is compiled.
+        Added facets of an emptied page stay; searches find them again after the next compile.
         """
-        removed = await self.drop(transaction, [one.page_id for one in those if one.is_own])
-        emptied = [one for one in those if not one.is_own]
+        removed = await self.drop(transaction, [mentioning.page_id for mentioning in those if mentioning.is_own])
+        emptied = [mentioning for mentioning in those if not mentioning.is_own]
         if not emptied:
             return removed
         named = {
-            "page_ids": [one.page_id for one in emptied],
-            "unnamed_ids": [one.page_id for one in emptied if one.may_be_own],
+            "page_ids": [mentioning.page_id for mentioning in emptied],
+            "unnamed_ids": [mentioning.page_id for mentioning in emptied if mentioning.may_be_own],
             "owner_id": owner_id,
             "trouble": FORGOTTEN,
         }
@@ -325,7 +332,7 @@ class CompiledRows:
     async def dependent(
         self, principal: Principal, audience: Audience, touched: Mapping[str, int]
     ) -> list[tuple[str, str]]:
-        """Return the definitions and the nodes of pages that depend on what was touched of some nodes."""
+        """Return the definitions and the nodes of pages that depend on changed nodes."""
         rows = json_rows({"node_id": node_id, "bits": bits} for node_id, bits in touched.items())
         named = {"audience_id": audience.id, "touched": rows}
         found = await self._database.of(principal).query(_DEPENDENT, named)
@@ -334,7 +341,7 @@ class CompiledRows:
     # Facets that are put
 
     async def lock(self, transaction: Transaction, page_id: UUID) -> KeptPage | None:
-        """Return a page that stays as it is until the transaction ends; None: the caller sees none."""
+        """Lock a page until the transaction ends, and return it, or None if the caller sees none."""
         rows = await transaction.query(_LOCK, {"page_id": page_id})
         return _page(rows[0]) if rows else None
 
@@ -359,7 +366,7 @@ class CompiledRows:
     # Reading
 
     async def read(self, door: Tenant | Transaction, page_id: UUID) -> KeptPage | None:
-        """Return a page with the facets that the caller may see; None: it sees no such page."""
+        """Return a page with the facets that the caller may see, or None if it sees no such page."""
         named = {"page_id": page_id}
         rows = await door.query(_READ, named)
         if not rows:
@@ -375,7 +382,7 @@ class CompiledRows:
         after: tuple[str, UUID] | None,
         count: int,
     ) -> list[KeptPage]:
-        """Return pages by the name of their definition, from behind one on, without their facets."""
+        """Return pages by the name of their definition, after a page, without their facets."""
         after_name, after_id = after or ("", FIRST)
         named = {
             "definition_name": definition_name,
@@ -392,7 +399,7 @@ def cut_of(
 ) -> list[tuple[TextPiece, Sequence[int]]]:
     """Return what a facet is found by, with the numbers of its terms."""
     found = cut(title, aliases, [Section(heading, text)], count=count)
-    return [(one.piece, masks(scope_id, one.piece.terms)) for one in found]
+    return [(found_page.piece, masks(scope_id, found_page.piece.terms)) for found_page in found]
 
 
 def passage(
@@ -420,7 +427,7 @@ def walls_of(row: Row) -> Walls:
 
 
 def audience_of(walls: Walls) -> PassageAudience:
-    """Return who may see what is found behind walls."""
+    """Return the audience of passages with these bounds."""
     return PassageAudience(graph_name=walls.graph_name, agent_bundle_id=walls.agent_bundle_id, app_id=walls.app_id)
 
 
@@ -435,18 +442,20 @@ def page_stale(row: Row) -> list[str]:
 
 
 def past(fresh_until: datetime) -> str:
-    """Return the reason of what was good until a time."""
+    """Return the reason for a text that was fresh until a time."""
     return f"it was good until {fresh_until:%Y-%m-%d %H:%M} UTC"
 
 
-def _page_walls(one: Compiled, page: CompiledPage) -> dict[str, str]:
+def _page_walls(compiled: Compiled, page: CompiledPage) -> dict[str, str]:
     node = page.node
-    return {"graph_name": node.graph_name, "agent_bundle_id": node.agent_bundle_id, "app_id": one.app_id}
+    return {"graph_name": node.graph_name, "agent_bundle_id": node.agent_bundle_id, "app_id": compiled.app_id}
 
 
-def _facet_walls(one: Compiled, page: CompiledPage, bundles: Sequence[str], *, is_declassified: bool) -> dict[str, str]:
+def _facet_walls(
+    compiled: Compiled, page: CompiledPage, bundles: Sequence[str], *, is_declassified: bool
+) -> dict[str, str]:
     """Return the walls within which all is that a facet read: a bound key has one bundle, and none sees two."""
-    walls = _page_walls(one, page)
+    walls = _page_walls(compiled, page)
     if not is_declassified:
         walls["agent_bundle_id"] = bundles[0] if len(bundles) == 1 else ""
     return walls
@@ -468,7 +477,7 @@ def _page_row(page_id: UUID, both: tuple[Compiled, CompiledPage]) -> dict[str, o
 
 
 def _facet_row(
-    page_id: UUID, one: Compiled, page: CompiledPage, place: int, passage_count: int, compile_id: UUID
+    page_id: UUID, compiled: Compiled, page: CompiledPage, place: int, passage_count: int, compile_id: UUID
 ) -> dict[str, object]:
     facet = page.facets[place]
     return {
@@ -478,7 +487,7 @@ def _facet_row(
         "fresh_until": facet.fresh_until,
         "confidence": facet.confidence,
         "place": place,
-        "definition_version": one.definition_version,
+        "definition_version": compiled.definition_version,
         "passage_count": passage_count,
         "is_put": False,
         "is_cut": facet.is_cut,
@@ -490,7 +499,7 @@ def _facet_row(
         "bundles": facet.bundles,
         "sources": [list(source) for source in facet.sources],
         "text": facet.text,
-        **_facet_walls(one, page, facet.bundles, is_declassified=facet.is_declassified),
+        **_facet_walls(compiled, page, facet.bundles, is_declassified=facet.is_declassified),
     }
 
 
@@ -522,8 +531,8 @@ def _put_row(page: KeptPage, said: FacetInput, walls: Walls, passage_count: int,
 
 def _page(row: Row, facets: Sequence[KeptFacet] = ()) -> KeptPage:
     stale = page_stale(row)
-    stale += [f"{one.heading}: {why}" for one in facets for why in one.stale if why not in stale]
-    stale += [past(one) for one in getattr(row, "past", ())]
+    stale += [f"{facet.heading}: {why}" for facet in facets for why in facet.stale if why not in stale]
+    stale += [past(time) for time in getattr(row, "past", ())]
     return copied(KeptPage, row, stale=stale, facets=facets)
 
 
@@ -537,7 +546,7 @@ def _facet(row: Row, page: Row) -> KeptFacet:
     if row.is_put:
         sources = [NamedSource(label=label, uri=uri) for label, uri in row.sources]
     else:
-        sources = [FacetNode(*one) for one in row.sources]
+        sources = [FacetNode(*source) for source in row.sources]
     return copied(
         KeptFacet, row, kind=FacetKind(row.kind), stale=facet_stale(row, of_page=page_stale(page)), sources=sources
     )

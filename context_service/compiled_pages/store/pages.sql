@@ -113,7 +113,7 @@ WHERE d.ctid >= %(first)s::tid AND d.ctid < %(behind)s::tid AND d.tenant_id = %(
 GROUP BY d.page_id;
 
 -- empty
--- What depends on a node stays written, so the next compile makes the page anew; the hash is that of no page.
+-- The dependencies of the page stay, so the next compile compiles it again; the hash is that of no page.
 WITH facets AS (
     UPDATE context.facet SET passage_count = 0
     WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s) AND is_put
@@ -145,7 +145,7 @@ FROM json_to_recordset(%(touched)s::json) t (node_id uuid, bits integer)
 WHERE p.audience_id = %(audience_id)s;
 
 -- approved
--- What is shown is of definitions that are approved.
+-- Only pages of approved definitions are shown.
 JOIN context.definition d ON d.tenant_id = p.tenant_id AND d.name = p.definition_name AND d.state = 'APPROVED'
 
 -- declassified

@@ -7,7 +7,7 @@ p.compiled_at, d.version AS approved_version, f.slug, f.heading, f.kind, f.confi
 f.fresh_until < now() AS is_past, f.is_put, f.compile_id, f.put_by
 
 -- shown
--- Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
+-- Each is looked up by itself: of a table without statistics, a join would read the whole scope.
 SELECT n.n, e.ordinal, e.text, {{columns}}
 FROM json_to_recordset(%(found)s::json) n (n integer, seq bigint, ordinal integer)
     CROSS JOIN LATERAL (

@@ -1,7 +1,7 @@
 """The rules of knowledge bases: administrators put them, and who sees one adds documents to it.
 
-A base is asked for all of its tenant, or for the agents that name it. Who may see one that is not the tenant's is a
-matter of `BaseRows`; what is asked for whom is one of `AskedBases`.
+A base is searched for all callers of its tenant, or for the agents that name it. `BaseRows` decides which callers see a
+base; `AskedBases` decides which bases a question searches.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ class KnowledgeBases:
         )
 
     async def put(self, said: BaseInput, *, principal: Principal, request: Request | None) -> Base:
-        """Write a base as it is said, whether there was one or not.
+        """Create a base, or replace its settings.
 
         Raises:
             InvalidArgument: a field is malformed, or the base has other walls, or is another of Amazon Bedrock.
-            LimitExceeded: too much is said, or there are too many.
+            LimitExceeded: a field is too large, or there are too many bases.
             PermissionDenied: the key is bound, or the operator has not listed what it names in Amazon Bedrock.
             RequestIdReused: see the contract.
         """
@@ -143,10 +143,10 @@ class KnowledgeBases:
         await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def add(self, name: str, said: DocumentInput, *, principal: Principal, request: Request | None) -> Document:
-        """Add a document, which is read behind the answer.
+        """Add a document. It is read in the background.
 
         Raises:
-            InvalidArgument, LimitExceeded: what is said is no document; the base has no room; a record is not open to
+            InvalidArgument, LimitExceeded: a field is not valid; the base has no room; a record is not open to
                 the base.
             KnowledgeBaseNotFound: as of `get`.
             RecordNotFound: there is none.
@@ -180,7 +180,7 @@ class KnowledgeBases:
             LimitExceeded, KnowledgeBaseNotFound: as of `get`.
         """
         base = await self.get(name, principal=principal)
-        query = ("ListDocuments", principal.tenant_id, base.base_id, sorted(one.value for one in states))
+        query = ("ListDocuments", principal.tenant_id, base.base_id, sorted(state.value for state in states))
         before = pages.decode_number(query, page.token, number_min=1) or _SEQ_MAX
         count = pages.page_size(page.size)
         found = await self._documents.page(principal, base, states, before=before, count=count + 1)

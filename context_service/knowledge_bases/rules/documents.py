@@ -1,9 +1,9 @@
-"""Documents of knowledge bases, read behind the calls that add them: each in a process that can do nothing else.
+"""Documents of knowledge bases, read in the background: each in a sandboxed process.
 
-Who adds one owes its text with a row of the outbox, in the same transaction. A worker says that it is at it, reads, and
-writes what finds the document in steps, so that nobody waits for long; a step that was broken off, or a worker that
-died, is followed by another one that begins at the first. Those that follow records are owed again when these change.
-The order of locks is the document, then its row of the outbox, then the turn of its base.
+A call that adds a document writes a row of the outbox in the same transaction. A worker claims the document, reads it,
+and writes its passages in steps, so that no call waits for long. If a step is interrupted or the worker dies, another
+worker begins at the first step. A document that follows a record is read again when the record changes. The order of
+locks is the document, then its row of the outbox, then the lock of its base.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class DocumentTexts:
         self._following = Rounds(database, self._follow_some)
 
     async def keep_reading(self) -> None:
-        """Read what is due, until cancelled."""
+        """Read due documents until cancelled."""
         await background.repeating(self.read_due, interval_s=INTERVAL_S)
 
     async def keep_following(self) -> None:
@@ -82,7 +82,7 @@ class DocumentTexts:
         await background.repeating(self.follow_records, interval_s=FOLLOWED_INTERVAL_S)
 
     async def read_due(self) -> int:
-        """Read what is due, some of each tenant in turn; return how many documents that were.
+        """Read due documents, some of each tenant in turn; return their number.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -104,7 +104,7 @@ class DocumentTexts:
         return queued, queued == FOLLOWED
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
-        # Within the walls of what is nobody's in particular, as documents are.
+        # With the bounds of rows without an owner, which documents have.
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
         return await self._rows.outbox.each_due(tenant, partial(self._read, door), for_s=STEP_S)
 
@@ -138,7 +138,7 @@ class DocumentTexts:
             await self._tell(door, owed, f"{read.reason.value}: {read.detail}", document, is_final=is_final)
 
     async def _begin(self, transaction: Transaction, *, owed: QueuedItem) -> Row | None:
-        """Say that somebody is at a document, and return what is to be read; None: there is nothing to do."""
+        """Claim a document, and return its source, or None if there is nothing to do."""
         if not await self._rows.lock(transaction, owed.subject_id):
             await self._rows.outbox.done(transaction, owed)
             return None
@@ -148,7 +148,7 @@ class DocumentTexts:
         return await self._rows.to_read(transaction, owed.subject_id)
 
     async def _text(self, door: Tenant, document: Row) -> FileText | Unread | None:
-        """Return what a document says, or why that is not known; None: the record that it follows is gone."""
+        """Return the text of a document or the error, or None if its record is gone."""
         if document.record_id is not None:
             return await self._records.content(door, document.record_id) if document.is_followed else None
         kind = kind_of([document.content_type, content_type_of_name(document.name)], document.name)
@@ -171,7 +171,7 @@ class DocumentTexts:
         return await asyncio.to_thread(cut)
 
     async def _put(self, door: Tenant, owed: QueuedItem, document: Row, read: FileText, found_by: CutDocument) -> None:
-        """Write what finds a document step by step; nothing more if somebody else is at it."""
+        """Write the passages of a document in steps. Stop if another worker has claimed it."""
         for first in range(0, len(found_by.pieces), PASSAGES_OF_STEP):
             is_last = first + PASSAGES_OF_STEP >= len(found_by.pieces)
 

@@ -1,4 +1,4 @@
-"""What found the documents of knowledge bases that are gone: dropped behind their removal, in steps."""
+"""Remove the passages of deleted knowledge bases in the background, in steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BaseDropping:
 
     Args:
         database: Where passages and outbox are.
-        passages: What is dropped.
+        passages: The passages to remove.
     """
 
     def __init__(self, database: Database, passages: Passages) -> None:
@@ -31,11 +31,11 @@ class BaseDropping:
         self._rounds = Rounds(database, self._drop_some)
 
     async def keep_dropping(self) -> None:
-        """Drop what is due, until cancelled."""
+        """Remove due passages until cancelled."""
         await background.repeating(self.drop_due, interval_s=INTERVAL_S)
 
     async def drop_due(self) -> int:
-        """Drop what is due, for a while of each tenant in turn; return how many bases are gone.
+        """Remove due passages, of each tenant in turn; return the number of bases without passages.
 
         Raises:
             Unavailable: Postgres does not answer.

@@ -1,9 +1,9 @@
-"""Documents of knowledge bases that have something to say to a question: passages, each with where it stands.
+"""Search the documents of knowledge bases: the best passages, each with its position in the document.
 
-Which bases are asked is decided here, in the statement that finds them: those of the tenant, and those that are named
-for an agent. Each is a scope of its own, so nothing of one that is not asked counts in what is found in another. What
-is shown is looked at once more behind the passages: of a document that was removed, is being read anew, or follows a
-record that is another by now, nothing is.
+The statement that finds the bases decides which ones to search: those of the tenant, and those that an agent names.
+Each base is a scope of its own, so a base that is not searched does not affect the ranking of another. The passages are
+found first, and the documents are read after them. A document is left out if it was removed, if it is being read again,
+or if the record that it follows changed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class AskedBases:
     Args:
         database: Where they are.
         passages: What their documents say.
-        meaning: Compares texts by what they mean; None: words are all.
+        meaning: Compares texts by their embeddings, or None to search by words only.
     """
 
     def __init__(self, database: Database, passages: Passages, *, meaning: Meaning | None) -> None:
@@ -92,7 +92,7 @@ class AskedBases:
         """
         principal = principal.without_admin()
         with_text = await self._passages.scopes_with_passages(
-            principal, KNOWLEDGE_BASE, [one.base_id for one in bases], count=len(bases)
+            principal, KNOWLEDGE_BASE, [base.base_id for base in bases], count=len(bases)
         )
 
         by_meaning, of_bases = False, []
@@ -109,16 +109,16 @@ class AskedBases:
             )
             by_meaning = by_meaning or found.by_meaning
             taken = few_of_each(found.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
-            of_bases.append([(base_id, one) for one in taken[:FOUND_MAX]])
+            of_bases.append([(base_id, ranked) for ranked in taken[:FOUND_MAX]])
         # Scores of two bases do not compare.
-        places = [one for together in zip_longest(*of_bases) for one in together if one is not None]
-        shown = await self._shown(places, [one.name for one in bases], principal)
+        places = [place for together in zip_longest(*of_bases) for place in together if place is not None]
+        shown = await self._shown(places, [base.name for base in bases], principal)
         return FoundInBases(documents=shown[:limit], by_meaning=by_meaning, left_out=max(0, len(with_text) - BASES_MAX))
 
     async def whole(
         self, document_id: UUID, names: Sequence[str], *, chars_max: int, principal: Principal
     ) -> WholeDocument | None:
-        """Return what a document says, `chars_max` characters of it; None: the bases that are asked have none such."""
+        """Return up to `chars_max` characters of a document, or None if the searched bases do not have it."""
         named = {**_named(names, principal), "document_id": document_id, "chars": chars_max}
         for row in await self._database.of(principal.without_admin()).query(WHOLE, named):
             return copied(WholeDocument, row, is_cut=row.is_cut or row.chars > chars_max, added_at=row.created_at)
@@ -130,8 +130,8 @@ class AskedBases:
         if not places:
             return []
         found = [
-            {"n": number, "scope_id": str(base_id), "seq": one.row.seq, "ordinal": one.row.ordinal}
-            for number, (base_id, one) in enumerate(places)
+            {"n": number, "scope_id": str(base_id), "seq": place.row.seq, "ordinal": place.row.ordinal}
+            for number, (base_id, place) in enumerate(places)
         ]
         named = {**_named(names, principal), "found": orjson.dumps(found).decode()}
         rows = await self._database.of(principal).query(SHOWN, named)
@@ -142,7 +142,12 @@ def _named(names: Sequence[str], principal: Principal) -> Mapping[str, object]:
     return {"tenant_id": principal.tenant_id, "names": list(names)}
 
 
-def _said(row: Row, one: Ranked) -> SaidByDocument:
+def _said(row: Row, ranked: Ranked) -> SaidByDocument:
     return copied(
-        SaidByDocument, row, heading=row.heading or "", added_at=row.created_at, score=one.score, cosine=one.cosine
+        SaidByDocument,
+        row,
+        heading=row.heading or "",
+        added_at=row.created_at,
+        score=ranked.score,
+        cosine=ranked.cosine,
     )

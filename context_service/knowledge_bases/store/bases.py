@@ -1,4 +1,4 @@
-"""The SQL of knowledge bases: one row each, of which a caller sees those that it may name."""
+"""The SQL of knowledge bases: one row each. A caller sees those that it may name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from service_runtime.postgres import Database, Row, Transaction
 from service_runtime.sql_files import SqlFile
 
 DOCUMENT_TOPIC = "text of a document"  # that is to be read
-DROP_TOPIC = "passages of a knowledge base"  # that are dropped behind its removal
+DROP_TOPIC = "passages of a knowledge base"  # that are removed after the base
 
 SQL = SqlFile.of(__file__)
 _SEEN = SQL["seen"]
@@ -57,7 +57,7 @@ class BaseRows:
         return row.document_count, row.size_bytes
 
     async def delete(self, transaction: Transaction, base_id: UUID) -> None:
-        """Remove a locked base with its documents; what finds them is owed to be dropped, and finds nothing."""
+        """Remove a locked base with its documents. Its passages are removed later, and are not found from now on."""
         named = {"base_id": base_id, "topic": DOCUMENT_TOPIC}
         await transaction.query(_DELETE, named)
         await self._dropping.put(transaction, base_id)
@@ -74,7 +74,7 @@ def walls_of(row: Row) -> Walls:
 
 
 def values_of(said: BaseInput) -> dict[str, Any]:
-    """Return what is written of a base, by columns; its id is that of the first put."""
+    """Return the columns of a base; its id is that of the first put."""
     return {
         "base_id": new_id(),
         "description": said.description,

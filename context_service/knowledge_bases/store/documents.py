@@ -1,4 +1,4 @@
-"""The SQL of documents of knowledge bases, and of what finds them.
+"""The SQL of documents of knowledge bases, and of their passages.
 
 A document that follows a record is shown as what the record is now, whatever was read of it: where the record was
 changed it is to be read again, and where it is gone nothing of it is found, before anybody has looked.
@@ -26,7 +26,7 @@ from service_runtime.queue_room import QUEUED_MAX
 from service_runtime.sql_files import SqlFile
 
 KIND = "document"  # of their passages
-GONE = "record_gone: the record was archived, expired, purged, or moved behind other walls"
+GONE = "record_gone: the record was archived, expired, purged, or has other bounds now"
 
 SQL = SqlFile.of(__file__, gone=GONE, record_filters=RECORD_FILTERS_SQL)
 FOLLOWED = SQL["followed"]
@@ -47,12 +47,12 @@ _TURN = SQL["turn"]
 
 
 def scope_of(base_id: UUID) -> Scope:
-    """Return the scope of what the documents of a base say."""
+    """Return the scope of the texts of a base's documents."""
     return Scope(kind=KNOWLEDGE_BASE, id=base_id)
 
 
 async def take_turn(transaction: Transaction, base_id: UUID) -> None:
-    """Let nobody else write passages of a base until the transaction ends."""
+    """Lock the passages of a base for writing until the transaction ends."""
     await transaction.query(_TURN, (base_id,))
 
 
@@ -71,7 +71,7 @@ class DocumentRows:
         self.outbox = Outbox("context", DOCUMENT_TOPIC, queued_max=queued_max)
 
     async def record(self, transaction: Transaction, base: Base, record_id: UUID) -> Row | None:
-        """Return the `name` and `content_type` of a record, and whether it `is_open` to a base; None: none is there."""
+        """Return the `name` and `content_type` of a record, and whether it `is_open` to a base; None if it is gone."""
         named = {"record_id": record_id, **walls_named(base.said.walls)}
         rows = await transaction.query(_RECORD, named)
         return rows[0] if rows else None
@@ -106,7 +106,7 @@ class DocumentRows:
         """Return documents with their `seq`, those that were added last first."""
         named = {
             "base_id": base.base_id,
-            "states": [one.value for one in states],
+            "states": [state.value for state in states],
             "before": before,
             "count": count,
         }
@@ -114,7 +114,7 @@ class DocumentRows:
         return [(row.seq, _document(row, base.said.name)) for row in rows]
 
     async def remove(self, transaction: Transaction, base: Base, document_id: UUID) -> int | None:
-        """Remove a document and what finds it; return how many bytes came with it. None: there is none."""
+        """Remove a document and its passages, and return its size in bytes, or None if there is none."""
         named = {"document_id": document_id, "base_id": base.base_id}
         for row in await transaction.query(_REMOVE, named):
             await self.outbox.drop(transaction, document_id)
@@ -123,15 +123,15 @@ class DocumentRows:
             return int(row.size_bytes)
         return None
 
-    # What is done behind the call.
+    # Background work.
 
     async def to_read(self, transaction: Transaction, document_id: UUID) -> Row | None:
-        """Return what is to be read of a document, and that the record which it follows is there."""
+        """Return the source of a document, and whether the record that it follows exists."""
         rows = await transaction.query(_TO_READ, (transaction.tenant_id, document_id))
         return rows[0] if rows else None
 
     async def lock(self, transaction: Transaction, document_id: UUID) -> Row | None:
-        """Return a document that stays until the transaction ends; None: it is gone."""
+        """Lock a document until the transaction ends, and return it, or None if it is gone."""
         rows = await transaction.query(_LOCK, (transaction.tenant_id, document_id))
         return rows[0] if rows else None
 
@@ -161,7 +161,7 @@ class DocumentRows:
     async def keep(
         self, transaction: Transaction, document_id: UUID, document: Row, read: FileText, found_by: CutDocument
     ) -> None:
-        """Keep what was read of a locked document, and where in it is found what; what found it before is gone."""
+        """Store the text of a locked document and the positions of its pieces; remove its old passages."""
         if document.passage_count:
             await take_turn(transaction, document.base_id)
             await self._passages.remove_documents(transaction, scope_of(document.base_id), [document.seq])
@@ -170,9 +170,9 @@ class DocumentRows:
             "text": read.text,
             "is_cut": read.is_cut,
             "headings": list(found_by.headings),
-            "starts": [one.start for one in found_by.pieces],
-            "ends": [one.end for one in found_by.pieces],
-            "pages": [one.page for one in found_by.pieces],
+            "starts": [piece.start for piece in found_by.pieces],
+            "ends": [piece.end for piece in found_by.pieces],
+            "pages": [piece.page for piece in found_by.pieces],
             "page_starts": list(read.page_starts),
         }
         await transaction.query(_KEEP, named)
@@ -183,8 +183,8 @@ class DocumentRows:
         """Write pieces of a locked document from the number `first` on."""
         await take_turn(transaction, document.base_id)
         placed = [
-            passage(one, document_id, ordinal=first + number, seq=document.seq, said_at=document.created_at)
-            for number, one in enumerate(pieces)
+            passage(piece, document_id, ordinal=first + number, seq=document.seq, said_at=document.created_at)
+            for number, piece in enumerate(pieces)
         ]
         await self._passages.put(transaction, scope_of(document.base_id), audience_of(document), placed)
         await transaction.query(_PASSAGES, (first + len(pieces), transaction.tenant_id, document_id))
@@ -203,25 +203,25 @@ class DocumentRows:
 
 
 def audience_of(row: Row) -> Audience:
-    """Return who may see what is found of a row with walls."""
+    """Return the audience of the passages of a row with bounds."""
     walls = walls_of(row)
     return Audience(graph_name=walls.graph_name, agent_bundle_id=walls.agent_bundle_id, app_id=walls.app_id)
 
 
-def passage(one: DocumentPiece, document_id: UUID, *, ordinal: int, seq: int, said_at: Any) -> Passage:
+def passage(piece: DocumentPiece, document_id: UUID, *, ordinal: int, seq: int, said_at: Any) -> Passage:
     """Return a passage where it stands."""
     return Passage(
         seq=seq,
         ordinal=ordinal,
         session=seq,  # each is a document of its own
-        text=one.piece.text,
-        terms=one.piece.terms,
-        numbers=one.numbers,
+        text=piece.piece.text,
+        terms=piece.piece.terms,
+        numbers=piece.numbers,
         kind=KIND,
         said_at=said_at,
         is_said=False,
-        marks=one.piece.marks,
-        part=one.section,
+        marks=piece.piece.marks,
+        part=piece.section,
         source_id=document_id,
     )
 

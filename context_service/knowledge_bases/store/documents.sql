@@ -10,7 +10,7 @@ AND (d.app_id = '' OR r.app_id = d.app_id)
 LEFT JOIN context.wm_record r ON r.tenant_id = d.tenant_id AND r.id = d.record_id AND {{open}}
 
 -- is_current
--- Of a document `d`, beside `FOLLOWED`: whether what was read of it is what it says.
+-- Of a document `d`, with `FOLLOWED`: whether the stored text is still that of the document.
 (d.record_id IS NULL OR r.version = d.record_version)
 
 -- state
@@ -91,7 +91,7 @@ WHERE tenant_id = %(tenant_id)s AND document_id = %(document_id)s;
 UPDATE context.knowledge_document SET passage_count = %s WHERE tenant_id = %s AND document_id = %s;
 
 -- changed
--- Of those that follow records which are others than what was read.
+-- Documents that follow records whose content changed since it was read.
 SELECT d.document_id FROM context.knowledge_document d {{followed}}
 WHERE d.tenant_id = %(tenant_id)s AND d.record_id IS NOT NULL AND d.state IN ('INDEXED', 'FAILED')
     AND r.version IS DISTINCT FROM d.record_version

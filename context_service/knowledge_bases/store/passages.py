@@ -1,4 +1,4 @@
-"""Documents of knowledge bases as a source of the index: what was read of each, cut again."""
+"""Documents of knowledge bases as a source of the index: the stored text of each, cut again."""
 
 from __future__ import annotations
 

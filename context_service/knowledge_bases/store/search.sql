@@ -19,7 +19,7 @@ WHERE {{which}} AND b.bedrock_id <> ''
 ORDER BY b.name COLLATE "C";
 
 -- shown
--- Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
+-- Each is looked up by itself: of a table without statistics, a join would read the whole scope.
 SELECT n.n, d.document_id, d.name, d.uri, d.record_id, d.created_at, b.name AS base, e.ordinal, e.text,
     d.headings[e.part + 1] AS heading, d.pages[e.ordinal + 1] AS page, d.starts[e.ordinal + 1] AS start,
     d.ends[e.ordinal + 1] AS "end"

@@ -18,7 +18,7 @@ NAME_CHARS_MAX = 512  # of an app, or an agent bundle
 
 
 def check_memory(said: MemoryInput) -> None:
-    """Refuse what is no memory.
+    """Check the fields of a memory.
 
     Raises:
         InvalidArgument, LimitExceeded: the field is named.
@@ -58,11 +58,11 @@ def check_filter(which: MemoryFilter) -> None:
     """
     check_text("filter.key", which.key, chars_max=KEY_CHARS_MAX)
     if which.happened_from and which.happened_to and which.happened_from >= which.happened_to:
-        raise InvalidArgument("filter.happened_to is not behind happened_from", field="filter.happened_to")
+        raise InvalidArgument("filter.happened_to must be after happened_from", field="filter.happened_to")
 
 
 def check_question(query: str, *, limit: int, limit_max: int) -> None:
-    """Refuse what cannot be asked.
+    """Check a question.
 
     Raises:
         InvalidArgument, LimitExceeded: the field is named.

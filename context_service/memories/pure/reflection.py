@@ -10,8 +10,10 @@ from context_service.memories.pure.texts import said_by, statement_of
 from context_service.retrieval.pure.terms import asked_terms, terms_of
 
 SENTENCE_CHARS = 400
-MATTERS = 0.5  # of the most terms of the question that a memory has: what has fewer is beside the question
-NEAREST = 3  # where none has a term, and meaning found them: so many of the best
+MATTERS = (
+    0.5  # share of the most terms that a memory has in common with the question; memories with fewer do not answer it
+)
+NEAREST = 3  # memories to take if none has a term, and meaning found them
 
 _DATE_CHARS = len(" (2026-11-01)\n")
 _SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
@@ -21,7 +23,7 @@ def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int
     """Return one statement, a line for each sentence, and the memories that it rests on, in their order.
 
     Args:
-        query: What is asked.
+        query: The question.
         found: The best first. Those that are superseded are no part of the statement.
         limit: Sentences.
         chars_max: Of the statement.
@@ -30,7 +32,7 @@ def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int
     if not holding:
         return "", []
     asked = frozenset(asked_terms(query))
-    said: dict[bytes, list[Memory]] = {}  # by what a sentence says, with all that say so
+    said: dict[bytes, list[Memory]] = {}  # the memories with each sentence
     sentences: dict[bytes, str] = {}
     chars = 0
     for memory in _mattering(holding, asked):
@@ -43,13 +45,15 @@ def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int
         said.setdefault(key, []).append(memory)
         sentences.setdefault(key, sentence)
     newest = sorted(said.items(), key=lambda one: max((each.happened_at, each.seq) for each in one[1]), reverse=True)
-    lines = [f"{sentences[key]} ({max(one.happened_at for one in memories):%Y-%m-%d})" for key, memories in newest]
+    lines = [
+        f"{sentences[key]} ({max(memory.happened_at for memory in memories):%Y-%m-%d})" for key, memories in newest
+    ]
     return "\n".join(lines), [memory for _, memories in newest for memory in memories]
 
 
 def _mattering(found: Sequence[Memory], asked: frozenset[str]) -> list[Memory]:
     """Return those of memories that have most of a question's terms, or nearly so, in their order."""
-    covered = [len(asked & frozenset(terms_of(said_by(one)))) for one in found]
+    covered = [len(asked & frozenset(terms_of(said_by(memory)))) for memory in found]
     most = max(covered)
     if not most:
         return list(found[:NEAREST])
@@ -58,6 +62,6 @@ def _mattering(found: Sequence[Memory], asked: frozenset[str]) -> list[Memory]:
 
 def _best(text: str, asked: frozenset[str]) -> str:
     """Return the sentence that has most of the question's terms; of equal ones the first."""
-    sentences = [one.strip() for one in _SENTENCE.split(text) if one.strip()]
+    sentences = [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
     best = max(sentences, key=lambda one: len(asked & frozenset(terms_of(one))))
     return best if len(best) <= SENTENCE_CHARS else best[: SENTENCE_CHARS - 1] + "\u2026"

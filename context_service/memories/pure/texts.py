@@ -47,8 +47,8 @@ def placed(found: Sequence[TextPiece], *, seq: int, kind: MemoryKind, happened_a
 
 
 def statement_of(text: str, experience: Experience | None) -> bytes:
-    """Return what stands for what a memory says: equal for those that say the same, in other words for it or not."""
+    """Return a hash that is equal for memories with the same statement, also in other words."""
     said = [text, *((experience.goal, experience.outcome) if experience else ())]
-    # Of what is too little to be a fact by itself, the words.
-    facts = [_BETWEEN.join(fact_of(one)) or " ".join(one.casefold().split()) for one in said]
+    # A text that is too short to be a fact counts by its words.
+    facts = [_BETWEEN.join(fact_of(text)) or " ".join(text.casefold().split()) for text in said]
     return hashlib.sha256("\n".join(facts).encode(errors="surrogatepass")).digest()

@@ -1,6 +1,6 @@
 """Consolidating memories: what says the same becomes one, and what runs taught is promoted; a dry run first.
 
-The plan of a dry run is the hash of all that it would do. Applying makes the plan anew, with nobody else writing, and
+The plan of a dry run is the hash of all that it would do. Applying makes the plan again under a lock, and
 does it if it is the same: what the caller saw is what happens.
 """
 
@@ -46,31 +46,31 @@ class _Plan:
 
     @property
     def id(self) -> str:
-        """What stands for all of it; empty: there is nothing to do."""
+        """The hash of the whole plan; empty if there is nothing to do."""
         if not self.merges and not self.lessons:
             return ""
         said = [
-            [[(str(one.memory_id), one.version) for one in several] for several in groups]
+            [[(str(memory.memory_id), memory.version) for memory in several] for several in groups]
             for groups in (self.merges, self.lessons)
         ]
         return hashlib.sha256(orjson.dumps(said)).hexdigest()
 
     def told(self, promoted: Sequence[UUID] | None = None) -> Consolidated:
-        """Return what is told of it; with the ids of observations, that it is done."""
+        """Return the report of the plan; with the ids of observations, as applied."""
         is_dry = promoted is None
         return Consolidated(
             plan=self.id,
             merged=[
                 Merged(
                     memory_id=kept.memory_id,
-                    merged_ids=[one.memory_id for one in merged],
+                    merged_ids=[memory.memory_id for memory in merged],
                     text=kept.text if is_dry else "",
                 )
                 for kept, *merged in self.merges
             ],
             promoted=[
                 Promoted(
-                    experience_ids=[one.memory_id for one in several],
+                    experience_ids=[memory.memory_id for memory in several],
                     memory_id=promoted[number] if promoted else None,
                     text=several[-1].text if is_dry else "",
                 )
@@ -82,7 +82,7 @@ class _Plan:
 
 
 class Consolidating:
-    """Consolidates; each call acts for its principal, who has a user.
+    """Consolidates memories; each call acts for its principal, which has a user.
 
     Args:
         database: Where memories are.
@@ -118,13 +118,15 @@ class Consolidating:
         check_runs(runs)
         check_text("plan", plan_id, chars_max=100)
         if not plan_id:
-            raise InvalidArgument("a dry run first: its plan is what is applied", field="plan")
+            raise InvalidArgument("apply needs the plan of a dry run", field="plan")
 
         async def work(transaction: Transaction) -> Consolidated:
-            # Turns in one order, of all that the plan is about: then it is made again, and nobody changes it.
+            # Lock all owners of the plan in one order; then make the plan again, which now cannot change.
             before = await self._plan(transaction, runs, principal)
             whose = {
-                (one.app_id, one.agent_bundle_id) for several in (*before.merges, *before.lessons) for one in several
+                (memory.app_id, memory.agent_bundle_id)
+                for several in (*before.merges, *before.lessons)
+                for memory in several
             }
             for app_id, agent_bundle_id in sorted(whose):
                 turn = {"owner_user_id": principal.user_id, "app_id": app_id, "agent_bundle_id": agent_bundle_id}
@@ -134,7 +136,7 @@ class Consolidating:
                 raise PlanOutdated("memories changed since the dry run")
             for kept, *merged in plan.merges:
                 await self._merge(transaction, kept, merged)
-            return plan.told([await self._promote(transaction, one, principal) for one in plan.lessons])
+            return plan.told([await self._promote(transaction, experiences, principal) for experiences in plan.lessons])
 
         about_id = scope_of(principal.tenant_id, principal.user_id).id
         return await self._database.of(principal).transaction(self._requests.once(request, work, about_id=about_id))
@@ -143,12 +145,12 @@ class Consolidating:
         user_id = principal.user_id
         groups = await self._rows.duplicates(door, user_id, count=MERGES_MAX + 1)
         cut = [ids[: MERGED_MAX + 1] for ids in groups[:MERGES_MAX]]
-        there = await self._rows.read(door, user_id, [one for ids in cut for one in ids]) if cut else {}
-        found = [[there[one] for one in ids if one in there] for ids in cut]
+        there = await self._rows.read(door, user_id, [memory_id for ids in cut for memory_id in ids]) if cut else {}
+        found = [[there[memory_id] for memory_id in ids if memory_id in there] for ids in cut]
         merges = [several for several in found if len(several) > 1]
         taught = await self._rows.of_runs(door, user_id, runs, count=LESSONS_MAX + 1) if runs else []
-        merged = {one.memory_id for _, *others in merges for one in others}
-        left = [one for one in taught[:LESSONS_MAX] if one.memory_id not in merged]
+        merged = {memory.memory_id for _, *others in merges for memory in others}
+        left = [memory for memory in taught[:LESSONS_MAX] if memory.memory_id not in merged]
         has_more = (
             len(groups) > MERGES_MAX or any(len(ids) > MERGED_MAX + 1 for ids in groups) or len(taught) > LESSONS_MAX
         )
@@ -158,30 +160,32 @@ class Consolidating:
         self, door: Tenant | Transaction, taught: Sequence[Memory], user_id: str
     ) -> list[Sequence[Memory]]:
         by_lesson: dict[tuple[str, str, bytes], list[Memory]] = {}
-        for one in taught:
-            by_lesson.setdefault((one.app_id, one.agent_bundle_id, statement_of(one.text, None)), []).append(one)
+        for memory in taught:
+            by_lesson.setdefault((memory.app_id, memory.agent_bundle_id, statement_of(memory.text, None)), []).append(
+                memory
+            )
         if not by_lesson:
             return []
         observed = await self._rows.observed(door, user_id, [statement for _, _, statement in by_lesson])
         return [several for key, several in by_lesson.items() if key not in observed]
 
     async def _merge(self, transaction: Transaction, kept: Memory, merged: Sequence[Memory]) -> None:
-        for one in merged:
-            await self._memories.remove(transaction, one)
+        for memory in merged:
+            await self._memories.remove(transaction, memory)
         await self._rows.join(
             transaction,
             kept.memory_id,
             sources=sources_of([kept, *merged]),
-            confidence=max(one.confidence for one in (kept, *merged)),
+            confidence=max(memory.confidence for memory in (kept, *merged)),
         )
 
     async def _promote(self, transaction: Transaction, experiences: Sequence[Memory], principal: Principal) -> UUID:
-        newest_first = sorted(experiences, key=lambda one: (one.happened_at, one.seq), reverse=True)
+        newest_first = sorted(experiences, key=lambda memory: (memory.happened_at, memory.seq), reverse=True)
         newest = newest_first[0]
         said = MemoryInput(
             text=experiences[-1].text,
             kind=MemoryKind.OBSERVATION,
-            confidence=max(one.confidence for one in experiences),
+            confidence=max(memory.confidence for memory in experiences),
             happened_at=newest.happened_at,
             app_id=newest.app_id,
             agent_bundle_id=newest.agent_bundle_id,
@@ -194,4 +198,4 @@ class Consolidating:
 
 def sources_of(memories: Sequence[Memory]) -> list[MemorySource]:
     """Return the sources of memories, each once, in the order of these; `SOURCES_MAX` at most."""
-    return list(dict.fromkeys(source for one in memories for source in one.sources))[:SOURCES_MAX]
+    return list(dict.fromkeys(source for memory in memories for source in memory.sources))[:SOURCES_MAX]

@@ -1,4 +1,4 @@
-"""What was learned in a window, remembered as an experience of its user: above both rooms."""
+"""Lessons of windows, stored as experiences of their users: above both rooms."""
 
 from __future__ import annotations
 

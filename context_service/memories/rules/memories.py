@@ -1,6 +1,6 @@
 """Memories: statements about a user that are kept, and found, across contexts.
 
-A memory, its passages and the answer of its request are one transaction: what was acknowledged is found. Each is a
+A memory, its passages and the answer of its request are one transaction: an acknowledged memory is found. Each is a
 document of its own in the one scope of its user, whatever app it is of: row-level security shows each caller its part.
 """
 
@@ -34,7 +34,7 @@ _CUTTING = 16  # times as long as parsing: words are cut, stemmed and counted
 
 
 class Memories:
-    """Keeps them; each call acts for its principal, who has a user.
+    """Stores memories; each call acts for its principal, which has a user.
 
     Args:
         database: Where they are.
@@ -208,7 +208,7 @@ class Memories:
         )
 
     async def _in_turn(self, transaction: Transaction, memory_id: UUID, principal: Principal) -> Memory:
-        """Return a memory, of which nobody else writes until the transaction ends.
+        """Lock a memory until the transaction ends, and return it.
 
         Raises:
             MemoryNotFound: there is none.
@@ -245,7 +245,7 @@ def within_bounds(said: MemoryInput, principal: Principal) -> MemoryInput:
     """Return a new memory with the app and the agent bundle that it is of: where it names none, the principal's.
 
     Raises:
-        PermissionDenied: it names others than the principal is bound to; or he is bound to a context, or to graphs.
+        PermissionDenied: it is outside the bounds of the principal; or these are a context or graphs.
     """
     said = replace(
         said,
@@ -257,7 +257,7 @@ def within_bounds(said: MemoryInput, principal: Principal) -> MemoryInput:
 
 
 def whose(memory: Memory) -> Mapping[str, object]:
-    """Return what memories a memory is among, of which one is written at a time."""
+    """Return the group of memories to which a memory belongs. Writes to a group take turns."""
     return {
         "owner_user_id": memory.owner_user_id,
         "app_id": memory.app_id,
@@ -266,7 +266,7 @@ def whose(memory: Memory) -> Mapping[str, object]:
 
 
 def _changed(memory: Memory, said: MemoryInput, names: Sequence[str]) -> MemoryInput:
-    """Return a memory with some fields as they are said; a time that is not said stays."""
+    """Return a memory with new values for some fields; an unset time stays."""
     kind = said.kind if "kind" in names else memory.kind
     experience = said.experience if "experience" in names else memory.experience
     if kind is not MemoryKind.EXPERIENCE and "experience" not in names:

@@ -1,4 +1,4 @@
-"""What is remembered of a question: memories as recall ranks them, or one statement that rests on them."""
+"""Find memories for a question, ranked as recall ranks passages, or summarize them in one statement."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _SEARCHED = 4  # times as long as parsing: sentences are looked for words
 
 
 class MemoryRecalling:
-    """Finds memories; each call acts for its principal, who has a user.
+    """Finds memories; each call acts for its principal, which has a user.
 
     Args:
         database: Where they are.
         rows: Their SQL.
         passages: What they are found by.
-        meaning: Compares texts by what they mean; None: words are all.
+        meaning: Compares texts by their embeddings, or None to search by words only.
     """
 
     def __init__(self, database: Database, rows: MemoryRows, passages: Passages, *, meaning: Meaning | None) -> None:
@@ -52,7 +52,7 @@ class MemoryRecalling:
         """Return the memories that matter to a question.
 
         Raises:
-            InvalidArgument, LimitExceeded: it cannot be asked.
+            InvalidArgument, LimitExceeded: the question is not valid.
         """
         check_question(asked.query, limit=asked.limit, limit_max=LIMIT_MAX)
         check_filter(asked.which)
@@ -61,7 +61,7 @@ class MemoryRecalling:
     async def reflect(
         self, asked: MemoryQuery, *, principal: Principal, chars_max: int = STATEMENT_CHARS_MAX
     ) -> ReflectedMemories:
-        """Return what is remembered of a question, in one statement of up to `limit` sentences; raises as `recall`."""
+        """Summarize matching memories in one statement of up to `limit` sentences; raises as `recall`."""
         check_question(asked.query, limit=asked.limit, limit_max=SENTENCES_MAX)
         check_filter(asked.which)
         found = await self._found(asked, limit=_REFLECTED_ON, principal=principal)
@@ -100,16 +100,16 @@ class MemoryRecalling:
             principal=principal,
         )
         by_seq: dict[int, Ranked] = {}
-        for one in found.ranked:  # of a long memory its best passage
-            by_seq.setdefault(one.row.seq, one)
-        # What a passage does not tell is asked of more memories than are answered; else of no more.
+        for ranked in found.ranked:  # of a long memory its best passage
+            by_seq.setdefault(ranked.row.seq, ranked)
+        # A passage does not show the key or the successor, so a filter by them reads more memories than it returns.
         if not (asked.which.key or asked.which.holding_only):
             by_seq = dict(islice(by_seq.items(), limit))
         there = await self._rows.at(self._database.of(principal), principal.user_id, list(by_seq)) if by_seq else {}
         memories = [
-            (there[seq], one.score)
-            for seq, one in by_seq.items()
-            if seq in there  # what was forgotten between the statements is gone
+            (there[seq], ranked.score)
+            for seq, ranked in by_seq.items()
+            if seq in there  # a memory may be forgotten between the statements
             and (not asked.which.key or there[seq].key == asked.which.key)
             and not (asked.which.holding_only and there[seq].superseded_by)
         ]
@@ -117,7 +117,7 @@ class MemoryRecalling:
             memories=_holding_first(memories)[:limit],
             by_meaning=found.by_meaning,
             error=found.error,
-            cosines={there[seq].memory_id: one.cosine for seq, one in by_seq.items() if seq in there},
+            cosines={there[seq].memory_id: ranked.cosine for seq, ranked in by_seq.items() if seq in there},
         )
 
 
@@ -127,12 +127,12 @@ def _admits(which: MemoryFilter, kinds: frozenset[str], row: Row) -> bool:
 
 def _holding_first(found: Sequence[tuple[Memory, float]]) -> list[tuple[Memory, float]]:
     """Return memories in their order, but of a key the one that holds in front of those that it supersedes."""
-    holding = {_key_of(one[0]): one for one in found if one[0].key and one[0].superseded_by is None}
+    holding = {_key_of(scored[0]): scored for scored in found if scored[0].key and scored[0].superseded_by is None}
     ordered: dict[UUID, tuple[Memory, float]] = {}
-    for one in found:
-        first = holding.get(_key_of(one[0]), one)
+    for scored in found:
+        first = holding.get(_key_of(scored[0]), scored)
         ordered.setdefault(first[0].memory_id, first)
-        ordered.setdefault(one[0].memory_id, one)
+        ordered.setdefault(scored[0].memory_id, scored)
     return list(ordered.values())
 
 

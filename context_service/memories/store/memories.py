@@ -1,7 +1,7 @@
 """The SQL of memories.
 
-Of those of one key each names the next newer one, which supersedes it: a chain, so that what comes and goes changes one
-other row, however long it is. What contradicts what is not stored: it is read off the key.
+The memories of one key form a chain: each names the next newer one, which supersedes it. So adding or removing a memory
+changes one other row, no matter how long the chain is. Contradictions are not stored: they follow from the key.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from service_runtime.requests import ERASED
 from service_runtime.sql_files import SqlFile
 
 SEQ_MAX = 2**63 - 1
-_ROW_BYTES = 200  # as long to read as so many bytes to parse
-_READING = 2  # times as long as parsing: a source is made of what is parsed
+_ROW_BYTES = 200  # reading a row takes as long as parsing this many bytes
+_READING = 2  # times as long as parsing: sources are made from parsed JSON
 
 SQL = SqlFile.of(__file__, contradictions_max=CONTRADICTIONS_MAX, erased=ERASED, memory=MEMORY)
 _TURN = SQL["turn"]
@@ -62,7 +62,7 @@ class MemoryRows:
     """Memories of users.
 
     Args:
-        model: The embedder's; empty: there is none, and no vector is owed.
+        model: Of the embedder. Empty if there is none; then no embedding is made.
     """
 
     def __init__(self, *, model: str) -> None:
@@ -84,7 +84,7 @@ class MemoryRows:
         return row.seq, row.happened_at
 
     async def update(self, transaction: Transaction, seq: int, kept: NewMemory) -> None:
-        """Write a memory anew, in its turn."""
+        """Replace a memory under the lock of its group."""
         named = {**_named(transaction, kept), "seq": seq}
         await transaction.query(_UNLINK, named)
         await transaction.query(_UPDATE, named)
@@ -107,12 +107,12 @@ class MemoryRows:
     async def read(self, door: Tenant | Transaction, user_id: str, memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
         """Return memories by their ids, without those that are not there for the caller."""
         named = {**self._of(door, user_id), "memory_ids": list(memory_ids)}
-        return {one.memory_id: one for one in await self._memories(await door.query(_READ, named))}
+        return {memory.memory_id: memory for memory in await self._memories(await door.query(_READ, named))}
 
     async def at(self, door: Tenant, user_id: str, seqs: Sequence[int]) -> dict[int, Memory]:
         """Return memories by their `seq`, without those that are gone."""
         named = {**self._of(door, user_id), "seqs": list(seqs)}
-        return {one.seq: one for one in await self._memories(await door.query(_AT, named))}
+        return {memory.seq: memory for memory in await self._memories(await door.query(_AT, named))}
 
     async def page(
         self, door: Tenant, user_id: str, which: MemoryFilter, *, before: int | None, count: int
@@ -123,7 +123,7 @@ class MemoryRows:
             door: Of the tenant.
             user_id: Whose.
             which: Which of them.
-            before: Only those below this `seq`; None: from the last.
+            before: Only memories below this `seq`. None starts at the newest.
             count: At most, and `PAGE_BYTES_MAX` bytes; one comes, however large it is.
         """
         named = {
@@ -185,7 +185,7 @@ class MemoryRows:
             Memory,
             row,
             kind=MemoryKind(row.kind),
-            sources=tuple(MemorySource(**one) for one in orjson.loads(row.sources)),
+            sources=tuple(MemorySource(**source) for source in orjson.loads(row.sources)),
             experience=copied(Experience, row) if row.goal or row.outcome or row.quality is not None else None,
             state=self._state(row),
             contradicts=tuple(row.contradicts),
@@ -211,4 +211,4 @@ def _named(transaction: Transaction, kept: NewMemory) -> dict[str, object]:
 
 
 def _json(sources: Sequence[MemorySource]) -> Jsonb:
-    return Jsonb([asdict(one) for one in sources])
+    return Jsonb([asdict(source) for source in sources])

@@ -74,7 +74,7 @@ m.passage_count, m.quality, m.owner_user_id, m.app_id, m.agent_bundle_id, m.crea
 m.goal, m.outcome
 
 -- told(which)
--- reads memories `m` with what is told of each besides; `which` ones, and in what order.
+-- reads memories `m` with their related rows; `which` selects and sorts them.
 SELECT {{columns}}, m.sources, m.imported_json, coalesce(c.memory_ids, '{}') AS contradicts, v.made, v.failed
 FROM (
     SELECT {{columns}}, m.tenant_id, m.statement_sha256, m.sources::text AS sources,
@@ -130,7 +130,7 @@ FROM (
 ORDER BY seq DESC;
 
 -- duplicates
--- Of a key only where nothing else was said in between: what was so, was not so, and is so again is no duplicate.
+-- With a key only if no other statement lies between: a fact that changed and became true again is no duplicate.
 SELECT g.memory_ids
 FROM (
     SELECT m.app_id, m.agent_bundle_id, m.key, m.statement_sha256, min(m.seq) AS seq,

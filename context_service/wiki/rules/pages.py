@@ -1,7 +1,7 @@
 """The rules of wiki pages: put whole, version by version; each is a user's own.
 
-A page that is put again as it is gets no new version: it is said to hold still. Who says which version he has read
-(`expected_version`) writes over no other.
+A put of unchanged content makes no new version; it only renews `as_of`. A writer that passes the version that it has
+read (`expected_version`) overwrites no other version.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _CUTTING = 16  # times as long as parsing takes, as of messages
 
 
 class Pages:
-    """Writes and reads pages; each call acts for its principal, who is somebody.
+    """Writes and reads pages; each call acts for its principal, which has a user.
 
     Args:
         database: Where they are.
         rows: Their SQL.
         requests: The request ids of this service.
-        tokens: Counts those of what is cut.
+        tokens: Counts the tokens of sections.
     """
 
     def __init__(self, database: Database, rows: PageRows, *, requests: Requests, tokens: TokenCounter) -> None:
@@ -66,7 +66,7 @@ class Pages:
 
         Args:
             said: The whole page.
-            expected_version: What the writer has read; 0: there is none yet. None: whatever there is.
+            expected_version: The version that the writer has read; 0 if there must be none. None accepts any.
             principal: Who writes.
             request: Makes it happen once.
 
@@ -119,7 +119,7 @@ class Pages:
             return await self._database.of(principal).transaction(self._requests.once(request, work, about_id=scope_id))
 
     async def _before(self, transaction: Transaction, owner: Owner, said: PageInput) -> Newest | None:
-        """Return the newest version of the page that is written; None: there is no such page yet.
+        """Return the newest version of the page to write, or None if there is no such page yet.
 
         Raises:
             PageNameTaken: one of its names leads to another page.
@@ -161,7 +161,7 @@ class Pages:
         Args:
             page: Which page of the list.
             prefix: With which their slugs begin.
-            memory_id: Only those whose newest version cites it. None: all.
+            memory_id: Only pages whose newest version cites it. None returns all pages.
             principal: Who asks.
 
         Raises:

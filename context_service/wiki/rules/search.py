@@ -1,7 +1,7 @@
-"""Pages that have something to say to a question: the best passages of a user's pages, each with its page.
+"""Search a user's pages: the best passages, each with its page.
 
-The names are looked at behind the passages: a page that was replaced between the two is left out, for its passages are
-those of a version that is none any more.
+The passages are found first, and the pages are read after them. A page that was replaced between the two statements is
+left out, because the passages belong to its old version.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class _Taken(NamedTuple):
 
 
 class AskedPages:
-    """Finds them; each time for a principal, who has a user.
+    """Finds pages; each call acts for its principal, which has a user.
 
     Args:
         database: Where they are.
         passages: What they say.
-        meaning: Compares texts by what they mean; None: words are all.
+        meaning: Compares texts by their embeddings, or None to search by words only.
     """
 
     def __init__(self, database: Database, passages: Passages, *, meaning: Meaning | None) -> None:
@@ -91,12 +91,12 @@ class AskedPages:
         cites: Mapping[int, Sequence[UUID]] = {row.seq: row.memory_ids for row in rows}
         found, _ = await self._ranked(text, wanted=lambda row: row.seq in cites, limit=100, principal=principal)
         places = {seq: _Taken(seq, 0, 0.0, None) for seq in cites}
-        for one in reversed(found):
-            places[one.seq] = one
+        for taken in reversed(found):
+            places[taken.seq] = taken
         return await self._shown(list(places.values()), principal, cites)
 
     async def whole(self, page_id: UUID, *, principal: Principal) -> Page | None:
-        """Return the newest version of a page, with all that it says; None: the user has none of this id."""
+        """Return the newest version of a page with its whole text, or None if the user has no page with this id."""
         principal = principal.without_admin()
         rows = PageRows(self._database, self._passages)
         name = PageName(page_id=page_id, slug="")
@@ -109,7 +109,9 @@ class AskedPages:
         principal = principal.without_admin()
         scope = scope_of(principal.tenant_id, principal.user_id)
         found = await best(self._passages, self._meaning, scope, text, wanted=wanted, limit=limit, principal=principal)
-        return [_Taken(one.row.seq, one.row.ordinal, one.score, one.cosine) for one in found.ranked], found.by_meaning
+        return [
+            _Taken(ranked.row.seq, ranked.row.ordinal, ranked.score, ranked.cosine) for ranked in found.ranked
+        ], found.by_meaning
 
     async def _shown(
         self,
@@ -132,14 +134,14 @@ class AskedPages:
         }
 
 
-def _said(row: Row, one: _Taken, cites: Sequence[UUID]) -> SaidByPage:
+def _said(row: Row, taken: _Taken, cites: Sequence[UUID]) -> SaidByPage:
     return copied(
         SaidByPage,
         row,
         heading=row.heading or "",
         written_at=row.created_at,
         stale=stale_of(row),
-        score=one.score,
-        cosine=one.cosine,
+        score=taken.score,
+        cosine=taken.cosine,
         cites=tuple(cites),
     )

@@ -1,7 +1,7 @@
 """The SQL of wiki pages: a header, the versions that are kept, the names that lead to it, and what it cites.
 
-Writers of one user's pages take turns, by a lock of their own: before the first page there is no row to lock, and
-whether a name is free is asked of all of them.
+Writers of one user's pages take turns by a lock of the user: before the first page there is no row to lock, and a new
+name must differ from those of all pages.
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ _REASONS_MAX = 5  # of a kind
 
 
 async def lock(transaction: Transaction, scope: Scope) -> None:
-    """Let nobody else write to a scope of pages until the transaction ends."""
+    """Lock a scope of pages for writing until the transaction ends."""
     await transaction.query(_LOCK, (scope.id,))
 
 
 def scope_of(tenant_id: UUID, user_id: str) -> Scope:
-    """Return the scope of what a user's pages say."""
+    """Return the scope of the texts of a user's pages."""
     return Scope.of_user(WIKI, tenant_id, user_id)
 
 
 class PageRows:
-    """The pages of users; what is read is the principal's user's.
+    """The pages of users. Each call reads those of its principal's user.
 
     Args:
         database: Where they are.
@@ -89,7 +89,7 @@ class PageRows:
         self._passages = passages
 
     async def lock(self, transaction: Transaction, user_id: str) -> None:
-        """Let nobody else write a user's pages until the transaction ends."""
+        """Lock a user's pages for writing until the transaction ends."""
         await lock(transaction, scope_of(transaction.tenant_id, user_id))
 
     async def named(self, transaction: Transaction, owner: Owner, names: Sequence[str]) -> dict[str, NamedPage]:
@@ -149,7 +149,7 @@ class PageRows:
             page_id: Which.
             said: With its slug.
             found_by: What finds it.
-            before: The newest version until now; None: it is the first.
+            before: The newest version until now, or None for the first.
             created_by: Who writes.
 
         Returns:
@@ -176,7 +176,7 @@ class PageRows:
             "sha256": said.sha256,
             "aliases": list(said.aliases),
             "memory_ids": list(said.memory_ids),
-            "sources": orjson.dumps([[one.label, one.uri, one.id] for one in said.sources]).decode(),
+            "sources": orjson.dumps([[source.label, source.uri, source.id] for source in said.sources]).decode(),
             "headings": list(found_by.headings),
             "markdown": said.markdown,
             "name_ids": [owner.name_id(name) for name in names_of(said.slug, said.aliases)],
@@ -201,7 +201,7 @@ class PageRows:
     async def read(
         self, door: Tenant | Transaction, name: PageName, *, version: int, principal: Principal
     ) -> Page | None:
-        """Return a version of a page, 0 the newest; None: there is none."""
+        """Return a version of a page (0: the newest), or None if there is none."""
         rows = await door.query(_READ, {**_which(name, principal), "version": version})
         return _page(rows[0], markdown=rows[0].markdown, sources=_sources(rows[0].sources)) if rows else None
 
@@ -214,7 +214,7 @@ class PageRows:
         after: tuple[str, UUID] | None,
         count: int,
     ) -> list[Page]:
-        """Return the pages of a user by slug, from behind one on, each in its newest version without what it says."""
+        """Return the pages of a user by slug, after a page, each in its newest version without its text."""
         after_slug, after_id = after or ("", _FIRST)
         said = {
             "user_id": principal.user_id,
@@ -239,7 +239,7 @@ class PageRows:
         return (rows[0].page_id if rows else None), found
 
     async def meant(self, transaction: Transaction, name: PageName, principal: Principal) -> Newest | None:
-        """Return the newest version of the page that is meant, which is locked; None: there is no such page."""
+        """Lock the named page and return its newest version, or None if there is no such page."""
         rows = await transaction.query(_HEADER, _which(name, principal))
         return await self.newest(transaction, rows[0].page_id) if rows else None
 
@@ -279,7 +279,7 @@ def cut_of(
     return PageIndexEntry(
         headings=[part.heading for part in parts],
         pieces=found,
-        numbers=[masks(scope_id, one.piece.terms) for one in found],
+        numbers=[masks(scope_id, piece.piece.terms) for piece in found],
     )
 
 

@@ -119,7 +119,7 @@ JOIN context.wiki_page_version v ON v.tenant_id = p.tenant_id AND v.page_id = p.
 WHERE {{meant}};
 
 -- list
--- No slug has what comes behind a prefix and a brace.
+-- No slug has a character after a brace in the order.
 SELECT {{columns}}
 FROM context.wiki_page p
 JOIN context.wiki_page_version v ON v.tenant_id = p.tenant_id AND v.page_id = p.page_id AND v.version = p.version
@@ -135,7 +135,7 @@ ORDER BY p.slug COLLATE "C", p.page_id
 LIMIT %(count)s;
 
 -- versions
--- The page beside them: it has a version always.
+-- The page itself: it always has a version.
 SELECT p.page_id, v.version, v.title, v.created_by, v.created_at, v.size_bytes, CASE WHEN v.imported IS NOT NULL THEN (
         v.imported - 'created_by' || jsonb_build_object('written_by', v.imported -> 'created_by')
     )::text END AS imported_json

@@ -13,7 +13,7 @@ from context_service.wiki.store.pages import KIND, cut_of, passage
 from service_runtime.postgres import Row
 from service_runtime.sql_files import SqlFile
 
-_PAGES = 5  # each of which may say a mebibyte
+_PAGES = 5  # each has up to 1 MiB of text
 
 SQL = SqlFile.of(__file__)
 _ROWS = SQL["rows"]

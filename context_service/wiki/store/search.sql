@@ -3,7 +3,7 @@ p.page_id, p.slug, v.title, v.version, v.headings[e.part + 1] AS heading, e.ordi
 p.fresh_until, p.fresh_until < now() AS is_past, f.gone, f.changed, f.superseded
 
 -- shown
--- Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
+-- Each is looked up by itself: of a table without statistics, a join would read the whole scope.
 SELECT n.n, {{columns}}
 FROM json_to_recordset(%(found)s::json) n (n integer, seq bigint, ordinal integer)
     CROSS JOIN LATERAL (

@@ -79,17 +79,20 @@ async def test_a_wrong_key_is_refused_and_what_the_api_says_is_not_repeated(fake
 @pytest.mark.parametrize(
     ("behave", "why"),
     [
-        (answering(429, "ThrottlingException"), r"asked too often \(ThrottlingException\)"),
+        (
+            answering(429, "ThrottlingException"),
+            r"refuses further requests for now \(ThrottlingException\)",
+        ),
         (answering(403, "AccessDeniedException"), "refuses the service's credentials"),
         (answering(404, "ResourceNotFoundException"), "no such knowledge base"),
         (answering(400, "ValidationException"), "malformed"),
         (answering(500, "InternalServerException"), r"HTTP 500 \(InternalServerException\)"),
         (answering(503, "<b>odd</b>"), "HTTP 503"),
         (answering(307, headers="location: http://169.254.169.254/\r\n"), "redirects"),
-        (answering(200, body=b"<h1>Welcome</h1>"), "no answer of Retrieve"),
-        (answering(200, body={"results": []}), "no answer of Retrieve"),
-        (answering(200, body=[]), "no answer of Retrieve"),
-        (answering(200, body={"retrievalResults": "many"}), "no answer of Retrieve"),
+        (answering(200, body=b"<h1>Welcome</h1>"), "its answer is not valid"),
+        (answering(200, body={"results": []}), "its answer is not valid"),
+        (answering(200, body=[]), "its answer is not valid"),
+        (answering(200, body={"retrievalResults": "many"}), "its answer is not valid"),
         (answering(200, body=b"x", headers="content-encoding: gzip\r\n"), "compresses"),
         (answering(200, body=b" " * (4 * 2**20 + 1)), "more than 4194304 bytes"),
     ],
@@ -256,11 +259,11 @@ async def test_what_fails_is_a_clear_status_and_the_others_are_found(bases: Base
     for behave, why in (
         (
             answering(429, "ThrottlingException"),
-            "KNOWLEDGE_BASE_FAILED: the Retrieve API cannot be asked: it is asked too",
+            "KNOWLEDGE_BASE_FAILED: the Retrieve API failed: it refuses further",
         ),
         (answering(403, "AccessDeniedException"), "refuses the service's credentials"),
         (answering(500), "HTTP 500"),
-        (answering(200, body=b"{"), "no answer of Retrieve"),
+        (answering(200, body=b"{"), "its answer is not valid"),
     ):
         api.behaves[PRICES] = behave
         (status,) = (await ask(bases)).providers
@@ -270,7 +273,7 @@ async def test_what_fails_is_a_clear_status_and_the_others_are_found(bases: Base
     assert [one.snippet for one in answer.hits] == ["No dogs on the ferry."]
     (status,) = answer.providers
     assert status.state == query_pb.PROVIDER_STATE_STALE
-    assert status.reason.startswith(f"{prices}: the Retrieve API cannot be asked")
+    assert status.reason.startswith(f"{prices}: the Retrieve API failed")
 
 
 async def test_one_that_hangs_is_cancelled_and_takes_nobody_along(bases: Bases, api: FakeBedrock):
