@@ -23,10 +23,11 @@ from context_service.retrieval.documents.kinds import Reason, Unread
 from context_service.retrieval.documents.reading import FileText
 from context_service.retrieval.rules.verify import Verified, Verifying
 from context_service.retrieval.store.passages import Passages
-from contextkeep.context.v1 import agents_pb2
+from contextkeep.context.v1 import agent_templates_pb2, agents_pb2
 from contextkeep.context.v1 import context_query_pb2 as query_pb
 from contextkeep.context.v1 import knowledge_bases_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
+from contextkeep.context.v1.agent_templates_pb2_grpc import AgentTemplatesStub
 from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.knowledge_bases_pb2_grpc import KnowledgeBasesStub
@@ -50,6 +51,7 @@ class Bases:
         self.metadata = (("authorization", f"Bearer {key}"),)
         channel = stack.caller.channel
         self.stubs = {pb: KnowledgeBasesStub(channel), agents_pb2: AgentsStub(channel)}
+        self.stubs |= {agent_templates_pb2: AgentTemplatesStub(channel)}
         self.stubs |= {query_pb: ContextQueryStub(channel), memory_pb: WorkingMemoryStub(channel)}
 
     def of(self, key: str) -> Bases:
