@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from context_service.kernel.catalog import Catalog, check_unbound
+from context_service.kernel.catalog import Catalog, Table, check_unbound
 from context_service.specialists.model import Specialist, SpecialistInput
-from context_service.specialists.store import SPECIALISTS
 from contextkeep.errors import InvalidArgument, SpecialistNotFound
 from service_runtime import pages
 from service_runtime.auth import Principal
@@ -18,6 +17,11 @@ from service_runtime.checks import check_between, check_count, check_stored, che
 from service_runtime.postgres import Database, Row
 from service_runtime.requests import Request, Requests
 
+SPECIALISTS = Table(
+    name="context.specialist",
+    key="specialist_id",
+    columns=("display_name", "instructions", "node_ids", "steps_max", "is_default"),
+)
 SPECIALISTS_MAX = 50  # of a tenant
 ID_CHARS_MAX = 50
 INSTRUCTIONS_CHARS_MAX = 8_000
