@@ -14,16 +14,16 @@ from typing import Any
 import grpc
 
 from service_runtime import interceptors
+from service_runtime.admission import CallLimits, CallSlots
 from service_runtime.auth import ANONYMOUS
 from service_runtime.calls import Call, current_call
-from service_runtime.places import CallLimits, Places
 
 
 class Bare(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     """Gives unary calls a principal, as far as an interceptor can be nothing."""
 
     def __init__(self, *_: Any, limits: CallLimits, **__: Any) -> None:
-        self.places = Places(limits)
+        self.slots = CallSlots(limits)
         self._wrapped: dict[str, Any] = {}
 
     async def intercept_service(self, continuation: Any, details: Any) -> Any:

@@ -29,7 +29,7 @@ STORE = "psycopg, the pool, a tenant's wall"
 CLIENT = "call of the Entity Service"
 LAYERS = (TRANSPORT, INTERCEPTORS, SERVICER, RULES, CLIENT, STORE)
 
-_BORDER = "interceptors access auth keys calls tracing logs metrics places turns tokens server connections"
+_BORDER = "interceptors access auth keys calls tracing logs metrics admission fair_queue tokens server connections"
 _ROOMS = (
     "agents compiled_pages contexts entity_history erasure history knowledge knowledge_bases mcp mcp_servers"
     " memories operations query specialists transfer usage wiki windows working_memory"

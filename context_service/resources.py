@@ -41,11 +41,11 @@ from contextkeep.address import Address, parse_address
 from contextkeep.client.aio import AsyncEntityClient
 from contextkeep.errors import StorageFull, Unavailable
 from service_runtime import background, connections, http, probe, tls
+from service_runtime.admission import CallSlots
 from service_runtime.connections import Connection
 from service_runtime.held_bytes import HeldBytes, memory_limits
 from service_runtime.metrics import ERASING_FAILED, Metrics
 from service_runtime.migrate import Migration, access_migrations, load
-from service_runtime.places import Places
 from service_runtime.postgres import Database, take_half_vectors
 from service_runtime.schema import SchemaCheck
 
@@ -85,7 +85,7 @@ async def open_dependencies(settings: Settings, metrics: Metrics, stack: AsyncEx
     passages = Passages(database, embedded_kinds=[CONTEXT, *OF_USERS, KNOWLEDGE_BASE, BRAIN] if embedder else [])
     reader = document_reader_of(settings, bytes_max=held.limits.parsers_bytes_max)
     watches = replace(settings.call_limits, calls_max=settings.watches_max)
-    lookout = Lookout(database, places=Places(watches, what="watches", limit="watches"))
+    lookout = Lookout(database, slots=CallSlots(watches, what="watches", limit="watches"))
     await stack.enter_async_context(background.keeping(lookout.keep_looking))
     return Dependencies(
         settings=settings,

@@ -11,10 +11,10 @@ from service_runtime.commands import (
     add_migrate,
     add_replay,
     add_serve,
+    print_replayed,
     printing,
     run_check_config,
     run_migrations,
-    told,
 )
 from service_runtime.loading import loading
 
@@ -32,12 +32,15 @@ def main() -> None:
         from service_runtime import development, logs, process
         from service_runtime.settings import load
 
-    parser = argparse.ArgumentParser(prog="entity-service", description="Nodes and typed edges, over gRPC.")
+    parser = argparse.ArgumentParser(
+        prog="entity-service",
+        description="Context Service, Entity Service: stores the nodes and typed edges of agents' graphs.",
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     add_serve(commands)
     add_migrate(commands)
     add_check_config(commands)
-    erasures = commands.add_parser("erasures", help="erase again after a restore")
+    erasures = commands.add_parser("erasures", help="repeat the erasures of users after a restore")
     add_replay(erasures.add_subparsers(dest="erasures_command", required=True), "entity-service")
     arguments = parser.parse_args()
 
@@ -49,7 +52,7 @@ def main() -> None:
     logs.configure(settings.log_level)
     try:
         if arguments.command == "erasures":
-            sys.exit(told(process.run(replay(settings, arguments.file)), as_json=arguments.json))
+            sys.exit(print_replayed(process.run(replay(settings, arguments.file)), as_json=arguments.json))
         if arguments.command == "migrate" or arguments.migrate:
             run_migrations(
                 settings,

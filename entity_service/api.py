@@ -103,7 +103,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         write = await self._parsed(write_wire.single_node, request)
 
         async def replay(answer: Any) -> pb.CreateNodeResponse:
-            if RESPONSE in answer:  # of a node that was there
+            if RESPONSE in answer:  # the answer with a node that existed
                 return pb.CreateNodeResponse.FromString(unpacked(answer[RESPONSE]))
             node = await self._writes.node_of(principal(), write, outcome(write, answer))
             return pb.CreateNodeResponse(node=node_wire.node(node))
@@ -203,20 +203,20 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         return pb.DeleteNodeResponse(edges_deleted=count)
 
     async def EraseOwned(self, request: pb.EraseOwnedRequest, context: Context) -> pb.EraseOwnedResponse:
-        """Begin to erase what a user owns."""
+        """Begin to erase the rows that a user owns."""
         erasure_id = parse_id("erasure_id", request.erasure_id)
         removed = await self._owned.erase(erasure_id, request.subject, principal=principal())
         return pb.EraseOwnedResponse(removed=owned_wire.owned(removed))
 
     async def GetOwned(self, request: pb.GetOwnedRequest, context: Context) -> pb.GetOwnedResponse:
-        """Read what a user owns, or what is erased of it."""
+        """Count the rows that a user owns, or read the progress of their erasure."""
         if bool(request.erasure_id) == bool(request.subject):
             raise InvalidArgument("name an erasure or a subject", field="erasure_id")
         if request.subject:
-            found = await self._owned.count(request.subject, principal=principal())
+            counts = await self._owned.count(request.subject, principal=principal())
         else:
-            found = await self._owned.receipt(parse_id("erasure_id", request.erasure_id), principal=principal())
-        return pb.GetOwnedResponse(owned=owned_wire.owned(found))
+            counts = await self._owned.receipt(parse_id("erasure_id", request.erasure_id), principal=principal())
+        return pb.GetOwnedResponse(owned=owned_wire.owned(counts))
 
     async def SetNodeIO(self, request: pb.SetNodeIORequest, context: Context) -> pb.SetNodeIOResponse:
         """Set a node's input or output."""
@@ -236,7 +236,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         return progress_wire.appended(await self._timelines.append(principal(), envelope, once))
 
     async def ListProgress(self, request: pb.ListProgressRequest, context: Context) -> pb.ListProgressResponse:
-        """List the envelopes of a node and of what it calls."""
+        """List the envelopes of a node and of the nodes that it calls."""
         query = progress_wire.timeline_query(request, self._limits)
         return progress_wire.timeline_page(await self._timelines.page(principal(), query))
 
@@ -355,16 +355,16 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
                 first = False
 
     async def StartChanges(self, request: pb.StartChangesRequest, context: Context) -> pb.StartChangesResponse:
-        """Keep what changes from now on."""
+        """Start the change feed of the tenant."""
         return pb.StartChangesResponse(place=await self._change_feed.start(principal()))
 
     async def ListChanges(self, request: pb.ListChangesRequest, context: Context) -> pb.ListChangesResponse:
-        """List what changed."""
+        """List changes after a place."""
         query = change_wire.change_query(request)
         return change_wire.change_page(await self._change_feed.page(principal(), query))
 
     async def _parsed(self, parse: Callable[[_M, Limits], _T], message: _M) -> _T:
-        """Return what `parse` makes of a message; of one that holds large documents, beside the loop."""
+        """Return the result of `parse`; a message with large documents is parsed off the event loop."""
         return await beside_the_loop(message.ByteSize(), parse, message, self._limits)
 
 

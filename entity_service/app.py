@@ -54,7 +54,7 @@ def migrations() -> list[Migration]:
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Return what the settings say of one call's size."""
+    """Return the limits of one call from the settings."""
     return Limits(
         document_bytes_max=settings.node_data_bytes_max,
         nesting_max=settings.json_nesting_max,
@@ -72,19 +72,19 @@ def limits_of(settings: Settings) -> Limits:
 
 
 def probes(settings: Settings) -> dict[str, Check]:
-    """Return what `check-config` asks."""
+    """Return the checks of `check-config`."""
 
     async def listening() -> None:
         _check_exposure(settings, authenticated=access.needs_key(settings))
         if files := tls.files_of(settings):
             tls.server_credentials(files)
 
-    asked: dict[str, Check] = {
+    checks: dict[str, Check] = {
         f"listening on {settings.entity_service_host}": listening,
         **database_probes.of_services(settings, migrations()),
         **database_probes.of_owner(settings, migrations()),
     }
-    return asked
+    return checks
 
 
 @asynccontextmanager
@@ -93,10 +93,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
 
     Args:
         settings: Verified settings.
-        callers: Who may call, instead of those who have a key: for tests with several tenants.
+        callers: Authenticates callers instead of the configured keys: for tests with several tenants.
 
     Raises:
-        CannotListen: the address is taken, or open to everybody.
+            CannotListen: the address is taken, or open to the network without authentication.
         UnsafeRole: the database role could pass row-level security.
         HttpMissing: there is a port for HTTP, and not its package.
     """
@@ -106,71 +106,13 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         if settings.metrics_port is not None:
             stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
         stack.enter_context(tracing.exporting(settings, service="entity-service"))
-        held = HeldBytes(
-            memory_limits(
-                settings.memory_bytes_max,
-                settings.call_limits.shares,
-                has_windows=False,
-                children_bytes=http.JSON_BYTES if settings.http_port is not None else 0,
-            )
-        )
+        held = _held_bytes(settings)
         held.show(metrics)
         await stack.enter_async_context(background.keeping(held.keep_watching))
-        database = await stack.enter_async_context(
-            Database.open(
-                settings.database,
-                others=settings.other_databases,
-                connections_max=settings.database_pool_max,
-                prepared_statements=settings.database_prepared_statements,
-                name="entity-service",
-                configure=take_half_vectors,
-            )
-        )
-        options = copied(
-            ServerOptions,
-            settings,
-            host=settings.entity_service_host,
-            port=settings.entity_service_port,
-            pending_calls_max=held.limits.pending_calls_max,
-            tls=tls.files_of(settings),
-        )
-        limits = limits_of(settings)
-        writes = GraphWrites(database)
-        traversal = Traversal(database)
-        owned_eraser = OwnedEraser(database)
-        servicer = EntityGraphServicer(
-            writes=writes,
-            changes=NodeChanges(database, document_bytes_max=limits.document_bytes_max),
-            edges=EdgeStore(database),
-            edge_changes=EdgeChanges(database, document_bytes_max=limits.document_bytes_max),
-            removal=Removal(database),
-            owned=OwnedNodes(database, owned_eraser),
-            node_io=NodeIOStore(database),
-            timelines=Timelines(database),
-            embeddings=EmbeddingStore(database),
-            search=Search(database, traversal),
-            graph_import=GraphImport(writes),
-            graph_export=GraphExport(database),
-            counts=Counts(database),
-            change_feed=ChangeFeed(database),
-            store=GraphStore(database),
-            traversal=traversal,
-            limits=limits,
-        )
-        await stack.enter_async_context(background.keeping(RequestSweep(database, Requests("entity")).keep_sweeping))
-        kept = timedelta(days=settings.changes_kept_days)
-        change_sweep = ChangeSweep(database, kept=kept, kept_max=settings.changes_kept_max)
-        await stack.enter_async_context(background.keeping(change_sweep.keep_sweeping))
-        erasing_failed = metrics.counter(ERASING_FAILED, "Passes of erasing that broke off", what=("nodes",))
-        failed = partial(erasing_failed, what="nodes")
-        await stack.enter_async_context(background.keeping(partial(owned_eraser.keep_erasing, failed=failed)))
-        metrics.watch(
-            SUBJECT_ERASURES_PENDING,
-            "Age of the oldest unfinished erasure of a subject",
-            lambda: owned_eraser.pending_s,
-        )
-        await stack.enter_async_context(background.keeping(EdgeSettling(database).keep_settling))
-        await stack.enter_async_context(background.keeping(FirstStatistics(database).keep_looking))
+        database = await stack.enter_async_context(_open_database(settings))
+        eraser = OwnedEraser(database)
+        servicer = _servicer(database, limits_of(settings), eraser)
+        await _start_background_work(stack, settings, database, eraser, metrics)
         recent = RecentCalls("entity-service")
         services = [
             server.Service(
@@ -181,11 +123,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             observing(recent),
         ]
         database.show(metrics)
-        callers = callers or access.authenticator(settings, database, metrics)
         trail = AuditTrail(database)
         await stack.enter_async_context(trail.telling())
         border = Border(
-            callers,
+            callers or access.authenticator(settings, database, metrics),
             limits=settings.call_limits,
             metrics=metrics,
             held=held,
@@ -195,11 +136,83 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
         )
+        options = copied(
+            ServerOptions,
+            settings,
+            host=settings.entity_service_host,
+            port=settings.entity_service_port,
+            pending_calls_max=held.limits.pending_calls_max,
+            tls=tls.files_of(settings),
+        )
         servers: list[AbstractAsyncContextManager[int]] = [server.running(services, border, options, metrics)]
         if settings.http_port is not None:
             servers.append(http.serving_rpcs(settings, services, border))
         port, *_ = await stack.enter_async_context(server.together(*servers))
         yield port
+
+
+def _held_bytes(settings: Settings) -> HeldBytes:
+    return HeldBytes(
+        memory_limits(
+            settings.memory_bytes_max,
+            settings.call_limits.shares,
+            has_windows=False,
+            children_bytes=http.JSON_BYTES if settings.http_port is not None else 0,
+        )
+    )
+
+
+def _open_database(settings: Settings) -> AbstractAsyncContextManager[Database]:
+    return Database.open(
+        settings.database,
+        others=settings.other_databases,
+        connections_max=settings.database_pool_max,
+        prepared_statements=settings.database_prepared_statements,
+        name="entity-service",
+        configure=take_half_vectors,
+    )
+
+
+def _servicer(database: Database, limits: Limits, eraser: OwnedEraser) -> EntityGraphServicer:
+    writes = GraphWrites(database)
+    traversal = Traversal(database)
+    return EntityGraphServicer(
+        writes=writes,
+        changes=NodeChanges(database, document_bytes_max=limits.document_bytes_max),
+        edges=EdgeStore(database),
+        edge_changes=EdgeChanges(database, document_bytes_max=limits.document_bytes_max),
+        removal=Removal(database),
+        owned=OwnedNodes(database, eraser),
+        node_io=NodeIOStore(database),
+        timelines=Timelines(database),
+        embeddings=EmbeddingStore(database),
+        search=Search(database, traversal),
+        graph_import=GraphImport(writes),
+        graph_export=GraphExport(database),
+        counts=Counts(database),
+        change_feed=ChangeFeed(database),
+        store=GraphStore(database),
+        traversal=traversal,
+        limits=limits,
+    )
+
+
+async def _start_background_work(
+    stack: AsyncExitStack, settings: Settings, database: Database, owned_eraser: OwnedEraser, metrics: Metrics
+) -> None:
+    """Start the sweeps, erasures and statistics, which run until the stack closes."""
+    await stack.enter_async_context(background.keeping(RequestSweep(database, Requests("entity")).keep_sweeping))
+    kept = timedelta(days=settings.changes_kept_days)
+    change_sweep = ChangeSweep(database, kept=kept, kept_max=settings.changes_kept_max)
+    await stack.enter_async_context(background.keeping(change_sweep.keep_sweeping))
+    erasing_failed = metrics.counter(ERASING_FAILED, "Passes of erasing that broke off", what=("nodes",))
+    failed = partial(erasing_failed, what="nodes")
+    await stack.enter_async_context(background.keeping(partial(owned_eraser.keep_erasing, failed=failed)))
+    metrics.watch(
+        SUBJECT_ERASURES_PENDING, "Age of the oldest unfinished erasure of a subject", lambda: owned_eraser.pending_s
+    )
+    await stack.enter_async_context(background.keeping(EdgeSettling(database).keep_settling))
+    await stack.enter_async_context(background.keeping(FirstStatistics(database).keep_looking))
 
 
 def _check_exposure(settings: Settings, *, authenticated: bool) -> None:

@@ -1,7 +1,7 @@
-"""Erasing again: whom a register of the Context Service names, in a graph that was restored from before that.
+"""Repeat the erasures of the Context Service's register in a graph that was restored from an older backup.
 
-A line names nobody: it has a hash, which is compared with every id of a user that the graph has. What has its receipt
-is done, so doing it again does nothing.
+A line has no name, but a hash, which is compared with the id of every user of the graph. An erasure that has its
+receipt is done, so a repeat does nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from service_runtime.schema import SchemaCheck
 
 
 async def replay(settings: Settings, path: Path) -> Replayed:
-    """Erase whom the lines of a file name and the graph has, for an operator, and stay until it is done.
+    """Erase the users of the graph whom the lines of a file name, and return when that is done.
 
     Raises:
         InvalidArgument: there is no such file, or a line is malformed.
@@ -44,7 +44,7 @@ async def replay(settings: Settings, path: Path) -> Replayed:
             await _begin(tenant, lines, done)
         eraser = OwnedEraser(database)
         for tenant in tenants:
-            ids = [one.erasure_id for one in lines if one.tenant_id == tenant.tenant_id]
+            ids = [line.erasure_id for line in lines if line.tenant_id == tenant.tenant_id]
             while await tenant.query(STILL_OPEN, (tenant.tenant_id, ids)):
                 if await eraser.erase_due():
                     await asyncio.sleep(LEASE_S)  # a replica is at some
@@ -54,9 +54,9 @@ async def replay(settings: Settings, path: Path) -> Replayed:
 async def _begin(tenant: Tenant, lines: Sequence[Erased], done: Replayed) -> None:
     subjects = partial(subjects_in, statements=SUBJECTS_IN)
     left, whom = await looked_up(tenant, lines, done, known=KNOWN_ERASURES, subjects=subjects)
-    for one in left:
-        subject = whom.get(one.erasure_id)
-        await tenant.query(BEGIN_REPLAYED, {"erasure_id": one.erasure_id, "subject": subject})
+    for line in left:
+        subject = whom.get(line.erasure_id)
+        await tenant.query(BEGIN_REPLAYED, {"erasure_id": line.erasure_id, "subject": subject})
         if subject is None:
             done.nobody += 1
         else:

@@ -9,7 +9,7 @@ from service_runtime.settings import KIB, MIB, ServiceSettings
 
 
 class Settings(ServiceSettings):
-    """What the Entity Service is told."""
+    """The settings of the Entity Service."""
 
     entity_service_host: str = Field("127.0.0.1", description="address to listen on")
     entity_service_port: int = Field(50052, ge=0, le=65535, description="port to listen on; 0: any free one")

@@ -1,1 +1,1 @@
-"""What any server of ours needs: life cycle, interceptors, Postgres, migrations, page tokens."""
+"""The code that both servers share: life cycle, interceptors, Postgres, migrations, page tokens."""

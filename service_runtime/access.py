@@ -1,4 +1,4 @@
-"""Who may call: the credential's principal, and how often it may.
+"""Authentication and rate limits: the principal of a credential, and how often it may call.
 
 A credential is looked for where it is cheapest first: the key of the environment, tokens of the issuer, keys in
 Postgres.
@@ -45,7 +45,7 @@ def needs_key(settings: ServiceSettings) -> bool:
 
 
 def authenticator(settings: ServiceSettings, database: Database, metrics: Metrics) -> Authenticator:
-    """Return what checks the calls of a service.
+    """Return the authenticator of a service.
 
     Raises:
         CannotCheckTokens: an issuer is configured, and the package that checks its tokens is not installed.
@@ -54,7 +54,7 @@ def authenticator(settings: ServiceSettings, database: Database, metrics: Metric
     if api_key := settings.api_key.get_secret_value():
         finders.append(ApiKeys({api_key: Principal(tenant_id=DEFAULT_TENANT_ID, subject="api-key")}))
     if settings.jwt_issuer:
-        from service_runtime.tokens import Tokens  # only who has an issuer needs its package
+        from service_runtime.tokens import Tokens  # only a service with an issuer needs its package
 
         finders.append(Tokens(settings, database))
     stored = StoredKeys(database)
@@ -72,7 +72,7 @@ class Access:
 
     Args:
         finders: Who know the credentials, the cheapest first.
-        open_while_empty: As long as there are none of these, calls without a key are the anonymous principal's.
+        open_while_empty: As long as this store has no keys, calls without a key are the anonymous principal's.
         per_subject: Calls a second; 0: any number. A burst of as many, ten at least, may come at once.
         per_tenant: The same for all subjects of a tenant together, in this process.
         count_failure: Called for each call without a valid credential.
@@ -121,7 +121,7 @@ class Access:
                 if principal := await finder.find(secret):
                     return principal
         if secret.startswith(CONTEXT_KEY_BEGINS):
-            return None  # it is over: whoever may see one context must not become anybody, who may see all
+            return None  # it has ended: the holder of a key of one context must not become a principal that sees all
         if self._open_while_empty is not None and await self._open_while_empty.is_empty():
             return ANONYMOUS
         return None
@@ -130,8 +130,8 @@ class Access:
         """Count it, and let the caller wait: for its turn among all calls that have no valid credential."""
         self._count_failure()
         call = calls.current_call.get()
-        if call is not None and call.place is not None:
-            call.place.give_back()  # others' calls need it meanwhile
+        if call is not None and call.slot is not None:
+            call.slot.give_back()  # other calls need it meanwhile
         await asyncio.sleep(FAILURE_DELAY_S)
         if await unproven().take(call.peer if call is not None else ""):
             _log.warning("authentication failed")
@@ -160,7 +160,9 @@ class RateLimit:
         left, at = self._left.pop(whose, (self._burst, now))
         left = min(self._burst, left + (now - at) * self.rate)
         if len(self._left) >= _BUCKETS_MAX:
-            del self._left[next(iter(self._left))]  # who has not called for longest, and so has a full one again
+            del self._left[
+                next(iter(self._left))
+            ]  # of the key that has not called for longest; its bucket is full again
         self._left[whose] = (left - 1 if left >= 1 else left, now)
         if left < 1:
             raise RateLimited(

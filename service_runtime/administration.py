@@ -14,14 +14,14 @@ from service_runtime.postgres import CONNECT_TIMEOUT_S
 
 
 class CannotAdminister(FailedPrecondition):
-    """The database cannot be reached as DATABASE_ADMIN_URL, or what is asked of it is not there or not allowed."""
+    """DATABASE_ADMIN_URL cannot be reached, or lacks the tables or the rights that a command needs."""
 
     reason = "CANNOT_ADMINISTER"
 
 
 @contextmanager
 def administering(admin_url: str, **options: Any) -> Iterator[psycopg.Connection[Any]]:
-    """Connect for the block; what Postgres refuses is told in its words, with what to do.
+    """Connect for the block; a refusal of Postgres keeps its own words, and adds what to do.
 
     Args:
         admin_url: URL of the role that owns the tables.

@@ -1,8 +1,8 @@
-"""The audit log: who changed, or tried to change, what.
+"""The audit log: changes and refused changes, with their callers.
 
 One line for every call whose RPC needs more than the scope `read`, by the logger `audit`, whatever `LOG_LEVEL` says:
 the principal, the caller's address, the outcome, and the ids of request and answer. No content, no key, no name that a
-user gave to something; an id that a caller made up, such as one of a user or of another system, is said by its digest.
+user gave; an id that a caller made up, such as one of a user or of another system, appears as its digest.
 Those of administrators are kept as rows, too: see `audit_trail`.
 """
 
@@ -26,7 +26,7 @@ _MESSAGES_MAX = 1000  # that are looked at: a refused request may hold two milli
 _ID_CHARS_MAX = 200
 _NAMES = frozenset({"id", "blob_key", "mapping_name"})
 _ENDINGS = ("_id", "_ids")
-# What applications and administrators call things that are the tenant's. Other ids may name a person, or be anything.
+# The arguments that hold names which applications and administrators give. Other ids may name a person, or be anything.
 OF_TENANTS = frozenset(
     {
         *("app_id", "app_ids", "agent_id", "agent_ids", "agent_bundle_id", "agent_bundle_ids", "provider_id"),
@@ -43,7 +43,7 @@ _log.setLevel(logging.INFO)
 def log(call: Call, scope: str, error: ContextKeepError | None, *, peer: str) -> None:
     """Write the line of a call that is over."""
     if call.principal is None:
-        return  # nobody: counted as a failed authentication
+        return  # without a principal: counted as a failed authentication
     values: dict[str, object] = {
         "call_id": call.call_id,
         "method": call.method,
@@ -63,22 +63,25 @@ def log(call: Call, scope: str, error: ContextKeepError | None, *, peer: str) ->
 
 def ids_of(call: Call) -> dict[str, list[str]]:
     """Return the ids in the request and the answer of a call, by the paths of their fields."""
-    found = [*islice(_ids_of(call.request, "request"), IDS_MAX), *islice(_ids_of(call.response, "response"), IDS_MAX)]
+    id_pairs = [
+        *islice(_ids_of(call.request, "request"), IDS_MAX),
+        *islice(_ids_of(call.response, "response"), IDS_MAX),
+    ]
     ids: dict[str, list[str]] = {}
-    for path, value in dict.fromkeys(found):
+    for path, value in dict.fromkeys(id_pairs):
         ids.setdefault(path, []).append(value[:_ID_CHARS_MAX])
     return ids
 
 
 def digest_of(text: str) -> str:
-    """Return what stands for an id that a caller made up: who knows the id finds it, and it tells nobody else."""
+    """Return the digest of an id that a caller made up: only a reader who knows the id finds it."""
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:_DIGEST_CHARS]}"
 
 
 def _ids_of(message: object, path: str) -> Iterator[tuple[str, str]]:
     """Yield the path and the value of each id in a message, its own ones first."""
-    for at, one in islice(_messages_of(message, path), _MESSAGES_MAX):
-        for field, value in one.ListFields():
+    for at, nested_message in islice(_messages_of(message, path), _MESSAGES_MAX):
+        for field, value in nested_message.ListFields():
             if field.type != FieldDescriptor.TYPE_STRING:
                 continue
             if field.name in _NAMES or field.name.endswith(_ENDINGS):

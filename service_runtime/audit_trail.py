@@ -1,6 +1,6 @@
-"""The calls of administrators as rows: who changed, or tried to change, what holds for a tenant.
+"""The calls of administrators as rows: changes and refused changes of settings of a tenant, with their callers.
 
-Both services keep them, each call before it is answered. One whose row cannot be written is answered all the same: what
+Both services keep them, each call before it is answered. If its row cannot be written, the call is still answered:
 it did is done, and the line in the log says it.
 
 A refused call changed nothing, and any key can make a thousand of them. So of refusals that are alike (the same caller,
@@ -39,12 +39,12 @@ _log = logging.getLogger("audit_trail")
 
 _WRITTEN_S = 2.0  # that a caller waits for the row, at most
 _CALL_ID_CHARS_MAX = 64
-MINUTE_S = 60.0  # in which refusals that are alike are counted
+MINUTE_S = 60.0  # equal refusals within it are counted together
 _TOLD_S = 5.0  # between two looks for a minute that is over
-METHODS_MAX = 20  # of a caller that are told apart in a minute; refusals of others count together
+METHODS_MAX = 20  # of a caller that are counted apart in a minute; refusals of others count together
 KINDS_MAX = 10_000  # of all callers; refusals of others are in the metrics only
 
-# What such a call asked for was not done. After another error it may have been, so its call is always kept.
+# Errors that prove that the call changed nothing. After other errors it may have, so it is always kept.
 _REFUSED = frozenset(
     {
         grpc.StatusCode.PERMISSION_DENIED,
@@ -93,7 +93,7 @@ class _Kind(NamedTuple):
     tenant_id: object
     bounds: str
     subject: str
-    method: str  # empty: of more methods than are told apart
+    method: str  # empty if it is one of more than `METHODS_MAX` methods
     reason: str
 
 

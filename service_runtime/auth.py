@@ -24,10 +24,10 @@ from service_runtime.checks import check_text
 DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
 GRAPH_DEFAULT = "default"
 CONTEXT_READ = "context:read"  # to ask context query, and nothing else; `read` includes it
-COMPILE = "compile"  # to compile pages of what the key sees of the graph
+COMPILE = "compile"  # to compile pages from the part of the graph that the key sees
 SCOPES = ("read", "write", "admin", "delegate", CONTEXT_READ, COMPILE)
-NO_SCOPE = "none"  # of what every valid key may do
-OPERATOR = "operator"  # what is done for all tenants; only the command line gives it, and nothing includes it
+NO_SCOPE = "none"  # for calls that every valid key may make
+OPERATOR = "operator"  # for all tenants at once; only the command line gives it, and no scope includes it
 USER_ID_CHARS_MAX = 512  # as of the subject of a token
 
 Metadata = Iterable[tuple[str, str | bytes]]
@@ -35,35 +35,35 @@ Metadata = Iterable[tuple[str, str | bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Whom a call acts for."""
+    """The user and the key that a call acts for."""
 
     tenant_id: UUID
-    subject: str  # whom the key or token stands for; rows keep it as `created_by`
+    subject: str  # the name of the key or of the token's user; rows keep it as `created_by`
     scopes: frozenset[str] = frozenset(SCOPES)
-    user_id: str = ""  # whose own it sees, of what belongs to users; empty: nobody's
+    user_id: str = ""  # the user whose own rows it sees; empty if it acts for no user
     agent_id: str = ""
     app_ids: frozenset[str] = frozenset()  # empty: not bound to apps
     agent_bundle_id: str = ""  # empty: not bound to one
     graph_names: frozenset[str] = frozenset()  # empty: not bound to graphs
     context_id: UUID | None = None  # None: not bound to a context
-    key_id: UUID | None = None  # of the key in Postgres; None: it is none of those
+    key_id: UUID | None = None  # of the key in Postgres, or None if it is not one of those
     expires_at: datetime | None = None  # of a token
 
     @property
     def bounds(self) -> str:
-        """What row-level security is told of the bounds: JSON, the same for the same ones; empty if there are none."""
+        """Return the bounds as row-level security reads them: JSON, equal for equal bounds; empty without bounds."""
         if not (self.app_ids or self.agent_bundle_id or self.graph_names or self.context_id):
             return ""
-        said: dict[str, object] = {}
+        bounds: dict[str, object] = {}
         if self.app_ids:
-            said["app_ids"] = sorted(self.app_ids)
+            bounds["app_ids"] = sorted(self.app_ids)
         if self.agent_bundle_id:
-            said["agent_bundle_id"] = self.agent_bundle_id
+            bounds["agent_bundle_id"] = self.agent_bundle_id
         if self.graph_names:
-            said["graph_names"] = sorted(self.graph_names)
+            bounds["graph_names"] = sorted(self.graph_names)
         if self.context_id:
-            said["context_id"] = str(self.context_id)
-        return orjson.dumps(said).decode()
+            bounds["context_id"] = str(self.context_id)
+        return orjson.dumps(bounds).decode()
 
     @property
     def graph_default(self) -> str:
@@ -76,29 +76,29 @@ class Principal:
         return next(iter(self.app_ids)) if len(self.app_ids) == 1 else ""
 
     def may(self, scope: str) -> bool:
-        """Say whether it may do what needs a scope."""
+        """Say whether its scopes include a scope."""
         return scope in self.scopes or scope == NO_SCOPE or (scope == CONTEXT_READ and "read" in self.scopes)
 
     @property
     def sees_all_users(self) -> bool:
-        """Whether it may see, beside what is its user's and nobody's, what is others': by statements `Across` users."""
+        """Say whether it may see the rows of all users, by statements `Across` users."""
         return "admin" in self.scopes
 
     def without_admin(self) -> Principal:
-        """Return the principal as one that sees what is its user's and nobody's, and no more."""
+        """Return the principal without the scope `admin`: it sees the rows of its user and those of no user."""
         return replace(self, scopes=self.scopes - {"admin"})
 
     def acting_for(self, user_id: str) -> Principal:
-        """Return whom a call acts for, of which the request may name a user: all that it sees and writes is his.
+        """Return the principal that a call acts for, whose request may name a user: it reads and writes as that user.
 
-        Who names a user is held to him, `admin` or not: an application that answers him sees nobody else's.
+        This holds for `admin` too, so that an application that names a user cannot show that user rows of others.
 
         Args:
-            user_id: `subject_user_id` of the request. Empty: it names none, and the credential's user is meant.
+            user_id: `subject_user_id` of the request. Empty takes the credential's user.
 
         Raises:
-            PermissionDenied: the credential is another user's; or nobody's, without the scope `delegate`.
-            InvalidArgument, LimitExceeded: it can be nobody's id.
+            PermissionDenied: the credential belongs to another user; or to none, without the scope `delegate`.
+            InvalidArgument, LimitExceeded: the id is malformed or too long.
         """
         if not user_id:
             return self
@@ -111,7 +111,7 @@ class Principal:
         return replace(self.without_admin(), user_id=user_id)
 
     def acting_for_somebody(self, user_id: str) -> Principal:
-        """Return `acting_for`, of a call about what is always a user's, such as memories.
+        """Return `acting_for` for a call about rows that always belong to a user, such as memories.
 
         Raises:
             SubjectRequired: the request names no user, and the credential has none; and the errors of `acting_for`.
@@ -122,7 +122,7 @@ class Principal:
         return acting
 
     def check_bounds(self, *, graph_name: str, agent_bundle_id: str, app_id: str) -> None:
-        """Refuse to write what would not be the principal's to see.
+        """Refuse to write a row that the principal could not see.
 
         Raises:
             PermissionDenied: it is bound to others, or to a context, which has none of these.
@@ -148,7 +148,7 @@ class Authenticator(Protocol):
         """Return the principal of the credential in `metadata`.
 
         Raises:
-            Unauthenticated: there is none, or it is not valid. Never says which.
+            Unauthenticated: it is missing or invalid. The error does not say which.
         """
         ...
 
@@ -157,7 +157,7 @@ class Finder(Protocol):
     """Knows some of the keys or tokens that callers show."""
 
     async def find(self, secret: str) -> Principal | None:
-        """Return whom a key or token stands for; None if it is not valid, or not one of these."""
+        """Return the principal of a key or token, or None if it is not valid, or not of this kind."""
         ...
 
 
@@ -171,18 +171,18 @@ class ApiKeys:
     async def find(self, secret: str) -> Principal | None:
         """Return the principal of a key."""
         digest = _digest(secret)
-        found = None
+        match = None
         for known, principal in self._principals:
             if hmac.compare_digest(known, digest):
-                found = principal
-        return found
+                match = principal
+        return match
 
     async def authenticate(self, metadata: Metadata) -> Principal:
         """Return the principal of the call's key."""
-        found = await self.find(credential(metadata))
-        if found is None:
+        principal = await self.find(credential(metadata))
+        if principal is None:
             raise refusal()
-        return found
+        return principal
 
 
 def refusal() -> Unauthenticated:

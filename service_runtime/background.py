@@ -1,4 +1,4 @@
-"""Background work of a server: runs beside the calls, ends with them."""
+"""Background work of a server: runs in parallel with the calls, and ends with them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 _log = logging.getLogger("background")
 
-WORK_SHARE = 0.05  # of the time, of what looks for work and finds none
+WORK_SHARE = 0.05  # of the time, for a task that polls and finds no work
 PAUSE_S_MAX = 60.0
 RESTART_S = 0.5  # before a loop that failed starts again; then twice as long each time
 
@@ -27,7 +27,7 @@ _DRIFT = random.Random()  # noqa: S311 - no secret
 
 
 def apart(pause_s: float, least: float, most: float) -> float:
-    """Return a pause between so many times of itself, so that those who begin together do not stay together."""
+    """Return a pause between `least` and `most` times `pause_s`, so that replicas started together drift apart."""
     return pause_s * _DRIFT.uniform(least, most)
 
 
@@ -93,7 +93,7 @@ async def renewing(renew: Callable[[], Awaitable[object]], *, lease_s: float) ->
 
 
 async def ended(task: asyncio.Task[Any]) -> None:
-    """Cancel a task, and wait for its end, whatever that is."""
+    """Cancel a task, and wait for its end; its result and its error are ignored."""
     # Again and again: before Python 3.12, `asyncio.wait_for`, which psycopg's pool waits with, swallows a cancellation
     # that arrives together with its result.
     while not task.done():
@@ -105,17 +105,17 @@ async def ended(task: asyncio.Task[Any]) -> None:
 
 @asynccontextmanager
 async def in_task_of_own(opening: AbstractAsyncContextManager[_T]) -> AsyncIterator[_T]:
-    """Open something for the block, in a task in which it is closed, too: who opens it may close it in another.
+    """Open a context manager for the block, in a task that also closes it: the caller may close it in another task.
 
     Raises:
-        Whatever the opening or the closing raises.
+        The errors of the opening and the closing.
     """
     opened: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
     over = asyncio.Event()
 
     async def hold() -> None:
-        async with opening as held:
-            opened.set_result(held)
+        async with opening as resource:
+            opened.set_result(resource)
             await over.wait()
 
     task = asyncio.create_task(hold())
@@ -130,7 +130,7 @@ async def in_task_of_own(opening: AbstractAsyncContextManager[_T]) -> AsyncItera
 
 
 async def repeating(work: Callable[[], Awaitable[int]], *, interval_s: float) -> None:
-    """Do work again and again, until cancelled. What fails is logged: the next time may do better.
+    """Repeat work until cancelled. A failure is logged, and the work goes on.
 
     Between two times there are about `interval_s`. Where there was nothing to do, it is as long as leaves the work a
     twentieth of the time, up to a minute: to look at many tenants takes a while.
@@ -150,7 +150,7 @@ async def repeating(work: Callable[[], Awaitable[int]], *, interval_s: float) ->
 async def attempted(
     work: Callable[[], Awaitable[_T]], name: str, *, otherwise: _T, failed: Callable[[], object] = lambda: None
 ) -> _T:
-    """Do work once, and return what came of it. If it breaks off, that is logged: the next time may do better.
+    """Do work once, and return its result. A failure is logged.
 
     Args:
         work: Is cancelled as any other.

@@ -18,10 +18,10 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from contextkeep.errors import PermissionDenied
+from service_runtime.admission import CallSlot, Shares
 from service_runtime.auth import Principal
+from service_runtime.fair_queue import SLICE_S, FairQueue, Turn
 from service_runtime.held_bytes import CallBytes, HeldBytes
-from service_runtime.places import CallSlot, Shares
-from service_runtime.turns import SLICE_S, Turn, Turns
 
 if TYPE_CHECKING:
     from service_runtime.replays import Replays
@@ -39,28 +39,28 @@ class Call:
     peer: str = ""  # as gRPC names it: "ipv4:127.0.0.1:50000"
     deadline: float = math.inf  # on the monotonic clock
     principal: Principal | None = None
-    scope: str = ""  # that it needs; empty: nobody serves the method
+    scope: str = ""  # the scope that it needs; empty if the method does not exist
     credential: str = ""  # forwarded as it came, to a service that checks it itself
     request: object = None  # the first message, of a stream
-    response: object = None  # the last one; None: there was none, or it is one of a stream
-    place: CallSlot | None = None  # among the calls under way
-    turn: Turn | None = None  # of expensive work; None: the call is not let in yet
-    held: CallBytes | None = None  # bytes of its request and its answer; None: the call is not let in yet
-    ledger: HeldBytes | None = None  # of the process, for what else is held for the call
+    response: object = None  # the last response; None if there was none, or if it is one of a stream
+    slot: CallSlot | None = None  # the call's, from its beginning
+    turn: Turn | None = None  # of expensive work; None until the call is admitted
+    held: CallBytes | None = None  # bytes of its request and its answer; None until the call is admitted
+    ledger: HeldBytes | None = None  # of the process, for other bytes that are held for the call
     is_kept: bool = False  # as a row of the audit log
     is_logged: bool = True  # False: one of a flood of calls without a valid credential
-    is_refused: bool = False  # its caller has the status already: nobody does any work for it
+    is_refused: bool = False  # its caller has the status already, so no more work is done for it
     idempotent: Request | None = None  # the write that it is, once its servicer has read that
-    acting: Principal | None = None  # whom it acts for, if its request named a user
+    acting: Principal | None = None  # the principal that it acts for, if its request named a user
     replays: Replays | None = None  # answers writes that come again
 
 
-# Of the time that is left of a call, what is kept for telling the caller that a dependency did not answer.
+# The part of a call's remaining time that is kept for telling the caller that a dependency did not answer.
 _TELLING = 0.1
 _TELLING_S_MAX = 0.5
 
 _NO_CALLER = Principal(tenant_id=UUID(int=0), subject="")  # of work in the background
-_parser_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, Turns] = WeakKeyDictionary()
+_parser_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, FairQueue] = WeakKeyDictionary()
 
 current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
 
@@ -73,12 +73,12 @@ def principal() -> Principal:
 
 
 def act_for(user_id: str) -> Principal:
-    """Return whom the call under way acts for, of which the request may name a user; see `Principal.acting_for`."""
+    """Return the principal that the call under way acts for; see `Principal.acting_for`."""
     return _acting(principal().acting_for(user_id))
 
 
 def act_for_somebody(user_id: str) -> Principal:
-    """Return `act_for`, of a call about what is always a user's; see `Principal.acting_for_somebody`."""
+    """Return `act_for` of a call about rows that always belong to a user; see `Principal.acting_for_somebody`."""
     return _acting(principal().acting_for_somebody(user_id))
 
 
@@ -90,16 +90,16 @@ def _acting(acting: Principal) -> Principal:
 
 
 def credential() -> str:
-    """Return what the caller of the call under way showed; empty: nothing."""
+    """Return the credential of the call under way, or an empty text."""
     call = current_call.get()
     assert call is not None, "no call is under way"
     return call.credential
 
 
 def hold_bytes() -> CallBytes:
-    """Return what the process holds for the caller of the call under way; the block that uses it gives it back.
+    """Return the ledger of bytes held for the caller of the call under way; the block that charges it gives it back.
 
-    Work that is no caller's, as that of commands, is charged to nobody.
+    Background work, such as that of commands, is charged to no caller.
     """
     call = current_call.get()
     if call is None or call.principal is None or call.ledger is None:
@@ -108,33 +108,33 @@ def hold_bytes() -> CallBytes:
 
 
 def leave_place() -> None:
-    """Let the call under way take no place among calls: who serves it counts it elsewhere."""
+    """Give back the slot of the call under way: another limit counts the call."""
     call = current_call.get()
     assert call is not None, "no call is under way"
-    if call.place is not None:
-        call.place.give_back()
+    if call.slot is not None:
+        call.slot.give_back()
     if call.turn is not None:
         call.turn.end_ordinary()
 
 
 @contextmanager
-def without_place() -> Iterator[None]:
-    """Let the call under way leave its place among calls for the block, in which it waits and holds little.
+def without_slot() -> Iterator[None]:
+    """Give back the slot of the call under way for the block; the call waits and holds little meanwhile.
 
     Raises:
-        TooManyCalls: all places are taken at the end of the block.
+        TooManyCalls: all slots are taken at the end of the block.
     """
     call = current_call.get()
-    place = call.place if call is not None else None
-    if place is not None:
-        place.give_back()
+    slot = call.slot if call is not None else None
+    if slot is not None:
+        slot.give_back()
     yield
-    if place is not None:
-        place.take()
+    if slot is not None:
+        slot.take()
 
 
 def require(scope: str) -> None:
-    """Refuse the call under way if its principal lacks a scope: for RPCs whose request says what they do.
+    """Refuse the call under way if its principal lacks a scope: for RPCs whose scope depends on the request.
 
     Raises:
         PermissionDenied: it lacks it.
@@ -147,7 +147,7 @@ def require(scope: str) -> None:
 
 
 def comes_down_to(request: object, response: object = None) -> None:
-    """Say which RPC's messages the call under way stands for, so that the audit log has their ids."""
+    """Name the RPC whose messages the call under way has, so that the audit log has their ids."""
     call = current_call.get()
     assert call is not None, "no call is under way"
     call.request, call.response = request, response
@@ -165,7 +165,7 @@ async def parser_turn() -> AsyncIterator[None]:
     """Have the thread that parses large documents for the block, once it is the turn of the call under way."""
     call = current_call.get()
     whose = _NO_CALLER if call is None or call.principal is None else call.principal
-    turns = _parser_turns.setdefault(asyncio.get_running_loop(), Turns(1, Shares(of_tenant=1, of_key=1)))
+    turns = _parser_turns.setdefault(asyncio.get_running_loop(), FairQueue(1, Shares(of_tenant=1, of_key=1)))
     async with Turn(turns, whose) as turn:
         await turn.take()
         yield
@@ -188,9 +188,9 @@ async def give_way() -> None:
 
 
 async def in_slices(steps: Generator[None, None, _T]) -> _T:
-    """Return what a generator returns, giving the event loop to others where it yields and a slice has passed.
+    """Return the result of a generator, and run other tasks at its yields whenever a slice has passed.
 
-    Whoever leaves the call stops it there. A step between two yields takes 10 ms of CPU at most, whatever a caller sent
+    A cancelled call stops it there. A step between two yields takes 10 ms of CPU at most, with any request
     (`tests/hostile/test_computations.py`).
     """
     pause_at = time.perf_counter() + SLICE_S
@@ -209,7 +209,7 @@ async def in_slices(steps: Generator[None, None, _T]) -> _T:
 
 @asynccontextmanager
 async def aside() -> AsyncIterator[None]:
-    """Leave the turn of the call under way to others for the block, in which it only waits for another server."""
+    """Give back the turn of the call under way for the block; the call only waits for another server meanwhile."""
     call = current_call.get()
     if call is None or call.turn is None:
         yield
@@ -221,12 +221,12 @@ async def aside() -> AsyncIterator[None]:
 def apart(work: Callable[[], Awaitable[_T]], *, within_s: float) -> asyncio.Task[_T]:
     """Return a task that goes on with the work of the call under way, while the call writes to its caller.
 
-    The turn of the call is the task's: what is written meanwhile neither leaves it nor takes it anew, and who reads
-    slowly does not keep it. Who makes the task sees to its end.
+    The turn of the call moves to the task: the call's writes neither give it back nor take it again, and a slow reader
+    does not block it. The caller of this function waits for the task or cancels it.
 
     Args:
-        work: What is to be done.
-        within_s: How long it may take, if the call has not an earlier deadline. It is cancelled then.
+        work: The rest of the work.
+        within_s: Cancels it after this time, if the call has no earlier deadline.
 
     Raises:
         TimeoutError: in the task, when its time is up.
@@ -252,18 +252,18 @@ def remaining_s() -> float:
 
 
 def answer_s(left_s: float) -> float:
-    """Return how long a dependency may take of `left_s`, so that the caller can still be told that it did not answer.
+    """Return the part of `left_s` that a dependency may take, so that there is time to report that it did not answer.
 
-    A caller who only sees the deadline pass does not know whom to ask, nor that trying again may help.
+    A caller that only sees its deadline pass knows neither which dependency failed nor that a retry may help.
     """
     return max(left_s - min(left_s * _TELLING, _TELLING_S_MAX), 0.001)
 
 
 def raise_if_cancelled() -> None:
-    """Stop here if the task was asked to, though nothing raised so far.
+    """Stop here if the task was cancelled, although nothing has raised yet.
 
     `asyncio.wait_for` of Python 3.11, which psycopg waits with, loses a cancellation that arrives together with its
-    result. Asked before what must not happen for a caller who went away.
+    result. Call this before an effect that must not happen for a caller that went away.
 
     Raises:
         asyncio.CancelledError: the task was cancelled.

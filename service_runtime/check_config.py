@@ -1,4 +1,4 @@
-"""`check-config`: what every setting is, means and where it came from, and whether what it names answers."""
+"""`check-config`: every setting with its value, origin and meaning, and whether the named dependencies answer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Checked:
 
 
 def explain(settings_class: type[BaseSettings]) -> list[Setting]:
-    """Return every variable of a service, with what is wrong with it; problems of several together come first."""
+    """Return every variable of a service, with its problem; problems of several variables together come first."""
     values: BaseSettings | None = None
     problems: dict[str, str] = {}
     try:
@@ -76,7 +76,7 @@ async def check(probes: Mapping[str, Check]) -> list[Checked]:
             return Checked(name=name, problem=error.message)
         except SystemExit as error:  # of a setting that nothing works without
             return Checked(name=name, problem=str(error))
-        except Exception as error:  # whatever it is: the others are told as well
+        except Exception as error:  # of any kind: the other checks are reported as well
             return Checked(name=name, problem=f"{type(error).__name__}: {error}")
         return Checked(name=name)
 
@@ -85,32 +85,38 @@ async def check(probes: Mapping[str, Check]) -> list[Checked]:
 
 def show(settings: list[Setting], checked: list[Checked], *, as_json: bool) -> int:
     """Print both; return 1 if something is wrong."""
-    wrong = [problem for problem in (*(one.problem for one in settings), *(one.problem for one in checked)) if problem]
+    wrong = [
+        problem
+        for problem in (*(setting.problem for setting in settings), *(check.problem for check in checked))
+        if problem
+    ]
     console = Console(soft_wrap=as_json)
     if as_json:
         console.print_json(
-            json.dumps({"settings": [asdict(one) for one in settings], "checks": [asdict(one) for one in checked]})
+            json.dumps(
+                {"settings": [asdict(setting) for setting in settings], "checks": [asdict(check) for check in checked]}
+            )
         )
         return int(bool(wrong))
     table = Table(box=None, pad_edge=False)
     for header in ("variable", "value", "from", "meaning"):
         table.add_column(header, overflow="fold", no_wrap=header == "variable")
-    for one in settings:
-        if one.name:
-            style = "red" if one.problem else "" if one.is_set else "dim"
-            origin = "environment" if one.is_set else "default"
-            table.add_row(one.name, escape(one.value) or "-", origin, escape(one.meaning), style=style)
+    for setting in settings:
+        if setting.name:
+            style = "red" if setting.problem else "" if setting.is_set else "dim"
+            origin = "environment" if setting.is_set else "default"
+            table.add_row(setting.name, escape(setting.value) or "-", origin, escape(setting.meaning), style=style)
     print_table(table)
     console.print()
-    told = [(one.name, one.problem) for one in settings if one.problem]
-    for name, problem in told + [(one.name, one.problem) for one in checked]:
+    problems = [(setting.name, setting.problem) for setting in settings if setting.problem]
+    for name, problem in problems + [(check.name, check.problem) for check in checked]:
         mark = "[red]wrong[/]" if problem else "[green]ok[/]   "
         text = ": ".join(part for part in (name, problem) if part)
         console.print(f"{mark}  {escape(text)}", highlight=False, soft_wrap=True)
     if wrong:
         console.print(f"[red]{len(wrong)} to mend[/]")
     elif not checked:
-        console.print("the settings are right as far as they can tell; nobody was asked")
+        console.print("the settings are valid by themselves; no dependency was called")
     return int(bool(wrong))
 
 
@@ -121,7 +127,7 @@ def _shown(value: object) -> str:
 
 
 def _unread(name: str, field: FieldInfo) -> str:
-    """Return what a variable says, or else its default, where the settings as a whole are wrong."""
+    """Return the value of a variable, or its default, where the settings as a whole are invalid."""
     value = os.environ.get(name.upper(), "")
     if not value:
         return _shown(field.get_default(call_default_factory=True, validated_data={}))

@@ -41,7 +41,7 @@ def check_long_text(field: str, text: str, *, size_bytes_max: int, required: boo
 
 
 def check_texts(field: str, texts: Sequence[str], *, count_max: int, chars_max: int) -> None:
-    """Refuse a list of texts that is too long, or in which one is empty; raises as `check_text`."""
+    """Refuse a list of texts that is too long, or that has an empty text; raises as `check_text`."""
     check_count(field, len(texts), count_max)
     for place, text in enumerate(texts):
         check_text(f"{field}[{place}]", text, chars_max=chars_max, required=True)

@@ -12,7 +12,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_us(number: signal.Signals) -> Callable[[], None]:
-    """Return what a child does first (`preexec_fn`) so that the kernel sends it a signal when we die, however we die.
+    """Return the first function of a child (`preexec_fn`): the kernel sends it a signal when we die, however we die.
 
     It gets a session of its own, too: Ctrl-C is for us, who stop our children in order. Elsewhere than on Linux that is
     all. A change of account would forget the signal; `subprocess` makes that before.

@@ -27,7 +27,7 @@ _S = TypeVar("_S", bound="ServiceSettings")
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Run a command that prints; a reader who goes away, as `head` does, ends it with 1 and without a word."""
+    """Run a command that prints; if its reader goes away, as `head` does, it exits with 1 and prints no more."""
     try:
         try:
             yield
@@ -41,27 +41,27 @@ def printing() -> Iterator[None]:
 def add_serve(commands: Subparsers) -> None:
     """Add `serve`."""
     command = commands.add_parser(
-        "serve", help="answer calls until SIGTERM", formatter_class=argparse.RawDescriptionHelpFormatter
+        "serve", help="run the service until SIGTERM or Ctrl-C", formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    command.add_argument("--migrate", action="store_true", help="apply migrations first: for development")
+    command.add_argument("--migrate", action="store_true", help="apply migrations first, for development")
 
 
 def add_migrate(commands: Subparsers) -> None:
     """Add `migrate`."""
     command = commands.add_parser(
         "migrate",
-        help="bring the database to this version, as DATABASE_ADMIN_URL, and then those of DATABASE_ADMIN_URLS",
+        help="apply the migrations of this version to DATABASE_ADMIN_URL, then to each of DATABASE_ADMIN_URLS",
     )
-    command.add_argument("--database", metavar="NAME", help="only this one of DATABASE_ADMIN_URLS")
-    command.add_argument("--json", action="store_true", help="print what was applied as JSON")
+    command.add_argument("--database", metavar="NAME", help="migrate only this one of DATABASE_ADMIN_URLS")
+    command.add_argument("--json", action="store_true", help="print the applied migrations as JSON")
 
 
 def add_check_config(commands: Subparsers) -> None:
     """Add `check-config`."""
     command = commands.add_parser(
-        "check-config", help="explain every setting, say what is wrong, and try what the settings name"
+        "check-config", help="explain every setting, report problems, and try the addresses that the settings name"
     )
-    command.add_argument("--offline", action="store_true", help="only look at the settings: try nothing that they name")
+    command.add_argument("--offline", action="store_true", help="only check the settings: connect to nothing")
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -69,17 +69,17 @@ def add_replay(commands: Subparsers, program: str) -> None:
     """Add `replay`."""
     replay = commands.add_parser(
         "replay",
-        help="erase again whom a register names, in a database that was restored from before that",
-        description="Compares each line with every id of a user that is there, erases whom it names, and stays until"
-        " that is done. What the database has a receipt of is done. May be broken off and started again.",
+        help="repeat the erasures of a register in a database that was restored from an older backup",
+        description="Compares each line of the register with the id of every user in the database, erases the users"
+        " that match, and waits until that is done. Skips erasures that have a receipt. Safe to stop and run again.",
         epilog=f"example: {program} erasures replay erasures.ndjson",
     )
-    replay.add_argument("file", type=Path, metavar="FILE", help="what `context-service erasures list` printed")
+    replay.add_argument("file", type=Path, metavar="FILE", help="the output of `context-service erasures list`")
     replay.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
 
-def told(replayed: Replayed, *, as_json: bool) -> int:
-    """Print what came of a register, and return how to exit: 1 if a hold forbids some of it, or a database is away."""
+def print_replayed(replayed: Replayed, *, as_json: bool) -> int:
+    """Print the outcome of a register, and return the exit code: 1 if a hold forbids a part, or a database is away."""
     if as_json:
         print(json.dumps(dataclasses.asdict(replayed)))  # noqa: T201
     else:
@@ -88,10 +88,10 @@ def told(replayed: Replayed, *, as_json: bool) -> int:
         )
         for erasure_id in replayed.held:
             print(f"a hold forbids {erasure_id}: release it, or leave the line out", file=sys.stderr)  # noqa: T201
-    return int(not told_away(replayed.databases_away) or bool(replayed.held))
+    return int(not print_away(replayed.databases_away) or bool(replayed.held))
 
 
-def told_away(databases: Sequence[str]) -> bool:
+def print_away(databases: Sequence[str]) -> bool:
     """Say whose tenants a command has left out, because their databases do not serve; return whether it was none."""
     if databases:
         print(  # noqa: T201
@@ -108,7 +108,7 @@ def run_check_config(
 
     Args:
         settings_class: The service's.
-        probes: What to ask, once the settings are right.
+        probes: The checks to run if the settings are valid.
         arguments: Of the command line.
     """
     from service_runtime.check_config import check, explain, show
@@ -116,7 +116,7 @@ def run_check_config(
 
     settings = explain(settings_class)
     answers: list[Checked] = []
-    if not arguments.offline and not any(one.problem for one in settings):
+    if not arguments.offline and not any(setting.problem for setting in settings):
         answers = asyncio.run(check(probes(load(settings_class))))
     sys.exit(show(settings, answers, as_json=arguments.json))
 
@@ -124,19 +124,19 @@ def run_check_config(
 def run_migrations(
     settings: ServiceSettings, migrations: list[Migration], *, as_json: bool, only: str | None = None
 ) -> None:
-    """Apply what is missing in each database, one after the other, and say what that was.
+    """Apply the missing migrations in each database, one after the other, and print them.
 
-    What one of many refuses is told, and the others are brought to this version all the same; then it exits with 1.
+    If one of many databases refuses, its error is printed and the others are migrated all the same; then exit with 1.
 
     Args:
         settings: Of the service.
-        migrations: What it needs.
-        as_json: Print it as JSON.
+        migrations: All that it needs.
+        as_json: Print JSON.
         only: Name of the only database.
 
     Raises:
-        MigrationFailed, CannotAdminister: see `migrate`; of the home database, to which the others belong.
-        WrongDatabase: there is none of this name.
+        MigrationFailed, CannotAdminister: see `migrate`; of the home database, since the others depend on it.
+        WrongDatabase: there is no database of this name.
     """
     from contextkeep.errors import ContextKeepError
     from service_runtime.databases import databases_of

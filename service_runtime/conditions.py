@@ -1,22 +1,22 @@
-"""Condition trees: what a caller asks of rows, as one SQL expression with parameters.
+"""Condition trees: a caller's filter of rows, as one SQL expression with parameters.
 
     {"memory_type": "file", "metadata.score": {"$gte": 0.5}, "$or": [{"name": {"$like": "a%"}}, {"tags": "new"}]}
 
 A tree names fields from a table (`Fields`) and paths into JSON documents. The SQL is made of the expressions of that
-table and of constants here; whatever the caller says, steps of paths too, is a parameter.
+table and of constants here; every text of the caller, steps of paths too, is a parameter.
 
 The rules, which hold for every field:
 
-- A condition is true or false, never unknown: a comparison with what is not there is false. So `$ne`, `$nin` and
-  `$not`, which are negations of the others, are true of what is not there.
-- A value is compared with its own type. The type of a column is known, so a value of another type is an error. What
-  stands at a path into a document is known row by row only: another type there is different, and neither less nor
-  greater.
+- A condition is true or false, never unknown: a comparison with a missing value is false. So `$ne`, `$nin` and
+  `$not`, which are negations of the others, are true of a missing value.
+- A value is compared with its own type. The type of a column is known, so a value of another type is an error. The
+  type of the value at a path into a document is known row by row only: another type there is different, and neither
+  less nor greater.
 - Texts compare by their code points, numbers by value (1 is 1.0), times as moments. `null` is JSON's null in a
   document, and of a column "not there", as an empty text and an empty list of a column are.
 - A list of texts, such as tags, matches if one of its texts does.
 
-The SQL is true of no row that the caller may not see, and runs on none: see `service_runtime.walls`.
+The SQL is true of no row that the caller may not see, and runs on none: see `service_runtime.policies`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.checks import check_count
 from service_runtime.documents import parse_object
 from service_runtime.ids import parse_id
-from service_runtime.walls import behind
+from service_runtime.policies import guarded
 
 CONDITION_BYTES_MAX = 64 * 1024
 DEPTH_MAX = 16  # of $and, $or and $not in each other
@@ -52,12 +52,12 @@ _LIKES = {"$like": "LIKE", "$ilike": "ILIKE"}
 _OPERATORS = frozenset({"$eq", "$in", "$exists", *_ORDERS, *_LIKES})
 
 _SHOWN_CHARS_MAX = 100
-# What Postgres takes for the place of an element when a path comes to a list.
+# Texts that Postgres takes for the index of an element when a path comes to a list.
 _PLACE = re.compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+")
 
 
 class FieldType(Enum):
-    """What a field holds; the value is the type in SQL."""
+    """The type of a field; the value is the type in SQL."""
 
     TEXT = "text"
     NUMBER = "numeric"
@@ -91,14 +91,14 @@ class Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """What callers may name: fields, and documents with the paths into them ("metadata.a.b")."""
+    """The names for callers: fields, and documents with the paths into them ("metadata.a.b")."""
 
     columns: Mapping[str, Field]
     documents: Mapping[str, str]  # the column of each
-    wall: str  # true of the rows that the caller may see
+    policy: str  # true of the rows that the caller may see
 
     def find(self, name: str, *, at: str) -> Field | Path:
-        """Return what `name` means.
+        """Return the field or path of a name.
 
         Args:
             name: As a caller wrote it.
@@ -112,7 +112,7 @@ class Fields:
             return self.columns[name]
         document, *steps = name.split(".")
         if document not in self.documents:
-            known = ", ".join([*self.columns, *(f"{one}.*" for one in self.documents)])
+            known = ", ".join([*self.columns, *(f"{name}.*" for name in self.documents)])
             raise InvalidArgument(f"{at} is no field; there are {known}", field=at)
         if not all(steps):
             raise InvalidArgument(f"{at} has an empty step", field=at)
@@ -121,7 +121,7 @@ class Fields:
 
 
 class Bindings:
-    """The parameters of one statement, named in the order in which they come."""
+    """The parameters of one statement, named in the order of `add`."""
 
     def __init__(self, prefix: str = "value_") -> None:
         self.values: dict[str, object] = {}
@@ -135,12 +135,12 @@ class Bindings:
 
 
 def condition_sql(field: str, text: str, fields: Fields, bindings: Bindings) -> str:
-    """Return the SQL of a condition tree: an expression that is true of the rows that are meant, and of no others.
+    """Return the SQL of a condition tree: an expression that is true of the rows that match, and of no others.
 
     Args:
         field: Name of the request's field; errors name the place in it: `where_json.$and[1].status.$in`.
         text: The tree, a JSON object. Empty: all rows.
-        fields: What it may name.
+        fields: The names that it may use.
         bindings: Takes the values.
 
     Raises:
@@ -149,12 +149,12 @@ def condition_sql(field: str, text: str, fields: Fields, bindings: Bindings) -> 
     """
     tree = parse_object(field, text, size_bytes_max=CONDITION_BYTES_MAX, nesting_max=_NESTING_MAX)
     compiled = _Compiler(fields, bindings).condition(tree, field, 1)
-    return behind(fields.wall, compiled.exact, index=compiled.index)
+    return guarded(fields.policy, compiled.exact, index=compiled.index)
 
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A condition, and what of it may run on any row."""
+    """A condition, and a weaker one that may run on any row."""
 
     exact: str
     index: str  # implied by `exact`, of exempt operators only; empty: nothing is
@@ -184,17 +184,19 @@ class _Compiler:
             if not isinstance(value, list) or not value:
                 raise InvalidArgument(f"{at} is not a list of conditions", field=at)
             check_count(at, len(value), COMPARISONS_MAX)
-            several = [self.condition(one, f"{at}[{place}]", depth + 1) for place, one in enumerate(value)]
+            several = [self.condition(entry, f"{at}[{place}]", depth + 1) for place, entry in enumerate(value)]
             return _all(several) if name == "$and" else _any(several)
         if name.startswith("$"):
-            raise InvalidArgument(f"{at} is no operator; beside fields there are $and, $or and $not", field=at)
+            raise InvalidArgument(f"{at} is not an operator: next to fields there are $and, $or and $not", field=at)
         return self._of_field(self._fields.find(name, at=at), value, at, depth)
 
     def _of_field(self, field: Field | Path, value: object, at: str, depth: int) -> _Condition:
         _check_depth(at, depth)
         if not isinstance(value, dict) or not any(name.startswith("$") for name in value):
             return self._comparison(field, "$eq", value, at)
-        return _all([self._operator(field, name, one, f"{at}.{_cut(name)}", depth) for name, one in value.items()])
+        return _all(
+            [self._operator(field, name, operand, f"{at}.{_cut(name)}", depth) for name, operand in value.items()]
+        )
 
     def _operator(self, field: Field | Path, operator: str, value: object, at: str, depth: int) -> _Condition:
         if operator == "$not":
@@ -235,19 +237,19 @@ def _of_column(
     if operator == "$exists":
         return exists
     if operator in ("$eq", "$in"):
-        said = value if isinstance(value, list) and operator == "$in" else [value]
+        operands = value if isinstance(value, list) and operator == "$in" else [value]
         if field_type is FieldType.TEXT:
-            said = [None if one == "" else one for one in said]
-        if said == [None]:
+            operands = [None if text == "" else text for text in operands]
+        if operands == [None]:
             return _not(exists)
-        values = [_CONVERSIONS[field_type](one, at) for one in said if one is not None]
+        values = [_CONVERSIONS[field_type](value, at) for value in operands if value is not None]
         if is_list:
-            found = f"{sql} && {bindings.add(values, 'text[]')}"
+            equality = f"{sql} && {bindings.add(values, 'text[]')}"
         elif operator == "$eq":
-            found = f"{sql} = {bindings.add(values[0], field_type.value)}"
+            equality = f"{sql} = {bindings.add(values[0], field_type.value)}"
         else:
-            found = f"{sql} = ANY ({bindings.add(values, f'{field_type.value}[]')})"
-        return _any([_exempt(found), _not(exists)]) if None in said else _exempt(found)
+            equality = f"{sql} = ANY ({bindings.add(values, f'{field_type.value}[]')})"
+        return _any([_exempt(equality), _not(exists)]) if None in operands else _exempt(equality)
     if operator in _LIKES and field_type is FieldType.TEXT:
         return _all([exists, _walled(f"{sql} {_LIKES[operator]} {bindings.add(value, 'text')}")])
     if operator in _ORDERS and field_type in (FieldType.TEXT, FieldType.NUMBER, FieldType.TIME):
@@ -259,27 +261,27 @@ def _of_column(
 
 
 def _of_path(path: Path, operator: str, value: object, at: str, bindings: Bindings) -> _Condition:
-    found = path.sql(bindings)
+    sql = path.sql(bindings)
     if operator == "$exists":
-        return _walled(f"{found} IS NOT NULL")
+        return _walled(f"{sql} IS NOT NULL")
     if operator == "$in":
         assert isinstance(value, list)
-        return _walled(f"{found} = ANY ({bindings.add([_json(one) for one in value], 'text[]')}::jsonb[])")
+        return _walled(f"{sql} = ANY ({bindings.add([_json(item) for item in value], 'text[]')}::jsonb[])")
     if operator == "$eq":
-        equal = f"{found} = {bindings.add(_json(value), 'jsonb')}"
+        equal = f"{sql} = {bindings.add(_json(value), 'jsonb')}"
         if any(_PLACE.fullmatch(step) for step in path.steps):
             return _walled(equal)
         for step in reversed(path.steps):
             value = {step: value}
-        # What is equal is contained, and an index knows what contains it.
+        # A document that has the equal value contains it, and an index knows which documents contain a value.
         return _Condition(equal, f"{path.document_sql} @> {bindings.add(_json(value), 'jsonb')}")
     if isinstance(value, str):
         operator_sql = _LIKES.get(operator) or f'COLLATE "C" {_ORDERS[operator]}'
-        compared = f"({found} #>> '{{}}') {operator_sql} {bindings.add(value, 'text')}"
-        return _walled(f"(jsonb_typeof({found}) = 'string' AND {compared})")
+        compared = f"({sql} #>> '{{}}') {operator_sql} {bindings.add(value, 'text')}"
+        return _walled(f"(jsonb_typeof({sql}) = 'string' AND {compared})")
     if isinstance(value, int | float) and not isinstance(value, bool):
-        compared = f"{found} {_ORDERS[operator]} {bindings.add(_json(value), 'jsonb')}"
-        return _walled(f"(jsonb_typeof({found}) = 'number' AND {compared})")
+        compared = f"{sql} {_ORDERS[operator]} {bindings.add(_json(value), 'jsonb')}"
+        return _walled(f"(jsonb_typeof({sql}) = 'number' AND {compared})")
     raise InvalidArgument(f"{at} is neither a number nor a text", field=at)
 
 
@@ -299,7 +301,7 @@ def _time(value: object, at: str) -> datetime:
     try:
         time = datetime.fromisoformat(_text(value, at))
         if time.tzinfo is None:
-            raise ValueError("which moment is meant depends on who reads it")
+            raise ValueError("the time must have a time zone")
         return time.astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidArgument(f"{at} is not a time with a zone, such as 2026-01-31T12:00:00Z", field=at) from None
@@ -339,7 +341,7 @@ def _walled(sql: str) -> _Condition:
 
 def _not(condition: _Condition) -> _Condition:
     negated = f"(({condition.exact}) IS NOT TRUE)"
-    # Of what is only implied, the negation is not.
+    # The negation of a condition does not imply the negation of its index condition.
     return _Condition(negated, negated if condition.index == condition.exact else "")
 
 

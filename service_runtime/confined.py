@@ -1,6 +1,6 @@
-"""Programs that read what strangers wrote, each in a process of its own that can do nothing else.
+"""Programs that read files of strangers, each in a process of its own that can do nothing else.
 
-The program confines itself (`confinement.confine`) once it has imported what it needs. What this side does: an empty
+The program confines itself (`confinement.confine`) after its imports. This side gives it an empty
 environment, no descriptor but its pipes, a process that the child cannot look into, and an end to time and output.
 """
 
@@ -32,17 +32,17 @@ class Ended(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramResult:
-    """What became of a program."""
+    """The outcome of a program."""
 
     ended: Ended
-    output: bytes  # what it had answered until then
+    output: bytes  # its answer until its end
     detail: str = ""  # of one that broke
 
 
 async def run(
     program: Sequence[str], chunks: AsyncIterable[bytes], *, timeout_s: float, output_bytes_max: int
 ) -> ProgramResult:
-    """Run a Python program with the chunks as its input, and return what it answers. It has ended then.
+    """Run a Python program with the chunks as its input, and return its answer after its end.
 
     Args:
         program: Arguments of Python.
@@ -51,10 +51,10 @@ async def run(
         output_bytes_max: Of its answer.
 
     Raises:
-        Whatever `chunks` raise.
+        The errors of `chunks`.
     """
     hide()
-    # In a session of its own: Ctrl-C is for us. No `preexec_fn`, which is not safe beside threads.
+    # In a session of its own: Ctrl-C is for us. No `preexec_fn`, which is not safe in a process with threads.
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-I",
@@ -73,7 +73,7 @@ async def run(
                 return ProgramResult(ended=Ended.OUTPUT, output=bytes(output[:output_bytes_max]))
             status = await child.wait()
         if feeding.done():
-            feeding.result()  # what it was fed was not all, and its answer is not for the whole
+            feeding.result()  # raises if the input was incomplete: then the answer is not for the whole
     except TimeoutError:
         if feeding.done():
             feeding.result()

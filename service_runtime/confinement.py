@@ -1,12 +1,12 @@
-"""What a child process does to itself before it looks at what strangers wrote.
+"""The confinement of a child process that reads files of strangers.
 
 From then on it can read and write the pipes that it has, and use memory and time up to a limit. Nothing else: no file,
 no socket, no process, no signal.
 
-The list of system calls is one of what is allowed, so that what kernels add is not. It is a filter that no process can
-take off again. Linux has it, on x86-64 and 64-bit ARM; elsewhere there are the limits alone, and `confine` says so.
+The filter lists the allowed system calls, so that calls that kernels add are refused. No process can take it off again.
+Linux has it, on x86-64 and 64-bit ARM; elsewhere there are the limits alone, and `confine` says so.
 
-Only the standard library is imported here: what a child has imported, it has done unconfined.
+Only the standard library is imported here: an import runs unconfined.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class _Filter(ctypes.Structure):
 
 
 def confine(*, memory_bytes_max: int, cpu_s_max: int) -> bool:
-    """Give up for good what this process could do besides reading, writing and computing.
+    """Give up for good every ability of this process but reading, writing and computing.
 
     Args:
-        memory_bytes_max: Of addresses, what it has already with it. What wants more gets a MemoryError, or breaks.
+        memory_bytes_max: Of addresses, including those in use. Beyond it the process gets a MemoryError, or dies.
         cpu_s_max: Seconds of computing, then it is killed.
 
     Returns:
@@ -90,12 +90,12 @@ def _limit(*, memory_bytes_max: int, cpu_s_max: int) -> None:
     }
     for which, wanted in limits.items():
         most = resource.getrlimit(which)[1]
-        soft, hard = wanted if most == resource.RLIM_INFINITY else (min(one, most) for one in wanted)
+        soft, hard = wanted if most == resource.RLIM_INFINITY else (min(limit, most) for limit in wanted)
         resource.setrlimit(which, (soft, hard))
 
 
 def _sealed() -> bool:
-    """Install the filter, and say whether it is there."""
+    """Install the filter, and say whether the kernel has it."""
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

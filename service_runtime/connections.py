@@ -1,7 +1,7 @@
-"""A connection to another service, made anew when the certificates that it shows or trusts are renewed.
+"""A connection to another service, made again when the certificates that it shows or trusts are renewed.
 
-grpc renews no client's certificate on a channel. So what comes from then on goes over another one, and the old one is
-closed behind the last call on it.
+grpc does not renew a client's certificate on a channel. So later calls go over a new channel, and the old one is closed
+after its last call.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ C = TypeVar("C", bound=Closable)
 
 
 class Connection(Generic[C]):
-    """Lends what is connected; made by `connected`."""
+    """Lends the client of a connection; made by `connected`."""
 
     def __init__(self, certificates: Following[ClientCertificates], connect: Callable[[ClientCertificates], C]) -> None:
         self._certificates = certificates
@@ -39,7 +39,7 @@ class Connection(Generic[C]):
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[C]:
-        """Lend the newest for the block, in which it stays open."""
+        """Lend the newest client for the block, during which it stays open."""
         lent = self._newest
         lent.borrowers += 1
         try:
@@ -87,7 +87,7 @@ async def connected(
     """Connect for the block.
 
     Args:
-        certificates: What to show and to trust. Without files they stay what they are.
+        certificates: The certificates to show and to trust. Without files they stay the same.
         connect: Makes a channel, or a client; does not wait.
     """
     connection = Connection(certificates, connect)

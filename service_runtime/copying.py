@@ -25,26 +25,26 @@ _T = TypeVar("_T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def copied(target: type[_T], source: object, /, **given: Any) -> _T:
+def copied(target: type[_T], source: object, /, **values: Any) -> _T:
     """Return a value with the fields of another one that have the same names.
 
-    In a message ids become text, and times timestamps; in a dataclass what is annotated as a tuple becomes one.
+    In a message ids become text, and times timestamps; in a dataclass a field annotated as a tuple becomes one.
 
     Args:
         target: Its type: a dataclass, a named tuple, or a message of protobuf.
         source: Has them; None leaves a field of a message unset.
-        given: The fields that have other names there, or other values.
+        values: The fields that have other names there, or other values.
 
     Raises:
         AttributeError: the source lacks a field, and it is not given.
     """
-    made: Callable[..., _T] = _maker(target, tuple(given))  # type: ignore[arg-type]  # a class has a hash
-    return made(source, **given)
+    maker: Callable[..., _T] = _maker(target, tuple(values))  # type: ignore[arg-type]  # a class has a hash
+    return maker(source, **values)
 
 
 def fields_of(value: DataclassInstance) -> dict[str, Any]:
     """Return the fields of a dataclass by their names, such as for the parameters of a statement."""
-    return {one.name: getattr(value, one.name) for one in fields(value)}
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def timestamp(time: datetime) -> Timestamp:
@@ -54,7 +54,7 @@ def timestamp(time: datetime) -> Timestamp:
 
 
 @cache
-def _maker(target: Any, given: tuple[str, ...]) -> Callable[..., Any]:
+def _maker(target: Any, names: tuple[str, ...]) -> Callable[..., Any]:
     """Return a function that makes one, compiled once as a dataclass is: as fast as if the fields were written out."""
     if descriptor := getattr(target, "DESCRIPTOR", None):
         converted = {field.name: _conversion(field) for field in descriptor.fields}
@@ -64,11 +64,11 @@ def _maker(target: Any, given: tuple[str, ...]) -> Callable[..., Any]:
             for field in fields(target)
             if field.init
         }
-    if unknown := set(given).difference(converted):
+    if unknown := set(names).difference(converted):
         raise TypeError(f"{target.__name__} has no {', '.join(sorted(unknown))}")
-    parameters = ", ".join(["_source", "/", *(["*", *given] if given else [])])
+    parameters = ", ".join(["_source", "/", *(["*", *names] if names else [])])
     values = ", ".join(
-        f"{name}={name}" if name in given else f"{name}={conversion}(_source.{name})"
+        f"{name}={name}" if name in names else f"{name}={conversion}(_source.{name})"
         for name, conversion in converted.items()
     )
     named = {"_target": target, "_time": _time, "_text": _text, "_texts": _texts}

@@ -1,4 +1,4 @@
-"""What `check-config` asks of each database: whether it answers as both roles, is the one meant, and is migrated."""
+"""Checks of `check-config` for each database: it answers as both roles, is the right one, and is migrated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service_runtime.settings import ServiceSettings
 
 
 def of_services(settings: ServiceSettings, migrations: Sequence[Migration]) -> dict[str, Check]:
-    """Return what is asked as the services' role."""
+    """Return the checks that run as the services' role."""
 
     async def answers(url: str, named: str = HOME) -> None:
         await postgres.ask(url, take_half_vectors)
@@ -32,7 +32,7 @@ def of_services(settings: ServiceSettings, migrations: Sequence[Migration]) -> d
 
 
 def of_owner(settings: ServiceSettings, migrations: Sequence[Migration]) -> dict[str, Check]:
-    """Return what is asked as the owner of the tables, if the settings say who that is."""
+    """Return the checks that run as the owner of the tables, if the settings name it."""
 
     async def other(name: str) -> None:
         await asyncio.to_thread(require_applied, settings.other_databases_admin[name], list(migrations))

@@ -1,8 +1,8 @@
-"""Many databases, as an operator has them made: which are named, and which tenant lives where.
+"""Many databases, as an operator has them made: their names, and the database of each tenant.
 
-The home database has the directory (`access.tenant.database`), and each database says who lives in it
-(`access.residence`). No two databases commit at once, so what is written in both is written in the order in which a
-kill in between leaves nobody in two of them, and doing it again goes on.
+The home database has the directory (`access.tenant.database`), and each database says which tenants live in it
+(`access.residence`). Two databases cannot commit at once, so rows that are in both are written in such an order that a
+kill in between leaves no tenant in two of them, and a repeat goes on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LIVES_HERE = SQL["lives_here"]
 
 
 class WrongDatabase(FailedPrecondition):
-    """A database is not what the settings say that it is."""
+    """A database is another one than the settings say."""
 
     reason = "WRONG_DATABASE"
 
@@ -53,14 +53,14 @@ class Databases:
         """Return the URL of a database.
 
         Raises:
-            WrongDatabase: there is none of this name.
+        WrongDatabase: there is no database of this name.
         """
         if name not in self.urls:
             raise WrongDatabase(f"DATABASE_ADMIN_URLS names no database {name!r}")
         return self.urls[name]
 
     def claim(self, name: str) -> None:
-        """Let a database know its name, so that nobody takes it for another one; again is harmless.
+        """Write a database's name into it, so that it is not taken for another one; a repeat does nothing.
 
         Raises:
             WrongDatabase: it has another name, is the home database, or has keys and tenants of its own.
@@ -68,7 +68,7 @@ class Databases:
         """
         with _connected(self.urls[HOME]) as home, _connected(self.url_of(name)) as other:
             home.execute("SELECT pg_advisory_lock(%s)", (_SAME_LOCK,))
-            if not _one(other, "SELECT pg_try_advisory_lock(%s) AS free", (_SAME_LOCK,)).free:
+            if not _row_of(other, "SELECT pg_try_advisory_lock(%s) AS free", (_SAME_LOCK,)).free:
                 raise WrongDatabase(f"{name} is the home database: DATABASE_ADMIN_URLS names others")
             with other.transaction():
                 known = other.execute("SELECT name FROM access.this_database").fetchall()
@@ -76,18 +76,18 @@ class Databases:
                     return
                 if known:
                     raise WrongDatabase(f"the database that is named {name} is {known[0].name}")
-                if not _one(other, _IS_EMPTY).is_empty:
+                if not _row_of(other, _IS_EMPTY).is_empty:
                     raise WrongDatabase(f"{name} has keys or tenants of its own: it is a home database, or was one")
                 other.execute("INSERT INTO access.this_database (name) VALUES (%s)", (name,))
                 other.execute("DELETE FROM access.residence")
                 other.execute("DELETE FROM access.tenant")
 
     def add_tenant(self, name: str, *, database: str | None = None) -> bool:
-        """Make a tenant, and return whether it is new; of one that is there, finish what was begun.
+        """Make a tenant, and return whether it is new; if it was there, finish a creation that broke off.
 
         Args:
             name: Of the tenant.
-            database: Where it is to live. None: where the fewest bytes are, of those that answer.
+            database: Its database. None takes the one with the fewest bytes, of those that answer.
 
         Raises:
             WrongDatabase: there is no database of this name.
@@ -103,14 +103,14 @@ class Databases:
         self.url_of(database)
         is_new = KeyAdministration(self.urls[HOME]).add_tenant(name, database=database)
         with _connected(self.urls[HOME]) as home:
-            tenant = _one(home, _TENANT, (name,))
+            tenant = _row_of(home, _TENANT, (name,))
         if tenant.database != HOME:
             with _connected(self.url_of(tenant.database)) as other:
                 other.execute(_SETTLES_HERE, {"id": tenant.id, "name": name})
         return is_new
 
     def place(self, tenant_id: UUID, name: str, database: str) -> None:
-        """Let a tenant who has nothing yet live in a database; again is harmless."""
+        """Let a tenant without rows live in a database; a repeat does nothing."""
         if database == HOME:
             return
         # The directory first: until the second step the tenant lives nowhere.
@@ -121,15 +121,15 @@ class Databases:
 
     def sizes(self) -> dict[str, int]:
         """Return how many bytes each database has, but those that do not answer; the home database must."""
-        found = {}
+        bytes_by_database = {}
         for name, url in self.urls.items():
             try:
                 with _connected(url) as connection:
-                    found[name] = int(_one(connection, _SIZE).bytes)
+                    bytes_by_database[name] = int(_row_of(connection, _SIZE).bytes)
             except CannotAdminister:
                 if name == HOME:
                     raise
-        return found
+        return bytes_by_database
 
 
 def databases_of(settings: ServiceSettings) -> Databases:
@@ -145,5 +145,5 @@ def _connected(url: str) -> Any:
     return administering(url, autocommit=True, row_factory=namedtuple_row)
 
 
-def _one(connection: psycopg.Connection[Any], sql: str, parameters: Any = None) -> Any:
+def _row_of(connection: psycopg.Connection[Any], sql: str, parameters: Any = None) -> Any:
     return connection.execute(sql.encode(), parameters).fetchone()

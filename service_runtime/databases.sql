@@ -6,7 +6,7 @@ SELECT NOT EXISTS (SELECT FROM access.api_key) AND NOT EXISTS (SELECT FROM acces
 SELECT id, coalesce(database, '') AS database FROM access.tenant WHERE name = %s;
 
 -- settles_here
--- Of a tenant who may have come meanwhile, or is on its way, the row stays as it is.
+-- The row of a tenant that may have come meanwhile, or is on its way, stays as it is.
 WITH listed AS (INSERT INTO access.tenant (id, name) VALUES (%(id)s, %(name)s) ON CONFLICT DO NOTHING)
 INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'HERE') ON CONFLICT (tenant_id) DO NOTHING;
 

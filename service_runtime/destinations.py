@@ -29,7 +29,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 # 10.0.0.0/8, 127.0.0.1:8080, [fd00::/8]:443, ::1
 _ENTRY = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\d{1,5}))?|([0-9a-fA-F:./]+)")
-# Of the threads of lookups, each of which ends when the system's resolver gives up. While more than half of them look
+# Threads for lookups; each lookup ends when the system's resolver gives up. While more than half of them look
 # something up, a tenant gets its first one alone: so 160 tenants have to hold them all before another one waits.
 _LOOKUPS_MAX, _LOOKUPS_OF_TENANT_MAX = 256, 4
 _LOOKUP_S = 5.0  # that a caller waits, for a thread and for the name
@@ -60,7 +60,7 @@ class Destinations:
     """
 
     def __init__(self, allowed: Sequence[str], *, resolve: Resolve | None = None) -> None:
-        self._entries = [_entry(one) for one in allowed]
+        self._entries = [_entry(text) for text in allowed]
         self._resolve = resolve or _Lookups().resolved
 
     async def checked(self, host: str, port: int) -> Destination:
@@ -72,9 +72,9 @@ class Destinations:
         """
         addresses = await self._resolve(host, port)
         if not addresses:
-            raise OSError("the name stands for no address")
+            raise OSError("the name has no address")
         try:
-            checked = [self.check(one, port) for one in addresses]  # all of them, or none is trusted
+            checked = [self.check(address, port) for address in addresses]  # all of them, or none is trusted
         except AddressRefused as error:
             if literal_of(host):
                 raise
@@ -95,11 +95,11 @@ class Destinations:
         meant = _meant(ip)
         for entry in self._entries:
             if entry.port in (None, port) and any(
-                one.version == entry.network.version and one in entry.network for one in {ip, meant[-1]}
+                ip_form.version == entry.network.version and ip_form in entry.network for ip_form in {ip, meant[-1]}
             ):
                 return Destination(address=str(ip), is_listed=True)
-        for one in meant:
-            if not one.is_global or one.is_multicast or one.is_reserved or one.is_unspecified:
+        for ip_form in meant:
+            if not ip_form.is_global or ip_form.is_multicast or ip_form.is_reserved or ip_form.is_unspecified:
                 raise AddressRefused(
                     f"nothing is sent to the address {ip}: it is no public one, and not in MCP_SERVERS_ALLOWED"
                 )
@@ -112,8 +112,8 @@ def check_entries(allowed: Sequence[str]) -> None:
     Raises:
         ValueError: one is neither an address nor a network.
     """
-    for one in allowed:
-        _entry(one)
+    for text in allowed:
+        _entry(text)
 
 
 def literal_of(host: str) -> str:
@@ -141,7 +141,7 @@ def _entry(text: str) -> _Entry:
 
 
 def _meant(ip: _Ip) -> list[_Ip]:
-    """Return an address, and those of version 4 that it stands for."""
+    """Return an address, and the addresses of version 4 inside it."""
     meant: list[_Ip] = [ip]
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.ipv4_mapped:
@@ -158,7 +158,7 @@ def _meant(ip: _Ip) -> list[_Ip]:
 class _Lookups:
     """Looks up names in threads of its own: a server of names may take its time, and nothing ends a lookup early.
 
-    The loop's own threads, in which other calls work, stay free. A caller waits `_LOOKUP_S` at most; the thread counts
+    The loop's own threads, where other calls work, stay free. A caller waits `_LOOKUP_S` at most; the thread counts
     as its tenant's until the lookup ends.
     """
 
@@ -172,10 +172,10 @@ class _Lookups:
         tenant_id = str(call.principal.tenant_id) if call and call.principal else ""
         try:
             async with asyncio.timeout(_LOOKUP_S):
-                found = await self._looked_up(host, port, tenant_id)
+                addresses = await self._looked_up(host, port, tenant_id)
         except TimeoutError:
             raise OSError(f"the name was not looked up within {_LOOKUP_S:.0f} s") from None
-        return list(dict.fromkeys(str(one[4][0]) for one in found))
+        return list(dict.fromkeys(str(info[4][0]) for info in addresses))
 
     async def _looked_up(self, host: str, port: int, tenant_id: str) -> list[Any]:
         await self._take_thread(tenant_id)

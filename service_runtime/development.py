@@ -2,7 +2,7 @@
 
 Its Postgres has another port each time and generated passwords. So the stack keeps, in its state folder and for as long
 as it runs, the variables that a command would need; a command that names a database of its own is left alone. Its key
-stands by address in a file of the account, where clients look for it (`contextkeep.dev_keys`).
+by address in a file of the account, where clients look for it (`contextkeep.dev_keys`).
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ def _replace(path: Path, text: str) -> None:
 
 
 def join(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Let this command work on the stack that runs here, if it is told of no database; say so on standard error.
+    """Let this command work on the stack that runs here, if no database is set; say so on standard error.
 
-    A stack that was killed left its file behind. It does not run: the lock of its Postgres went with it.
+    A killed stack leaves its file. It does not run: the lock of its Postgres ended with it.
     """
     if any(environment.get(name) for name in _NAMES_A_DATABASE) or environment.get("ENVIRONMENT") == "production":
         return

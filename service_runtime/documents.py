@@ -1,11 +1,11 @@
 """JSON documents and texts of callers, checked where they come in.
 
-Documents travel as UTF-8 JSON text. What passes here can be stored as jsonb, parsed again by any reader, and walked by
-recursive code: so NaN, lone surrogates, NUL characters and deep nesting are refused, each naming the field.
+Documents travel as UTF-8 JSON text. A text that passes here can be stored as jsonb, parsed again by any reader, and
+walked by recursive code: so NaN, lone surrogates, NUL characters and deep nesting are refused, each naming the field.
 
-A parser holds the interpreter until it is done, in whichever thread it runs. What it takes is a matter of the values
-that it makes, and lists and objects are the dear ones: a MiB of them takes 100 ms to make and to free, a MiB of texts
-two. So their number is bounded, which bounds what every reader pays for a document later; and where a message may hold
+A parser holds the interpreter until it is done, in any thread. Its time depends on the number of values that it makes,
+and lists and objects are the dear ones: a MiB of them takes 100 ms to make and to free, a MiB of texts two. So their
+number is bounded, which bounds the cost for every reader of a document later; and where a message may hold
 many documents, `beside_the_loop` checks them.
 """
 
@@ -24,9 +24,9 @@ import orjson
 from contextkeep.errors import InvalidArgument
 from service_runtime.checks import check_size, limit_exceeded
 
-NESTING_MAX = 100  # what recursive readers, ours and others', can take
+NESTING_MAX = 100  # the depth that all recursive readers can take
 CONTAINERS_MAX = 64 * 1024  # lists and objects of a document: 10 ms for a parser, at most
-BESIDE_BYTES = 64 * 1024  # what takes a millisecond or two is done at once
+BESIDE_BYTES = 64 * 1024  # a smaller text takes a millisecond or two, and is parsed on the event loop
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -44,7 +44,7 @@ _PARSER_NESTING_MAX = 1024  # of orjson, as it promises
 _EXPONENT_MIN = -400
 _SHORT_CHARS = 16 * 1024
 _MAY_HOLD_EXPONENT = re.compile(r"\d[eE][+-]?\d")
-_EXPONENT_CHARS = 4  # of what that finds, at most
+_EXPONENT_CHARS = 4  # of a match, at most
 # Texts are full of "e-". These two begin with plain letters, and so are ten times as fast as one that looks for both.
 _MAY_HOLD_NEGATIVE = re.compile(r"e-(?<=\de-)\d")
 _MAY_HOLD_NEGATIVE_UPPER = re.compile(r"E-(?<=\dE-)\d")
@@ -57,12 +57,12 @@ _NEGATIVE_EXPONENT = re.compile(rf"[eE]-0*+(\d{{1,{_EXPONENT_DIGITS_MAX}}})")
 
 
 async def beside_the_loop(size_bytes: int, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Return what `work` returns; if it goes through more than `BESIDE_BYTES`, it waits for its turn with the thread.
+    """Return the result of `work`; with more than `BESIDE_BYTES` it waits for its turn with the thread.
 
     Tenants, and their keys, take turns with it. If the caller leaves, the work stops: see `in_stoppable_thread`.
 
     Raises:
-        Whatever `work` raises.
+        The errors of `work`.
     """
     if size_bytes <= BESIDE_BYTES:
         return work(*args, **kwargs)
@@ -89,13 +89,13 @@ _wanted: ContextVar[_Wanted | None] = ContextVar("wanted", default=None)
 
 
 async def in_stoppable_thread(threads: Executor, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Return what `work` returns, which a thread does.
+    """Return the result of `work`, which runs in a thread.
 
     If the caller leaves, work that has not begun is dropped, and work under way ends at its next `check_wanted`: within
     `tests/hostile/test_computations.py`'s bound of CPU time.
 
     Raises:
-        Whatever `work` raises.
+        The errors of `work`.
     """
     context, wanted = copy_context(), _Wanted()
     context.run(_wanted.set, wanted)
@@ -173,7 +173,7 @@ def parse_object(field: str, text: str, *, size_bytes_max: int, nesting_max: int
 
 
 def check_containers(field: str, text: str, *, containers_max: int = CONTAINERS_MAX) -> None:
-    """Refuse a JSON text of more lists and objects than it may have; what is not JSON may pass.
+    """Refuse a JSON text with too many lists and objects; text that is not JSON may pass.
 
     Raises:
         LimitExceeded: it holds more.
@@ -201,7 +201,7 @@ def _check_exponents(field: str, text: str, *, size_bytes_max: int) -> None:
     outside = _outside_strings(text)
     size_bytes, start = len(text), 0
     while start >= 0:
-        end = outside.find(",", start + _SHORT_CHARS)  # behind a number
+        end = outside.find(",", start + _SHORT_CHARS)  # after a number
         piece = start, len(outside) if end < 0 else end
         negative = list(map(int, _NEGATIVE_EXPONENT.findall(outside, *piece)))
         if negative and -max(negative) < _EXPONENT_MIN:
@@ -221,16 +221,16 @@ def _brackets(text: str) -> int:
 
 
 def _outside_strings(text: str) -> str:
-    """Return what of a JSON text is in no string."""
+    """Return the parts of a JSON text that are not in a string."""
     if "\\" in text:
         text = text.replace("\\\\", "").replace('\\"', "")
     return "".join(text.split('"')[::2])
 
 
 def _nested(text: str, nesting_max: int) -> Any:
-    """Return what a document says.
+    """Return the value of a JSON document.
 
-    The parser itself sees how deeply it nests: it stands in so many lists that the parser takes `nesting_max` more.
+    The parser itself limits the nesting: the document is wrapped in so deep a list that it takes `nesting_max` more.
 
     Raises:
         orjson.JSONDecodeError: it is not JSON.

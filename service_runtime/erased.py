@@ -1,7 +1,7 @@
-"""The register of erasures: who was erased, said by a hash, where no backup of Postgres brings it back.
+"""The register of erasures: hashes of erased subjects, kept where a restored backup of Postgres does not undo them.
 
-Each is a line of JSON. A database that is restored from before an erasure has the subject back, and nothing that says
-so: the line does, to whoever compares it with all subjects that are there. Both services read it.
+Each is a line of JSON. A database that is restored from before an erasure has the subject again, and no row that says
+so. The line does: both services compare its hash with all subjects that are there.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ class Erased:
 
     def line(self) -> str:
         """Return it as a line of a file."""
-        said = {
+        fields = {
             "tenant_id": str(self.tenant_id),
             "erasure_id": str(self.erasure_id),
             "subject_sha256": self.subject_sha256.hex(),
         }
-        return orjson.dumps(said).decode()
+        return orjson.dumps(fields).decode()
 
 
 @dataclass(slots=True, kw_only=True)
 class Replayed:
-    """What came of lines."""
+    """The outcome of the lines of a register."""
 
     known: int = 0  # the database has their receipts: it is not from before them
-    erased: int = 0  # whom they name was there, and is gone again
-    nobody: int = 0  # whom they name was not there
+    erased: int = 0  # lines whose subject was found and erased again
+    nobody: int = 0  # lines whose subject was not found
     held: list[str] = field(default_factory=list)  # erasures that a hold forbids
     databases_away: tuple[str, ...] = ()  # that do not answer: no line was looked up there
 
 
 def hash_of(erasure_id: UUID, subject: str) -> bytes:
-    """Return what is left of a subject: of each erasure another one, so that two are not told to be of the same."""
+    """Return the hash of a subject. It differs by erasure, so that two lines do not show the same subject."""
     return hashlib.sha256(erasure_id.bytes + subject.encode()).digest()
 
 
@@ -60,7 +60,7 @@ def read(path: Path) -> list[Erased]:
     """Return the lines of a file, each once.
 
     Raises:
-        InvalidArgument: there is none, or a line is malformed.
+        InvalidArgument: the file is missing, or a line is malformed.
     """
     try:
         if path.stat().st_size > _BYTES_MAX:
@@ -68,29 +68,31 @@ def read(path: Path) -> list[Erased]:
         lines = path.read_bytes().splitlines()
     except OSError as error:
         raise InvalidArgument(f"{path} cannot be read: {error.strerror}") from error
-    found = {}
+    erasures = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            said = orjson.loads(line)
-            sha256 = bytes.fromhex(said["subject_sha256"])
+            fields = orjson.loads(line)
+            sha256 = bytes.fromhex(fields["subject_sha256"])
             if len(sha256) != hashlib.sha256().digest_size:
                 raise ValueError("no hash")
-            one = Erased(tenant_id=UUID(said["tenant_id"]), erasure_id=UUID(said["erasure_id"]), subject_sha256=sha256)
+            erased = Erased(
+                tenant_id=UUID(fields["tenant_id"]), erasure_id=UUID(fields["erasure_id"]), subject_sha256=sha256
+            )
         except (ValueError, KeyError, TypeError, AttributeError):
             raise InvalidArgument(f"{path}, line {number}: it is no erasure of a register") from None
-        found[one.tenant_id, one.erasure_id] = one
-    return list(found.values())
+        erasures[erased.tenant_id, erased.erasure_id] = erased
+    return list(erasures.values())
 
 
 def named_by(lines: Sequence[Erased], subjects: Iterable[str]) -> dict[UUID, str]:
-    """Return whom lines name, by the ids of the erasures, among some subjects: each line is tried with each."""
+    """Return the subjects that lines name, by the ids of the erasures; each line is compared with each subject."""
     return {
-        one.erasure_id: subject
+        line.erasure_id: subject
         for subject in subjects
-        for one in lines
-        if hash_of(one.erasure_id, subject) == one.subject_sha256
+        for line in lines
+        if hash_of(line.erasure_id, subject) == line.subject_sha256
     }
 
 
@@ -102,7 +104,7 @@ async def looked_up(
     known: str,
     subjects: Callable[[Tenant], AsyncIterator[set[str]]],
 ) -> tuple[list[Erased], dict[UUID, str]]:
-    """Return those of the lines of a tenant that its database knows nothing of, and whom they name, by their ids.
+    """Return the lines of a tenant without a receipt in its database, and the users that they name, by their ids.
 
     Args:
         tenant: Whose.
@@ -111,11 +113,11 @@ async def looked_up(
         known: The statement that finds those of some erasures that have receipts.
         subjects: Yields the ids of all users that there are.
     """
-    theirs = [one for one in lines if one.tenant_id == tenant.tenant_id]
-    found = await tenant.query(known, (tenant.tenant_id, [one.erasure_id for one in theirs]))
-    receipts = {row.erasure_id for row in found}
+    theirs = [line for line in lines if line.tenant_id == tenant.tenant_id]
+    receipt_rows = await tenant.query(known, (tenant.tenant_id, [line.erasure_id for line in theirs]))
+    receipts = {row.erasure_id for row in receipt_rows}
     done.known += len(receipts)
-    left = [one for one in theirs if one.erasure_id not in receipts]
+    left = [line for line in theirs if line.erasure_id not in receipts]
     whom: dict[UUID, str] = {}
     if left:
         async for some in subjects(tenant):
@@ -128,13 +130,13 @@ async def subjects_in(tenant: Tenant, statements: Mapping[str, str | Across]) ->
 
     Args:
         tenant: Whose.
-        statements: By table, what finds those of a page of it.
+        statements: By table, the statement that finds its users in some pages.
     """
     seen: set[str] = set()
     for table, statement in statements.items():
         async for pages in pages_of(tenant, table):
-            found = await tenant.query(statement, {"tenant_id": tenant.tenant_id, **pages})
-            new = {row.subject for row in found} - seen
+            rows = await tenant.query(statement, {"tenant_id": tenant.tenant_id, **pages})
+            new = {row.subject for row in rows} - seen
             seen |= new
             if new:
                 yield new

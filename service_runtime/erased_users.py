@@ -1,4 +1,4 @@
-"""What the schema `access` has of a user who is erased: keys, and the user's name in administrative calls."""
+"""The rows of the schema `access` about an erased user: keys, and the user's name in administrative calls."""
 
 from __future__ import annotations
 

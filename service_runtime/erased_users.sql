@@ -2,4 +2,4 @@
 SELECT access.end_keys_of_user(%s) AS ended;
 
 -- rename
-SELECT access.rename_in_calls(%(first)s::tid, %(behind)s::tid, %(subject)s, %(digest)s, %(pseudonym)s);
+SELECT access.rename_in_calls(%(first)s::tid, %(end)s::tid, %(subject)s, %(digest)s, %(pseudonym)s);

@@ -1,7 +1,7 @@
 """Keys that callers make: parts of the keys that they show, and short-lived keys of one context.
 
-The services' role writes to no table of keys. Functions of the owner do (migrations/0001_access.sql), which see for
-themselves whether the key that asks lives, is of the transaction's tenant, and has all that it would give on.
+The services' role writes to no table of keys. Functions of the owner do (migrations/0001_access.sql). They check that
+the calling key is valid, belongs to the transaction's tenant, and has all the rights that it would pass on.
 
 How the service of contexts uses it, in its own transactions, so that no key outlives the context that it is for:
 
@@ -14,11 +14,11 @@ How the service of contexts uses it, in its own transactions, so that no key out
     issued = await database.of(principal, context_id=context_id).transaction(issue)
 
     async def remove(transaction: Transaction) -> None:
-        ...  # lock it FOR UPDATE, and take it away
+        ...  # lock it FOR UPDATE, and remove it
         await given_keys.end_context_keys(transaction, context_id)
 
-Keys are in the home database. Where a tenant lives in another one, a key is made and taken away beside the transaction,
-at once: one that is left of a transaction that failed was shown to nobody, or is taken away a moment too early.
+Keys are in the home database. Where a tenant lives in another one, a key is made and removed at once, outside of the
+transaction: if the transaction fails, a new key was shown to no caller, and a removed one ends a moment too early.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class GivenKeys:
 
         Args:
             page: Which.
-            context_id: Those of this context only. None: all others.
+            context_id: The context of the keys. None lists all keys without one.
             principal: Whose tenant.
 
         Raises:
@@ -82,7 +82,7 @@ class GivenKeys:
         return pages.cut(query, [GivenKey(**row._asdict()) for row in rows], count, key=lambda key: (key.id,))
 
     async def caller(self, principal: Principal) -> Caller:
-        """Return whom a principal's key or token stands for.
+        """Return the description of a principal's key or token.
 
         Args:
             principal: Who asks.
@@ -96,13 +96,13 @@ class GivenKeys:
         )
 
     async def make(self, principal: Principal, new: NewKey) -> str:
-        """Make a key of the principal's tenant and return it: nobody can read it again.
+        """Make a key of the principal's tenant and return it; it cannot be read again.
 
-        It lives on if the principal's is revoked; `keys list` says what it was made by.
+        It stays valid if the principal's key is revoked; `keys list` shows the key that made it.
 
         Args:
-            principal: Who asks: with the scope `admin`, by a key in Postgres.
-            new: Its tenant is not looked at.
+            principal: The caller: with the scope `admin`, by a key in Postgres.
+            new: Its tenant is ignored.
 
         Raises:
             InvalidArgument, LimitExceeded: this can be no key.
@@ -118,26 +118,26 @@ class GivenKeys:
         return key
 
     async def revoke(self, principal: Principal, prefix: str) -> bool:
-        """Take a key back that is a part of the principal's; again is harmless. Return whether there is one.
+        """Revoke a key that is a part of the principal's; a repeat does nothing. Return whether there is one.
 
         Args:
-            principal: Who asks: with the scope `admin`, by a key in Postgres.
-            prefix: How the key begins; it may be said whole.
+            principal: The caller: with the scope `admin`, by a key in Postgres.
+            prefix: The beginning of the key, or the whole key.
 
         Raises:
-            InvalidArgument, LimitExceeded: so begins no key.
+            InvalidArgument, LimitExceeded: no key begins like this.
             PermissionDenied: the principal may not.
         """
         check_text("prefix", prefix, chars_max=_KEY_CHARS_MAX, required=True)
         parameters = {"asking_id": _key_of(principal), "prefix": prefix[:PREFIX_CHARS]}
         (row,) = await self._database.of(principal).at_home().query(_REVOKE_KEY, parameters)
-        found: bool = row.found
-        return found
+        is_revoked: bool = row.found
+        return is_revoked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Whom a key or token stands for, with what its principal does not know."""
+    """The description of a key or token, with the facts that its principal does not have."""
 
     principal: Principal
     tenant: str  # its name
@@ -168,7 +168,7 @@ class GivenKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedKey:
-    """A key of a context, which nobody can read again."""
+    """A key of a context; it cannot be read again."""
 
     key: str
     expires_at: datetime
@@ -177,20 +177,20 @@ class IssuedKey:
 async def make_context_key(
     transaction: Transaction, principal: Principal, context_id: UUID, *, scopes: Sequence[str], lifetime: timedelta
 ) -> IssuedKey:
-    """Make a key that sees one context and what is below it, as the principal's user.
+    """Make a key that sees one context and its descendants, as the principal's user.
 
-    It is bound to what the principal is bound to, and dies with the principal's key or token.
+    It has the bounds of the principal, and dies with the principal's key or token.
 
     Args:
-        transaction: Of the principal's door, in which the context was found.
-        principal: Who asks.
+        transaction: Of the principal's door; the context was read in it.
+        principal: The caller.
         context_id: A context that the principal sees.
         scopes: Of `read` and `write`, of those that the principal has. Empty: all of these.
-        lifetime: More than nothing, a day at most. The key may end earlier: with what it is made of, and after an hour
-            if that is no key in Postgres.
+        lifetime: More than nothing, a day at most. The key may end earlier: with the key or token that makes it, and
+            after an hour if that is not a key in Postgres.
 
     Raises:
-        InvalidArgument: the lifetime is none, or longer.
+        InvalidArgument: the lifetime is zero, negative or too long.
         PermissionDenied: the principal lacks the scopes, or is bound to a context.
     """
     if not timedelta(0) < lifetime <= LIFETIME_MAX:

@@ -1,4 +1,4 @@
-"""gRPC's own services, health and reflection, with a bound on what a caller without a key can take of them.
+"""gRPC's own services, health and reflection, with a bound on the load of callers without a key.
 
 The servicers of grpcio-health-checking and grpcio-reflection have none: anybody may open any number of watches, one
 watch that is not read keeps all others from hearing of a change, and a single stream of reflection can have a core.
@@ -33,7 +33,7 @@ class Streams:
     """Counts the open streams of a kind.
 
     Args:
-        name: What they are, for the error.
+        name: Their name, for the error.
         count_max: Open in the process.
         of_connection_max: Open on one connection.
     """

@@ -15,7 +15,7 @@ TIMEOUT_S = 3.0
 
 
 def main() -> int:
-    """Ask, and say what is wrong on standard error."""
+    """Check the health of the service, and print a problem on standard error."""
     if len(sys.argv) not in (2, 3):
         print(__doc__, file=sys.stderr)  # noqa: T201
         return 2

@@ -24,9 +24,9 @@ from types import TracebackType
 from typing import Any
 
 from contextkeep.errors import HeldBytesExceeded
+from service_runtime.admission import RETRY_AFTER_S, Shares, key_of
 from service_runtime.auth import Principal
 from service_runtime.metrics import Metrics
-from service_runtime.places import RETRY_AFTER_S, Shares, key_of
 
 _log = logging.getLogger("memory")
 
@@ -44,7 +44,7 @@ _MACHINE = 1 / 2  # of the machine's memory, where no cgroup has a limit
 _MACHINE_BYTES_MAX = 8 * 1024 * MIB
 _CGROUP_NONE = 1 << 60  # cgroup v1 calls "no limit" a number near 2^63
 _WATCH_S = 0.25
-_TRIM_BYTES = 32 * MIB  # of growth since the last time; then what was freed meanwhile is given back
+_TRIM_BYTES = 32 * MIB  # of growth since the last trim; then memory that was freed meanwhile goes back to the system
 _TRIM = 1 / 16  # of MEMORY_BYTES_MAX, where that is more
 _TRIM_S = 2.0  # between two times: it walks the heap
 _SMALL_BYTES = 64 * 1024  # is never refused for the memory that was measured: most calls go on
@@ -52,7 +52,7 @@ _SMALL_BYTES = 64 * 1024  # is never refused for the memory that was measured: m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryLimits:
-    """What the parts of a process may hold."""
+    """The limits of the parts of a process."""
 
     process_bytes_max: int  # all of it, with the children that read documents
     held_bytes_max: int  # for callers
@@ -72,11 +72,11 @@ class MemoryLimits:
 
 
 class CallBytes:
-    """What is held for one caller at the moment: nothing at first. `release` gives all of it back.
+    """The bytes held for one caller: none at first. `release` gives all of them back.
 
     Args:
-        ledger: Of the process; None: nobody is charged.
-        principal: The caller; None: likewise.
+        ledger: Of the process; None charges no caller.
+        principal: The caller; None charges no caller.
     """
 
     __slots__ = ("_bytes", "_key", "_ledger", "_tenant_id")
@@ -89,11 +89,11 @@ class CallBytes:
 
     @property
     def size_bytes(self) -> int:
-        """What is charged."""
+        """The charged bytes."""
         return self._bytes
 
     def set(self, size_bytes: int) -> None:
-        """Charge so many bytes instead of those before; if it is refused, those before stay charged.
+        """Charge this number of bytes instead of the previous one; if that is refused, the previous one stays charged.
 
         Raises:
             HeldBytesExceeded: it is more than before, and past a limit. `limit` says whose.
@@ -133,7 +133,7 @@ class HeldBytes:
     """The ledger of one process.
 
     Args:
-        limits: What may be held, and whose shares of it.
+        limits: The bytes that may be held, and the share of a tenant and of a key.
     """
 
     def __init__(self, limits: MemoryLimits) -> None:
@@ -146,7 +146,7 @@ class HeldBytes:
         self._of_key: Counter[Any] = Counter()
 
     def for_caller(self, principal: Principal) -> CallBytes:
-        """Return what will be held for a caller; nothing yet."""
+        """Return the counter of bytes held for a caller; it begins at zero."""
         return CallBytes(self, principal)
 
     @contextmanager
@@ -229,11 +229,11 @@ def _refusal(whose: str, limit: str, limit_max: int, value: int) -> HeldBytesExc
 def memory_limits(
     memory_bytes_max: int | None, shares: Shares, *, has_windows: bool, children_bytes: int = 0
 ) -> MemoryLimits:
-    """Divide the memory of a process that has begun: what it has already is not for callers.
+    """Divide the memory of a running process: what it uses already is not for callers.
 
     Args:
-        memory_bytes_max: Of the process and its children; None: as much as its cgroup, or half of the machine.
-        shares: Of what is held for callers.
+        memory_bytes_max: Of the process and its children; None takes the limit of its cgroup, or half of the machine.
+        shares: Of the bytes held for callers.
         has_windows: It packs windows, and children of it read documents.
         children_bytes: Of other children, such as the one with the local model.
     """
@@ -252,7 +252,7 @@ def memory_limits(
 
 
 def available_bytes() -> int:
-    """Return what a process may have if nobody says it: its cgroup's limit less a reserve, or half of the machine."""
+    """Return the default memory limit of a process: its cgroup's limit less a reserve, or half of the machine."""
     limit = _cgroup_limit()
     machine = _machine_bytes()
     if limit is not None and limit < machine:
@@ -277,12 +277,12 @@ def trim() -> None:
 
 
 def _cgroup_limit() -> int | None:
-    """Return the lowest limit of this process's cgroup and those around it; None if there is none."""
-    found = []
+    """Return the lowest limit of this process's cgroup and its ancestors, or None without a limit."""
+    limits_of_files = []
     for folder, name in _cgroup_folders():
         with suppress(OSError, ValueError):  # "max" is no number; a file may be missing
-            found.append(int((folder / name).read_text()))
-    limits = [one for one in found if 0 < one < _CGROUP_NONE]
+            limits_of_files.append(int((folder / name).read_text()))
+    limits = [limit for limit in limits_of_files if 0 < limit < _CGROUP_NONE]
     return min(limits, default=None)
 
 
@@ -302,7 +302,7 @@ def _cgroup_folders() -> list[tuple[Path, str]]:
         else:
             continue
         folder = base / path.strip("/")
-        folders += [(one, name) for one in (folder, *folder.parents) if one.is_relative_to(base)]
+        folders += [(parent, name) for parent in (folder, *folder.parents) if parent.is_relative_to(base)]
     return folders
 
 

@@ -31,16 +31,16 @@ from contextkeep.errors import (
 )
 from contextkeep.status import DETAILS_KEY, details_of, error_of, message_of
 from service_runtime import audit, calls, messages, tracing
+from service_runtime.admission import CallLimits, CallSlot, CallSlots
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import CONTEXT_READ, NO_SCOPE, Authenticator, Principal, credential
 from service_runtime.calls import Call, current_call
+from service_runtime.fair_queue import FairQueue, Turn
 from service_runtime.held_bytes import HeldBytes, memory_limits
 from service_runtime.methods import Method, admit, method_of
 from service_runtime.metrics import Metrics
-from service_runtime.places import CallLimits, CallSlot, Places
 from service_runtime.recent_calls import RecentCalls
 from service_runtime.replays import Replays, leaves
-from service_runtime.turns import Turn, Turns
 
 _log = logging.getLogger("calls")
 
@@ -51,7 +51,7 @@ CALL_ID_KEY = "x-call-id"
 _HEALTH = "/grpc.health.v1.Health/"
 _REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/"
 
-_LOOKS = 10  # that find no new call; not only a time, in which a busy loop may have taken none
+_LOOKS = 10  # passes of the event loop without a new call; time proves nothing, since a busy loop may have taken none
 
 # What a call holds until its caller has read the answer: grpc's state of it, the bytes of the request, and the answer
 # twice, in Python and in grpc's core. Of a request that is worked on there is the message, too.
@@ -71,7 +71,7 @@ class Caller:
     principal: Principal | None = None  # None: the border asks who it is
     metadata: Sequence[tuple[str, str]]
     peer: str  # "ipv4:127.0.0.1:50000"
-    timeout_s: float | None = None  # that it gives the call; None: the border's own
+    timeout_s: float | None = None  # the call's timeout; None takes the border's own
 
 
 class Exchange(Protocol):
@@ -88,7 +88,7 @@ class Exchange(Protocol):
         ...
 
     async def render(self, response: Any, call: Call) -> bytes:
-        """Return what the caller is sent."""
+        """Return the status and the details for the caller."""
         ...
 
 
@@ -133,13 +133,13 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
     Args:
         authenticator: Turns the metadata of a call into its principal.
-        limits: What calls may take up: more than that many are TOO_MANY_CALLS. Health checks do not count.
-        metrics: Where calls are counted.
-        held: Counts the bytes of requests and answers; None: the border has a ledger of its own.
-        trail: Where those of administrators are kept; None: nowhere.
-        recent: Where they are counted for who looks; None: nowhere.
-        replays: Answers writes that come again; None: the servicers do.
-        health_without_key: Health answers everybody.
+        limits: The calls that may run at once; others are refused with TOO_MANY_CALLS. Health checks do not count.
+        metrics: Counts calls.
+        held: Counts the bytes of requests and answers; without it the border makes a ledger of its own.
+        trail: Keeps the calls of administrators; None keeps none.
+        recent: Keeps the latest calls for `contextkeep observe`; None keeps none.
+        replays: Answers repeated writes; without it the servicers do.
+        health_without_key: Health answers callers without a key.
         reflection_without_key: So does reflection.
     """
 
@@ -163,9 +163,9 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._keyless = (*[_HEALTH] * health_without_key, *[_REFLECTION] * reflection_without_key)
         self._metrics = metrics
         self.held = held or HeldBytes(memory_limits(None, limits.shares, has_windows=False))
-        self.places = Places(limits)
-        self._turns = turns = Turns(limits.expensive_calls_max, limits.shares)
-        self._ordinary = ordinary = Turns(limits.ordinary_calls_max, limits.shares, paced=True)
+        self.slots = CallSlots(limits)
+        self._turns = turns = FairQueue(limits.expensive_calls_max, limits.shares)
+        self._ordinary = ordinary = FairQueue(limits.ordinary_calls_max, limits.shares, paced=True)
         self._stream_idle_s = limits.stream_idle_s
         metrics.watch("contextkeep_expensive_calls_under_way", "Expensive calls that have a turn", lambda: turns.taken)
         metrics.watch("contextkeep_expensive_calls_waiting", "Calls that wait for a turn", lambda: turns.waiting)
@@ -218,7 +218,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             caller: Who makes it.
 
         Raises:
-            ContextKeepError: what a client of the RPC would raise.
+            ContextKeepError: the error that a client of the RPC raises.
         """
         context = _CallFromElsewhere(caller)
         around = self._around(method, context, known=method_of(method), unary=True, principal=caller.principal)
@@ -234,15 +234,15 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     async def exchange(self, method: str, behaviour: Callable[[Any, Any], Awaitable[Any]], exchange: Exchange) -> bytes:
         """Return the rendered answer of a unary call, whose request is read in here, too.
 
-        The answer stays charged to the call (`Call.held`) until whoever sends it gives it back.
+        The answer stays charged to the call (`Call.held`) until the sender gives it back.
 
         Args:
             method: "/contextkeep.entity.v1.EntityGraph/GetNode".
             behaviour: The servicer's method.
-            exchange: What brings the one and takes the other.
+            exchange: Reads the request and takes the answer.
 
         Raises:
-            ContextKeepError: what a client of the RPC would raise.
+            ContextKeepError: the error that a client of the RPC raises.
         """
         context = _CallFromElsewhere(exchange.caller)
         around = self._around(
@@ -264,7 +264,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             return rendered
 
     async def refuse(self, method: str, error: ContextKeepError, caller: Caller) -> NoReturn:
-        """End a call of a method that nobody serves, as those over grpc end.
+        """End a call of a method that does not exist, as those over grpc end.
 
         Raises:
             ContextKeepError: always.
@@ -293,7 +293,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         principal: Principal | None = None,
         receive: Callable[[Call], Awaitable[object]] | None = None,
     ) -> AsyncIterator[Call]:
-        """Set the call up, let the handler run, turn what it raises into a status, and log it.
+        """Set the call up, run the handler, turn its error into a status, and log it.
 
         A call that is not let in (`Call.is_refused`) has its status already when the block begins.
         """
@@ -310,14 +310,14 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         started = time.monotonic()
         call.deadline = math.inf if remaining_s is None else started + remaining_s
         current_call.set(call)  # a call has a task, and so a context, of its own: nothing to put back
-        call.place = place = CallSlot(self.places)
+        call.slot = slot = CallSlot(self.slots)
         self._metrics.calls_under_way.inc()
         metadata = context.invocation_metadata() or ()
         span = tracing.begin_call(method, metadata)
         error: ContextKeepError | None = None
         is_begun = False
         try:
-            place.take()
+            slot.take()
             await self._let_in(call, known, metadata, principal, request_bytes=request_bytes)
             assert call.principal is not None, "it was let in"
             # A stream's deadline is the caller's, and grpc cancels it; a unary call may have ours.
@@ -332,13 +332,13 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                 yield call
         except (asyncio.CancelledError, GeneratorExit):
             error = Cancelled("the caller went away")
-            raise  # grpc.aio expects it; nobody is left to read a status
+            raise  # grpc.aio expects it; no caller is left to read a status
         except BaseException as raised:
             error = _error_for(raised, call)
             await self._keep(call, error)  # before its caller knows
             await _tell(context, call, error)
         finally:
-            place.give_back()
+            slot.give_back()
             self._metrics.calls_under_way.dec()
             duration_s = time.monotonic() - started
             self._note_end(call, error, span, duration_s=duration_s, unary=unary)
@@ -357,9 +357,9 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self, call: Call, known: Method | None, metadata: Any, principal: Principal | None, *, request_bytes: int
     ) -> None:
         """Find out who calls, and whether the call may be made and held."""
-        assert call.place is not None, "it has one"
+        assert call.slot is not None, "it has one"
         call.principal = principal or await self._authenticator.authenticate(metadata)
-        call.place.belongs_to(call.principal)
+        call.slot.belongs_to(call.principal)
         call.ledger, call.held = self.held, self.held.for_caller(call.principal)
         call.held.set(_CALL_BYTES + request_bytes * _REQUEST_COPIES)
         self._turns.seen(call.principal)
@@ -386,13 +386,13 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         _log_call(call, error, duration_s=duration_s)
 
     async def _keep(self, call: Call, error: ContextKeepError | None) -> None:
-        """Keep the call of an administrator, once; nobody serves a method without a scope."""
+        """Keep the call of an administrator, once; a method that does not exist has no scope."""
         if self._trail is not None and call.scope:
             await self._trail.keep(call, error, peer=call.peer)
 
 
 class _CallFromElsewhere:
-    """What the border uses of grpc's context, for a call that has none."""
+    """The methods of grpc's context that the border uses, for a call that has none."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -407,15 +407,15 @@ class _CallFromElsewhere:
         return self._caller.peer
 
     async def abort(self, code: grpc.StatusCode, message: str, trailing: Sequence[tuple[str, Any]]) -> None:
-        """Raise what a client would make of the status."""
+        """Raise the error that a client would make of the status."""
         raise error_of(code, message, dict(trailing)[DETAILS_KEY])
 
 
 def _error_for(raised: BaseException, call: Call) -> ContextKeepError:
-    """Return the error that the caller is told; what is not ours stays in the log."""
+    """Return the error for the caller; errors that are not ours stay in the log."""
     failures = leaves(raised)
-    # Tasks may fail together, as when Postgres goes away: the first of them is told, unless one is a fault of ours.
-    if all(isinstance(one, ContextKeepError | TimeoutError) for one in failures):
+    # Tasks may fail together, as when Postgres goes away: the caller gets the first error, unless one is our fault.
+    if all(isinstance(failure, ContextKeepError | TimeoutError) for failure in failures):
         first = failures[0]
         return first if isinstance(first, ContextKeepError) else DeadlineExceeded("the call's time was up")
     _log.error("call failed", exc_info=raised, extra={"call_id": call.call_id, "method": call.method})
@@ -426,8 +426,8 @@ async def _tell(context: Context, call: Call, error: ContextKeepError) -> None:
     """End a call with the status of its error.
 
     Raises:
-        asyncio.CancelledError: the caller is gone. It may have been so for long: the status waits behind what was sent
-            before it and not read, which gRPC keeps in memory. So the call keeps its place for that time.
+        asyncio.CancelledError: the caller is gone, perhaps for long: the status waits in gRPC's memory after messages
+            that the caller has not read. So the call keeps its slot for that time.
     """
     trailing = ((DETAILS_KEY, details_of(error)), (CALL_ID_KEY, call.call_id))
     try:
@@ -461,7 +461,7 @@ def _log_call(call: Call, error: ContextKeepError | None, *, duration_s: float) 
 
 
 def malformed() -> InvalidArgument:
-    """Return what is wrong with a request that protobuf cannot read."""
+    """Return the error of a request that protobuf cannot read."""
     return InvalidArgument("the request is not a protobuf message of its type", field="request")
 
 
@@ -500,7 +500,7 @@ def _wrap(
             _hold_until_read(call, context, len(data) + len(answer) * _ANSWER_COPIES)
             return answer
 
-    # Streams are written, not yielded: of a generator that grpc stops reading nobody would know when it ends.
+    # Streams are written, not yielded: when grpc stops reading a generator, the generator does not learn of it.
     async def unary_stream(data: bytes, context: Context) -> None:
         async with around(context, unary=False, request_bytes=len(data)) as call:
             if call.is_refused:
@@ -578,7 +578,7 @@ async def _parsed_stream(
 
 
 def _hold_until_read(call: Call, context: Context, size_bytes: int) -> None:
-    """Charge what is held of a call until its RPC is over: the handler returns long before, if nobody reads.
+    """Charge the held bytes of a call until its RPC is over, which may be long after the handler returned.
 
     Raises:
         HeldBytesExceeded: it is past a limit.
@@ -592,8 +592,8 @@ async def _send(call: Call, context: Context, response: bytes, idle_s: float, re
     """Send one message of a stream.
 
     Raises:
-        HeldBytesExceeded: too much is held for the caller, who may not read.
-        StreamIdle: nobody reads it.
+        HeldBytesExceeded: too many bytes are held for the caller, which may not be reading.
+        StreamIdle: the caller does not read it.
         asyncio.CancelledError: the call is over; grpc may say so by failing before it cancels us.
     """
     assert call.held is not None, "it was let in"
@@ -623,7 +623,7 @@ async def _idle(idle_s: float, what: str) -> AsyncIterator[None]:
 
 
 def _refusing(error: ContextKeepError, around: Callable[..., Any]) -> Handler:
-    """Return a handler of whatever method that ends with an error, with its ErrorInfo like every other."""
+    """Return a handler for any method that ends with an error, with its ErrorInfo like every other."""
 
     async def refuse(data: bytes, context: Context) -> None:
         async with around(context, unary=True) as call:

@@ -34,18 +34,18 @@ def add_keys(commands: Subparsers) -> Subparsers:
         epilog="example: context-service keys create --tenant acme --subject billing-agent --scope read --scope write",
     )
     create.add_argument("--tenant", default=DEFAULT_TENANT, help="whose data it reaches (default: %(default)s)")
-    create.add_argument("--subject", required=True, help="whom it stands for; rows keep it as created_by")
+    create.add_argument("--subject", required=True, help="the name of its holder; rows keep it as created_by")
     create.add_argument(
         "--scope",
         action="append",
         choices=(*SCOPES, OPERATOR),
-        help="may be said several times (default: read and write); operator: what is done for all tenants",
+        help="repeatable (default: read and write); operator: for administration of all tenants",
     )
     create.add_argument(
         "--user-id",
         metavar="USER",
         default="",
-        help="whose own it sees and writes, of what belongs to users; rows keep it as owner_user_id",
+        help="the user whose rows it sees and writes; new rows keep it as owner_user_id",
     )
     create.add_argument("--agent-id", metavar="AGENT", default="", help="rows keep it as agent_id")
     create.add_argument(
@@ -55,7 +55,7 @@ def add_keys(commands: Subparsers) -> Subparsers:
         type=_name,
         metavar="APP",
         default=[],
-        help="bind it to an app: other apps' records and mappings do not exist for it; may be said several times",
+        help="bind it to an app: other apps' records and mappings do not exist for it; repeatable",
     )
     create.add_argument(
         "--agent-bundle", dest="agent_bundle_id", metavar="BUNDLE", type=_name, help="bind it to an agent bundle"
@@ -67,7 +67,7 @@ def add_keys(commands: Subparsers) -> Subparsers:
         type=_name,
         metavar="GRAPH",
         default=[],
-        help="bind it to a graph; may be said several times",
+        help="bind it to a graph; repeatable",
     )
     create.add_argument("--expires-in", type=_lifetime, metavar="90d", help="minutes, hours or days: 30m, 12h, 90d")
     listing = of_keys.add_parser("list", help="show keys, never whole")
@@ -90,7 +90,7 @@ def run_keys(databases: Databases, arguments: argparse.Namespace) -> None:
     """Run one of them.
 
     Raises:
-        NoSuchTenant, NoSuchKey, WrongDatabase: with what to do instead.
+        NoSuchTenant, NoSuchKey, WrongDatabase: with the right command.
     """
     administration = KeyAdministration(databases.url_of(HOME))
     match arguments.command, arguments.access_command:
@@ -143,7 +143,7 @@ def show_rows(rows: Sequence[dict[str, Any]], *, as_json: bool) -> None:
             print(json.dumps(row, default=str))  # noqa: T201
         return
     if not rows:
-        print("there are none", file=sys.stderr)  # noqa: T201
+        print("there are no keys", file=sys.stderr)  # noqa: T201
         return
     names = [name for name in rows[0] if any(row[name] not in (None, "", []) for row in rows)]
     table = [names, *([_text(row[name]) for name in names] for row in rows)]

@@ -1,8 +1,8 @@
 """API keys in Postgres: made and revoked by an operator, checked by both services.
 
-What callers make of their keys is in `given_keys`.
+`given_keys` has the keys that callers make.
 
-A key is shown once, when it is made; the database has its sha256. A service remembers what it found for `CACHE_S`, so a
+A key is shown once, when it is made; the database has its sha256. A service remembers keys for `CACHE_S`, so a
 revoked key works no longer than that, and a wrong one costs the database nothing when it comes again.
 """
 
@@ -116,7 +116,7 @@ class StoredKeys:
         if self._guessing is None:
             # In no caller's context: it looks keys up for many, and none of their deadlines is its own.
             self._guessing = asyncio.create_task(self._look_up_guesses(), context=contextvars.Context())
-        with calls.without_place():
+        with calls.without_slot():
             try:
                 async with asyncio.timeout(min(calls.remaining_s(), ANSWER_TIMEOUT_MAX_S)):
                     return await asyncio.shield(guess)
@@ -127,17 +127,17 @@ class StoredKeys:
         try:
             while self._guesses:
                 sha256s = list(itertools.islice(self._guesses, GUESSES_OF_STATEMENT_MAX))
-                found: dict[bytes, Principal] = {}
+                principals: dict[bytes, Principal] = {}
                 failure: Exception | None = None
                 try:
-                    found = await self._read(sha256s, timeout_s=GUESSES_TIMEOUT_S)
+                    principals = await self._read(sha256s, timeout_s=GUESSES_TIMEOUT_S)
                 except Exception as error:
                     failure = error
                 for sha256 in sha256s:
                     guess = self._guesses.pop(sha256)
                     if failure is None:
-                        self._remember(sha256, found.get(sha256))
-                        guess.set_result(found.get(sha256))
+                        self._remember(sha256, principals.get(sha256))
+                        guess.set_result(principals.get(sha256))
                     else:
                         guess.set_exception(failure)
                         guess.exception()  # so that nothing is logged if all of its callers have left
@@ -160,7 +160,7 @@ class StoredKeys:
         self._valid[sha256] = (until, principal)
 
     async def is_empty(self) -> bool:
-        """Say whether nobody has made a key yet; a revoked one counts, so that revoking the last opens nothing.
+        """Say whether no key was ever made; a revoked one counts, so that revoking the last one opens nothing.
 
         Raises:
             Unavailable: the database does not answer.
@@ -176,19 +176,19 @@ class StoredKeys:
         self, sha256s: Sequence[bytes], *, timeout_s: float = ANSWER_TIMEOUT_MAX_S
     ) -> dict[bytes, Principal]:
         """Return the principals of those keys that are valid."""
-        found = {}
+        principals = {}
         parameters = {"sha256s": list(sha256s), "noted_s": _USE_NOTED_S}
         for row in await self._database.untenanted(_FIND, parameters, timeout_s=timeout_s):
             principal = _principal(row)
             if principal is not None:
-                found[bytes(row.sha256)] = principal
+                principals[bytes(row.sha256)] = principal
                 if row.is_due:
                     await self._database.untenanted(_NOTE_USE, {"id": row.id})
-        return found
+        return principals
 
 
 def _principal(row: Row) -> Principal | None:
-    """Return whom a key stands for; None if it is bound to what this version has never heard of."""
+    """Return the principal of a key, or None if it is bound to something that this version does not know."""
     bounds = dict(row.bounds)
     principal = Principal(
         tenant_id=row.tenant_id,
@@ -210,7 +210,7 @@ def _principal(row: Row) -> Principal | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewKey:
-    """What a key is to stand for."""
+    """The scopes, bounds and lifetime of a key to make."""
 
     tenant: str
     subject: str
@@ -224,7 +224,7 @@ class NewKey:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What statements are told of it, but for its tenant."""
+        """The parameters of statements about it, without its tenant."""
         return {
             "subject": self.subject,
             "scopes": list(self.scopes),
@@ -268,7 +268,7 @@ class Tenant:
 
 
 class KeyAdministration:
-    """What an operator does with keys and tenants, as the owner of the tables.
+    """The commands of an operator on keys and tenants, as the owner of the tables.
 
     Args:
         admin_url: URL of that role.
@@ -278,7 +278,7 @@ class KeyAdministration:
         self._admin_url = admin_url
 
     def add_tenant(self, name: str, *, database: str = "") -> bool:
-        """Make a tenant, and return whether it is new; one that is there stays as it is.
+        """Make a tenant, and return whether it is new; an existing one stays as it is.
 
         Args:
             name: Of the tenant.
@@ -291,14 +291,14 @@ class KeyAdministration:
         return [Tenant(**row._asdict()) for row in self._run(_TENANTS)]
 
     def create(self, new: NewKey) -> str:
-        """Make a key and return it: nobody can read it again.
+        """Make a key and return it; it cannot be read again.
 
         Raises:
             NoSuchTenant: no tenant has this name.
             InvalidArgument: an operator's key is bound, or a user's.
         """
         if OPERATOR in new.scopes and (new.user_id or new.app_ids or new.agent_bundle_id or new.graph_names):
-            raise InvalidArgument("the scope operator is about all tenants: its key is bound to nothing, and nobody's")
+            raise InvalidArgument("the scope operator is for all tenants: give its key no user, app, bundle or graph")
         tenants = self._run(_TENANT, {"name": new.tenant})
         if not tenants:
             raise NoSuchTenant(f"there is no tenant {new.tenant!r}; make it with `context-service tenants create`")
@@ -315,7 +315,7 @@ class KeyAdministration:
         return [ListedKey(**row._asdict()) for row in self._run(_LIST, {"tenant": tenant})]
 
     def revoke(self, prefix: str) -> None:
-        """Take a key back; again is harmless. It may be said whole: its beginning is enough.
+        """Revoke a key by its beginning, or by the whole key; a repeat does nothing.
 
         Raises:
             NoSuchKey: no key begins like this.
@@ -330,7 +330,7 @@ class KeyAdministration:
 
 
 def fresh_key(begins: str = "cgk_") -> tuple[str, dict[str, Any]]:
-    """Return a new key, and what the tables have of it."""
+    """Return a new key, and its row."""
     key = f"{begins}{secrets.token_urlsafe(32)}"
     return key, {"id": new_id(), "sha256": _sha256(key), "prefix": key[:PREFIX_CHARS]}
 

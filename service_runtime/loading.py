@@ -11,8 +11,8 @@ from contextlib import contextmanager
 def loading() -> Iterator[None]:
     """Import the heavy modules of a command in the block.
 
-    Nearly all that an import makes stays, and the collector would look at it again and again: a fifth of the time. What
-    is there at the end of the block it never looks at.
+    Nearly all objects of an import stay, and the collector would visit them again and again: a fifth of the time. It
+    never visits the objects that exist at the end of the block.
     """
     gc.disable()
     try:

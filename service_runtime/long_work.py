@@ -50,10 +50,10 @@ class LongWork:
 
         Args:
             tenant: Whose.
-            begin: Returns the next work of the tenant, where none is under way; None: there is none.
+            begin: Returns the next work of the tenant if none is under way, or None if there is none.
 
         Raises:
-            Exception: whatever the work raises. It is not under way any more.
+            Exception: the error of the work. It is not under way any more.
         """
         work = self._under_way.get(tenant.tenant_id)
         if work is None:

@@ -1,4 +1,4 @@
-"""How long callers wait for a turn on the event loop: what one call does to all others, as a metric.
+"""How long callers wait for a turn on the event loop, as a metric: each slow step delays all other calls.
 
 Fifty times a second a timer asks for a turn. What it waits for beyond its time is counted by the clock, which is what
 callers feel, and by the CPU that the loop's own thread takes meanwhile, which no other process can cause.

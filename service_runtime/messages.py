@@ -1,7 +1,7 @@
-"""Large requests, read in slices: protobuf reads a message in one go, which keeps everybody else from the event loop.
+"""Large requests, read in slices: protobuf reads a message in one go, which blocks the event loop for all callers.
 
 Two megabytes of empty messages, two bytes each, take it a quarter of a second. A message may be cut between its fields
-and merged again, so a large one is read some kilobytes at a time, and what is large in it in the same way.
+and merged again, so a large one is read some kilobytes at a time, and so are large messages inside it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from google.protobuf.message import DecodeError, Message
 
 from contextkeep.errors import LimitExceeded
 
-AT_ONCE_BYTES = 32 * 1024  # at most 2 ms, whatever is in it
-FIELDS_MAX = 100_000  # of a larger request that are walked through: those of itself, and of what is large in it
-# Whoever translates a request goes through its lists before its rules count them: 2 to 7 us an element. No rule allows
+AT_ONCE_BYTES = 32 * 1024  # at most 2 ms, with any content
+FIELDS_MAX = 100_000  # of a larger request that are walked through: its own, and those of large messages inside it
+# The code that converts a request walks its lists before rules count them: 2 to 7 us an element. No rule allows
 # longer lists.
 LIST_MAX, ELEMENTS_MAX = 2_500, 60_000
 _UNCOUNTED_BYTES = 4 * 1024  # of a request: the 2,000 elements that fit are soon gone through
@@ -32,7 +32,7 @@ def read(message_class: type[Message], data: bytes) -> Generator[None, None, Mes
     """Return the message of a request, in steps of some milliseconds (`calls.in_slices`).
 
     Raises:
-        DecodeError: it is no message of the class; or a large one that holds groups, which nobody writes any more.
+        DecodeError: it is no message of the class; or a large one that holds groups, an obsolete feature of protobuf.
         LimitExceeded: it has more than `FIELDS_MAX` fields, a list of more than `LIST_MAX` texts or messages, or more
             than `ELEMENTS_MAX` of these in all its lists.
     """
@@ -47,14 +47,14 @@ def read(message_class: type[Message], data: bytes) -> Generator[None, None, Mes
 
 
 class _Reading:
-    """What is walked through of one request."""
+    """Counts the walked parts of one request."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._fields = 0
 
     def into(self, message: Message, start: int, end: int, *, nesting: int) -> Generator[None, None, None]:
-        """Merge what is between two places of the request, the borders of whole fields, into a message."""
+        """Merge the bytes between two positions of the request, the borders of whole fields, into a message."""
         if nesting > _NESTING_MAX:
             raise DecodeError("it nests too deeply")
         by_number = message.DESCRIPTOR.fields_by_number
@@ -97,7 +97,7 @@ class _Reading:
         return tag >> 3, place, size
 
     def _varint(self, place: int, end: int) -> tuple[int, int]:
-        """Return the number at a place, and the place behind it."""
+        """Return the number at a position, and the position after it."""
         value = shift = 0
         for byte in self._data[place : min(end, place + _VARINT_BYTES_MAX)]:
             value |= (byte & 0x7F) << shift

@@ -1,4 +1,4 @@
-"""The facts of each RPC, read from its options in the proto (`contextkeep/options.proto`), and who may call it.
+"""The facts of each RPC, read from its options in the proto (`contextkeep/options.proto`), such as its scope.
 
 A new RPC cannot be forgotten here: every table of RPCs is derived, and an RPC without options stops the service.
 `delegate` is the scope of no RPC: a key that has it may name the user for whom a call is (`Principal.acting_for`).
@@ -72,7 +72,7 @@ def method_of(path: str) -> Method:
 
 
 def admit(principal: Principal, method: Method) -> None:
-    """Refuse a call that a principal may not make, whatever it asks for.
+    """Refuse a call that a principal may not make with any request.
 
     Raises:
         PermissionDenied: the principal lacks the scope, or is bound to a context, and the RPC does not know this bound.

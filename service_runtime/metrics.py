@@ -1,4 +1,4 @@
-"""What a server counts, for Prometheus: calls, health, connections, refused credentials.
+"""The metrics of a server, for Prometheus: calls, health, connections, refused credentials.
 
 Names and labels are a promise to dashboards and alerts (`deploy/dashboards`). Labels come from protos and from our own
 words, never from a caller, so their number is bounded.
@@ -39,7 +39,7 @@ class Counted(Protocol):
 
 
 class CannotExpose(FailedPrecondition):
-    """The address of the metrics is taken, or is none of this machine."""
+    """The address of the metrics is taken, or belongs to another machine."""
 
     reason = "CANNOT_LISTEN"
 
@@ -73,7 +73,7 @@ class Metrics:
         """Count a call.
 
         Args:
-            method: "contextkeep.entity.v1.EntityGraph/GetNode"; empty for one that nobody serves.
+            method: "contextkeep.entity.v1.EntityGraph/GetNode"; empty for a method that does not exist.
             status: Name of its status code.
             duration_s: How long it took.
         """
@@ -105,28 +105,28 @@ class Metrics:
         return timed
 
     def counter(self, name: str, meaning: str, **labels: Iterable[str]) -> Counted:
-        """Return what adds to a number.
+        """Return a function that adds to a number.
 
         Args:
-            name: Without `_total`, which is put behind it.
+            name: Without `_total`, which is appended.
             meaning: A line.
             labels: By name, with all values that each may have, so that they are few: any other counts as `OTHER`. All
-                are there from the start, at 0, or the first of something would be missed.
+                are there from the start, at 0, or the first event would be missed.
         """
         child = _children(Counter(name, meaning, tuple(labels), registry=self._registry), labels)
-        return lambda amount=1, /, **said: child(said).inc(amount)
+        return lambda amount=1, /, **label_values: child(label_values).inc(amount)
 
     def seconds(self, name: str, meaning: str, **labels: Iterable[str]) -> Counted:
-        """Return what adds a duration to a distribution; the labels as of `counter`."""
+        """Return a function that adds a duration to a distribution; the labels as of `counter`."""
         child = _children(Histogram(name, meaning, tuple(labels), buckets=_SECONDS, registry=self._registry), labels)
-        return lambda amount=1, /, **said: child(said).observe(amount)
+        return lambda amount=1, /, **label_values: child(label_values).observe(amount)
 
     def watch(self, name: str, meaning: str, read: Callable[[], float]) -> None:
-        """Show a number that is read whenever somebody asks."""
+        """Show a number that is read at each scrape."""
         Gauge(name, meaning, registry=self._registry).set_function(read)
 
     def watch_each(self, name: str, meaning: str, reads: Mapping[str, Callable[[], float]], *, label: str) -> None:
-        """Show several numbers that are read whenever somebody asks, by the values of a label."""
+        """Show several numbers that are read at each scrape, by the values of a label."""
         gauge = Gauge(name, meaning, (label,), registry=self._registry)
         for value, read in reads.items():
             gauge.labels(value).set_function(read)
@@ -153,16 +153,16 @@ class Metrics:
 
 
 def _children(metric: _T, labels: dict[str, Iterable[str]]) -> Callable[[dict[str, str]], _T]:
-    """Return what finds the part of a metric that is of values of its labels; all that are announced are there."""
+    """Return a function that finds the child of a metric by values of its labels; announced values exist already."""
     announced = {name: frozenset(values) for name, values in labels.items()}
     known: dict[tuple[str, ...], _T] = {values: metric.labels(*values) for values in product(*announced.values())}
 
-    def child(said: dict[str, str]) -> _T:
-        found = known.get(tuple([said[name] for name in announced]))
-        if found is None:
-            found = metric.labels(
-                *(said[name] if said[name] in values else OTHER for name, values in announced.items())
+    def child(labels: dict[str, str]) -> _T:
+        child_metric = known.get(tuple([labels[name] for name in announced]))
+        if child_metric is None:
+            child_metric = metric.labels(
+                *(labels[name] if labels[name] in values else OTHER for name, values in announced.items())
             )
-        return found
+        return child_metric
 
     return child

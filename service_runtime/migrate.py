@@ -14,7 +14,7 @@ The first file of a schema may be a baseline: it replaces an earlier series of m
 above those lines is applied, and one row for the baseline replaces the rows of the series, in one transaction. A
 database that has only a part of the series is refused.
 
-`:"service_role"` stands for the role of the services, in psql's notation, so that psql can run the files too.
+`:"service_role"` is the role of the services, in psql's notation, so that psql can run the files too.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _BASELINE = re.compile(
 
 
 class MigrationFailed(FailedPrecondition):
-    """A migration cannot be applied, or what was applied is not what the files say."""
+    """A migration cannot be applied, or an applied one differs from its file."""
 
     reason = "MIGRATION_FAILED"
 
@@ -99,14 +99,14 @@ def load(schema: str, folder: Path) -> list[Migration]:
     Raises:
         MigrationFailed: the numbers have a gap or repeat.
     """
-    found = [
+    migrations = [
         Migration(schema=schema, version=int(match[1]), name=path.name, text=path.read_text("utf-8"))
         for path in sorted(folder.glob("*.sql"))
         if (match := _FILE_NAME.fullmatch(path.name))
     ]
-    if [migration.version for migration in found] != list(range(1, len(found) + 1)):
+    if [migration.version for migration in migrations] != list(range(1, len(migrations) + 1)):
         raise MigrationFailed(f"the migrations of {schema} are not numbered 1, 2, 3, ...")
-    return found
+    return migrations
 
 
 def access_migrations() -> list[Migration]:
@@ -115,12 +115,12 @@ def access_migrations() -> list[Migration]:
 
 
 def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -> list[Migration]:
-    """Apply what is missing, and return it.
+    """Apply the missing migrations, and return them.
 
     Args:
         admin_url: URL of the role that owns the tables.
         migrations: Of one or more schemas; each schema's in order.
-        service_role: The services' role; it is granted what it needs and owns nothing.
+        service_role: The services' role; it gets the grants that it needs and owns nothing.
 
     Raises:
         MigrationFailed: a file was changed after it was applied, its SQL failed, the database has only a part of the
@@ -129,7 +129,7 @@ def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -
     """
     applied_now = []
     with administering(admin_url, autocommit=True) as connection, _lock(connection):
-        # Without it, what a killed migration was doing would go on, and keep the lock for as long.
+        # Without it, the statement of a killed migration would go on, and keep the lock for as long.
         connection.execute("SET client_connection_check_interval = '1s'")
         for schema in dict.fromkeys(migration.schema for migration in migrations):
             _make_table(connection, schema)
@@ -189,8 +189,8 @@ def _lock(connection: psycopg.Connection) -> Iterator[None]:
 
 
 def _make_table(connection: psycopg.Connection, schema: str) -> None:
-    # The search path of nobody is changed: every name in our SQL carries its schema.
-    # Asked first: IF NOT EXISTS wants the right to create even where there is nothing to do.
+    # The search path stays as it is: every name in our SQL carries its schema.
+    # Look first: IF NOT EXISTS needs the right to create even where the schema exists.
     if _scalar(connection, "SELECT to_regnamespace(%s)", schema) is None:
         connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
     connection.execute(
@@ -202,7 +202,7 @@ def _make_table(connection: psycopg.Connection, schema: str) -> None:
 
 
 def _let_read_version(connection: psycopg.Connection, schema: str, service_role: str) -> None:
-    """Let the services see what was applied: they are not ready before it is all that they need."""
+    """Let the services read which migrations are applied: they are not ready before all are."""
     if not _scalar(connection, "SELECT has_table_privilege(%s, %s, 'SELECT')", service_role, f"{schema}.migration"):
         connection.execute(
             sql.SQL("GRANT SELECT ON {}.migration TO {}").format(sql.Identifier(schema), sql.Identifier(service_role))

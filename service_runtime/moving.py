@@ -1,18 +1,18 @@
 """Moving a tenant from one database to another while it is used.
 
-Its rows are copied in pages while it reads and writes; what it has written meanwhile is copied again, by the number of
-the transaction that wrote each row, until that is little. Then its writes are refused for a moment, and told to come
-again; the last of them are copied, and both sides are compared. No change is captured and no right of a superuser is
-needed: to read `xmin` and `pg_locks`, and to own the tables, is enough.
+Its rows are copied in pages while it reads and writes. Rows that it writes meanwhile are copied again, by the number of
+the transaction that wrote each row, until few are left. Then its writes are refused for a moment, with an error that
+tells callers to retry; the last rows are copied, and both sides are compared. No trigger captures changes, and no
+superuser is needed: the mover reads `xmin` and `pg_locks`, and owns the tables.
 
-No two databases commit at once. Each step below is one commit, and behind any of them one database at most serves the
-tenant; who runs it again goes on where it was.
+Two databases cannot commit at once. Each step below is one commit, and after each of them at most one database serves
+the tenant. A move that ended half-way goes on where it was when it is run again.
 
-1. The target says ARRIVING, and notes how far the copy is, in the transaction of each page.
-2. The source says LEAVING, for a limited time: it serves reads, and stays the owner if nobody goes on. Whoever came
-   before is waited for.
+1. The target says ARRIVING, and notes the progress of the copy in the transaction of each page.
+2. The source says LEAVING, for a limited time: it serves reads, and stays the owner if the mover dies. The mover waits
+   for transactions that began before.
 3. The last rows are copied and compared, and the target notes that it has all.
-4. The source says GONE, if it still says LEAVING. From here on there is no way back.
+4. The source says GONE, if it still says LEAVING. From here on the move cannot be undone.
 5. The directory names the target.
 6. The target says HERE.
 """
@@ -48,16 +48,16 @@ Connection = psycopg.Connection[Any]
 
 PAGE_ROWS = 5000
 FEW_ROWS = 2000  # are left to copy: now the writes may wait for it
-SHORT_S = 1.0  # took a pass over what was left: the last one takes about as long
-PASSES_MAX = 10  # behind the first, before they do so all the same
+SHORT_S = 1.0  # if a pass took no longer than this, writes stop: the last pass takes about as long
+PASSES_MAX = 10  # after the first; then writes stop however long a pass took
 STOPPED_S = 30.0  # that writes wait at most: then the tenant stays where it is
-DRAIN_S = 10.0  # that whoever came before may take
+DRAIN_S = 10.0  # the longest wait for transactions that began before LEAVING
 GRACE_S = 24 * 3600.0  # that the old rows stay
 _MOVER_GONE_S = 2.0  # that Postgres may take to see that a mover was killed, and to give its lock back
 _LOOK_S = 0.05
 
 _MOVERS = 1835365473  # the lock of one mover a tenant
-_TENANTS = 1634493815  # the lock of those who have come in, as service_runtime/postgres/tenant.py takes it
+_TENANTS = 1634493815  # the lock of transactions of a tenant, as service_runtime/postgres/tenant.py takes it
 _BUCKETS = 65_536  # of keys that are compared: a tenant of a million rows has some fifteen in each
 
 SQL = SqlFile.of(__file__)
@@ -88,13 +88,13 @@ _EACH_ALONE = sql.SQL(SQL["each_alone"])
 
 
 class CannotMove(FailedPrecondition):
-    """The tenant cannot be moved so: with what to do instead."""
+    """The tenant cannot be moved like this; the message says what to do."""
 
     reason = "CANNOT_MOVE"
 
 
 class Differs(FailedPrecondition):
-    """What was copied is not what was there. The tenant stays where it is."""
+    """The copied rows differ from the source. The tenant stays where it is."""
 
     reason = "COPY_DIFFERS"
 
@@ -111,7 +111,7 @@ class MoveProgress:
     rows: int = 0  # copied, those that were copied again counted again
     writes_waited_s: float = 0.0
     took_s: float = 0.0
-    rows_there: dict[str, int] = field(default_factory=dict)  # of a dry run: what there is to copy, by table
+    rows_there: dict[str, int] = field(default_factory=dict)  # of a dry run: the rows to copy, by table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,11 +152,11 @@ class _Table:
 
 @dataclass(slots=True, kw_only=True)
 class _Pass:
-    """What a pass over what was written has done."""
+    """The outcome of one pass over the rows that were written."""
 
-    horizon: str  # since when it is not known what was written
+    horizon: str  # rows of transactions from here on may not be copied yet
     rows: int = 0  # copied and removed
-    there: dict[str, Any] = field(default_factory=dict)  # by table: what the source has
+    there: dict[str, Any] = field(default_factory=dict)  # by table: the rows of the source
     changed: list[_Table] = field(default_factory=list)  # in the target
 
 
@@ -165,7 +165,7 @@ class TenantMove:
 
     Args:
         databases: All of them.
-        on_step: Told how far it is; what it raises ends the move, as a kill would.
+        on_step: Called with the progress; its error ends the move, as a kill would.
     """
 
     def __init__(self, databases: Databases, *, on_step: Callable[[MoveProgress], None] = lambda _: None) -> None:
@@ -173,45 +173,45 @@ class TenantMove:
         self._on_step = on_step
 
     def run(self, tenant: str, target: str, *, dry_run: bool = False) -> MoveProgress:
-        """Move it, or go on with a move that ended half-way, and return what was done.
+        """Move it, or go on with a move that ended half-way, and return the counts of rows.
 
         Raises:
             NoSuchTenant: no tenant has this name.
             WrongDatabase: there is no such database.
-            CannotMove: it is on its way to another one, moved by somebody else, or the schemas differ.
-            Unavailable: what it wrote did not end in time; it stays where it is, and the move can be run again.
+            CannotMove: another mover has it, it is on its way to another database, or the schemas differ.
+            Unavailable: its writes did not end in time; it stays where it is, and the move can be run again.
             Differs: as it says.
         """
         began = time.monotonic()
         self._databases.url_of(target)
         with ExitStack() as stack:
             home = stack.enter_context(_connected(self._databases.url_of(HOME)))
-            found = home.execute(_LISTED, (tenant,)).fetchone()
-            if found is None:
+            row = home.execute(_LISTED, (tenant,)).fetchone()
+            if row is None:
                 raise NoSuchTenant(f"there is no tenant {tenant!r}; `context-service tenants list` shows them")
-            _hold(home, found.id)
+            _hold(home, row.id)
             to = stack.enter_context(_connected(self._databases.url_of(target)))
-            noted = to.execute(_MOVE, (found.id,)).fetchone()
-            source = noted.source if noted else found.database
+            noted = to.execute(_MOVE, (row.id,)).fetchone()
+            source = noted.source if noted else row.database
             moved = MoveProgress(tenant=tenant, source=source, target=target)
-            if source == target or (noted is None and found.database == target):
+            if source == target or (noted is None and row.database == target):
                 moved.step = "lives there"
                 return moved
             came_from = stack.enter_context(_connected(self._databases.url_of(source)))
             for name, connection in ((source, came_from), (target, to)):
-                if name != HOME:  # which may have forgotten the lock of another mover when it began anew
-                    _hold(connection, found.id)
-            move = _Move(home, came_from, to, found.id, moved, self._on_step)
+                if name != HOME:  # which may have forgotten the lock of another mover when it restarted
+                    _hold(connection, row.id)
+            move = _Move(home, came_from, to, row.id, moved, self._on_step)
             if dry_run:
                 move.count()
             else:
-                self._refuse_others(found.id, {source, target})
+                self._refuse_others(row.id, {source, target})
                 move.run()
             moved.took_s = time.monotonic() - began
             return moved
 
     def remove_old_rows(self, *, grace_s: float = GRACE_S) -> int:
-        """Remove the rows of tenants who have lived elsewhere for as long, and return how many they were."""
+        """Remove the rows of tenants that left at least `grace_s` ago, and return their number."""
         removed = 0
         with _connected(self._databases.url_of(HOME)) as home:
             lives_in = {
@@ -231,11 +231,11 @@ class TenantMove:
                         # The directory names another database: so that one has it all.
                         if lives_in.get(row.tenant_id, name) == name:
                             continue
-                        held = (_MOVERS, row.tenant_id)
-                        if _one(home, "SELECT pg_try_advisory_lock(%s, uuid_hash(%s)) AS held", held).held:
+                        lock = (_MOVERS, row.tenant_id)
+                        if _row_of(home, "SELECT pg_try_advisory_lock(%s, uuid_hash(%s)) AS held", lock).held:
                             removed += _remove_all(connection, tables, row.tenant_id)
                             connection.execute(_IS_CLEAN, (row.tenant_id,))
-                            home.execute("SELECT pg_advisory_unlock(%s, uuid_hash(%s))", held)
+                            home.execute("SELECT pg_advisory_unlock(%s, uuid_hash(%s))", lock)
         return removed
 
     def _refuse_others(self, tenant_id: UUID, ours: set[str]) -> None:
@@ -270,7 +270,7 @@ class _Move:
         migrations = [connection.execute(_MIGRATIONS).fetchall() for connection in (source, target)]
         if migrations[0] != migrations[1]:
             raise CannotMove("the two databases have different schemas: run `migrate` of both services")
-        self._leaves: dict[str, Any] = {}  # who, and until when nobody else can let it go
+        self._leaves: dict[str, Any] = {}  # the mover, and until when no other one can end the move
         self._tables = _tables(source)
         moved.tables = len(self._tables)
 
@@ -278,7 +278,7 @@ class _Move:
         """Say how many rows there are to copy."""
         for table in self._tables:
             statement = sql.SQL("SELECT count(*) AS count FROM {} WHERE tenant_id = %s").format(table.name)
-            if rows := _one(self._source, statement, (self._id,)).count:
+            if rows := _row_of(self._source, statement, (self._id,)).count:
                 self._moved.rows_there[table.label] = rows
         self._moved.step = "dry run"
 
@@ -288,7 +288,7 @@ class _Move:
             if state not in ("HERE", "LEAVING"):
                 raise CannotMove("it does not live in the database that the directory names: look at access.residence")
             self._arrive()
-        noted = _one(self._target, _MOVE, (self._id,))
+        noted = _row_of(self._target, _MOVE, (self._id,))
         if not (state == "GONE" and noted.is_whole):
             if state not in ("HERE", "LEAVING"):
                 raise CannotMove("its database says that it is gone, and the other one has not all of it")
@@ -300,8 +300,8 @@ class _Move:
     def _arrive(self) -> None:
         if self._state(self._target, if_none="GONE") not in ("GONE", "ARRIVING"):
             raise CannotMove("both databases say that it lives there: look at access.residence")
-        _remove_all(self._target, self._tables, self._id)  # what is left of an earlier stay
-        horizon = _one(self._source, _HORIZON).horizon
+        _remove_all(self._target, self._tables, self._id)  # rows of an earlier stay
+        horizon = _row_of(self._source, _HORIZON).horizon
         self._target.execute(
             _COMES,
             {"id": self._id, "name": self._moved.tenant, "source": self._moved.source, "horizon": horizon},
@@ -311,7 +311,7 @@ class _Move:
     def _copy(self, copied: dict[str, Any]) -> None:
         """Copy each table in pages, from where it was ended.
 
-        What is empty is left out: its first row, if there is one some day, is written behind the first horizon.
+        Empty tables are left out: their first row, if there is one some day, is written after the first horizon.
         """
         is_some = sql.SQL(" UNION ALL ").join(
             sql.SQL("SELECT {} AS label WHERE EXISTS (SELECT FROM {} WHERE tenant_id = {})").format(
@@ -327,7 +327,7 @@ class _Move:
         self._say("copied")
 
     def _copy_page(self, table: _Table, after: list[str]) -> list[str] | None:
-        """Copy a page, and return its last key; None: it was the last page.
+        """Copy a page, and return its last key, or None after the last page.
 
         Keys travel as texts, which Postgres reads again by the types of their columns.
         """
@@ -368,8 +368,8 @@ class _Move:
                 self._compare(table, place)
                 return rows
         except (pg.UniqueViolation, pg.ForeignKeyViolation):
-            # Pages are read one after the other. What does not go with what was read before was written since, so it
-            # comes with what is copied again.
+            # Pages are read one after the other. Rows that contradict an earlier page were written since, so the next
+            # pass copies them again.
             self._stage(table)
             rows = self._pipe(table, place, table.staged())
             self._put_each(table, table.staged(), updating=[])
@@ -393,7 +393,7 @@ class _Move:
         return writing.rowcount
 
     def _compare(self, table: _Table, place: sql.Composable) -> None:
-        """Compare rows with what they were copied to.
+        """Compare rows with their copies.
 
         Raises:
             Differs: they are not the same.
@@ -401,11 +401,11 @@ class _Move:
         statement = sql.SQL("SELECT count(*), {} FROM {} WHERE {}").format(
             _CHECKSUM.format(table.row()), table.name, place
         )
-        if _one(self._source, statement) != _one(self._target, statement):
-            raise Differs(f"a page of {table.label} is not what it was copied from")
+        if _row_of(self._source, statement) != _row_of(self._target, statement):
+            raise Differs(f"a page of {table.label} differs from its copy: run the move again")
 
     def _catch_up(self, horizon: str) -> str:
-        """Copy what was written since, until that is little, and return since when it is not known to be copied."""
+        """Copy the rows written since `horizon` until few are left, and return the horizon of the next pass."""
         for _ in range(PASSES_MAX):
             began = time.monotonic()
             done = self._pass(horizon)
@@ -416,14 +416,14 @@ class _Move:
         return horizon
 
     def _pass(self, horizon: str) -> _Pass:
-        """Copy what was written since a horizon, and remove what was removed.
+        """Copy the rows written since a horizon, and remove the rows removed since.
 
-        The source is read as it is at one moment, so that behind it the target is what the source was then. Each table
+        The source is read in one snapshot, and afterwards the target equals the source at that moment. Each table
         is read once on either side; the rows that were written are read once more, to be copied.
         """
         with self._source.transaction():
             self._source.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            done = _Pass(horizon=_one(self._source, _HORIZON).horizon)
+            done = _Pass(horizon=_row_of(self._source, _HORIZON).horizon)
             with self._target.transaction():
                 done.there, here = self._sums(horizon)
                 for table in self._tables:
@@ -461,8 +461,8 @@ class _Move:
         def of_source(table: _Table) -> sql.Composable:
             return written.format(_written_since(horizon), _CHECKSUM.format(table.row()))
 
-        with ThreadPoolExecutor(1, thread_name_prefix="sums") as beside:  # both databases at once
-            here = beside.submit(self._sums_of, self._target, self._tables, lambda _: _NOTHING)
+        with ThreadPoolExecutor(1, thread_name_prefix="sums") as executor:  # both databases at once
+            here = executor.submit(self._sums_of, self._target, self._tables, lambda _: _NOTHING)
             there = self._sums_of(self._source, self._tables, of_source)
             return there, here.result()
 
@@ -478,10 +478,10 @@ class _Move:
         return {row.label: row for row in connection.execute(statement)} if tables else {}
 
     def _will_agree(self, table: _Table, here: Any, there: Any) -> bool:
-        """Say whether a table will have the keys of the source when what is staged is in it, and nothing is removed."""
+        """Say whether a table will have the source's keys after its staged rows are in it, with nothing removed."""
         count, checksum = here.count, here.checksum
         if there.written:
-            new = _one(
+            new = _row_of(
                 self._target,
                 sql.SQL("SELECT {} FROM {} s WHERE NOT EXISTS (SELECT FROM {} t WHERE {})").format(
                     table.keys("s"), table.staged(), table.name, table.same_key()
@@ -494,7 +494,7 @@ class _Move:
         return sql.SQL("tenant_id = {} AND {}").format(sql.Literal(self._id), _written_since(horizon))
 
     def _put_written(self, table: _Table, there: Any, horizon: str, lacking: Sequence[tuple[str, ...]]) -> int:
-        """Put what is staged of a table into it, and older rows that are lacking, and compare both sides.
+        """Put the staged rows of a table into it, and older rows that are missing, and compare both sides.
 
         An old row whose number comes round again is copied once more, which does no harm.
         """
@@ -508,7 +508,7 @@ class _Move:
             statement = sql.SQL("SELECT count(*), {} FROM {} WHERE {}").format(
                 _CHECKSUM.format(table.row()), table.name, place
             )
-            written, checksum = _one(self._source, statement)
+            written, checksum = _row_of(self._source, statement)
         if not written:
             return 0
         if not table.is_referred_to:
@@ -521,13 +521,13 @@ class _Move:
         here = sql.SQL("SELECT count(*), {} FROM {} t WHERE EXISTS (SELECT FROM {} s WHERE {})").format(
             _CHECKSUM.format(table.row()), table.name, table.staged(), table.same_key()
         )
-        if _one(self._target, here) != (written, checksum):
-            raise Differs(f"rows of {table.label} are not what they were copied from")
+        if _row_of(self._target, here) != (written, checksum):
+            raise Differs(f"rows of {table.label} differ from their copies: run the move again")
         self._moved.rows += written
         return int(written)
 
     def _put(self, table: _Table) -> None:
-        """Put what is staged in the place of the rows with its keys; what refers to them stays."""
+        """Replace the rows that have the keys of staged rows; rows that refer to them stay."""
         changed = [name for name in table.columns if name not in table.key]
         try:
             with self._target.transaction():
@@ -546,22 +546,22 @@ class _Move:
                     sql.SQL("UPDATE {} t SET {} FROM {} s WHERE {}").format(table.name, none, left, table.same_key())
                 )
                 self._put_each(table, left, updating=changed)
-            if rows := _one(self._target, sql.SQL("SELECT count(*) AS count FROM {}").format(left)).count:
+            if rows := _row_of(self._target, sql.SQL("SELECT count(*) AS count FROM {}").format(left)).count:
                 raise CannotMove(f"{rows} rows of {table.label} have changed places: run it again") from None
             self._target.execute(sql.SQL("DROP TABLE {}").format(left))
 
     def _put_each(self, table: _Table, staged: sql.Identifier, *, updating: Sequence[str]) -> None:
-        """Put what is staged into the target row by row, as often as some more are let in; the others are left."""
+        """Put the staged rows into the target one by one, in rounds, while a round gets any in; leave the others."""
         put = _putting(table, staged, updating=updating, where=sql.SQL("WHERE ctid = one.place"))
         self._target.execute(_EACH_ALONE.format(put=put, staged=staged))
 
     def _remove_removed(self, table: _Table, horizon: str) -> tuple[int, list[tuple[str, ...]]]:
-        """Remove from the target what is not in the source any more, found by keys.
+        """Remove from the target the rows that the source no longer has, found by keys.
 
         Returns:
-            How many rows that were; and the keys of rows that are older than the horizon, and lacking in the target. A
-            page leaves out what refers to a row that it leaves out: that one was written since, and what refers to it
-            was not.
+            The number of removed rows, and the keys of rows that are older than the horizon and missing in the target.
+            A page leaves out rows that refer to a row that it leaves out: that row was written since, and the rows that
+            refer to it were not.
         """
         statement = sql.SQL("SELECT {bucket} AS bucket, {keys} FROM {table} WHERE tenant_id = {id} GROUP BY 1").format(
             bucket=table.bucket(), keys=table.keys(), table=table.name, id=sql.Literal(self._id)
@@ -592,7 +592,7 @@ class _Move:
         return len(gone), sorted(key for key, is_new in of_source.items() if not is_new and key not in of_target)
 
     def _stop_and_copy(self, horizon: str) -> None:
-        """Let writes wait, copy the last of them, and note that all is there."""
+        """Stop writes, copy the last rows, and note that the copy is whole."""
         leaving = self._source.execute(_LEAVES, {"id": self._id, "stopped_s": STOPPED_S}).fetchone()
         if leaving is None:
             raise CannotMove("its database does not say that it lives there: look at access.residence")
@@ -623,7 +623,7 @@ class _Move:
             raise
 
     def _drain(self) -> None:
-        """Wait for the transactions that have begun before LEAVING was said.
+        """Wait for the transactions that began before the source said LEAVING.
 
         Raises:
             Unavailable: one did not end in time.
@@ -652,16 +652,18 @@ class _Move:
             Differs: they are not the same.
         """
         here = self._sums_of(self._target, done.changed, lambda _: _NOTHING)
-        for label, found in here.items():
+        for label, sums in here.items():
             there = done.there[label]
-            if (found.count, found.checksum) != (there.count, there.checksum):
+            if (sums.count, sums.checksum) != (there.count, there.checksum):
                 raise Differs(f"{label} has not the same rows in both databases")
 
     def _raise_numbers(self) -> None:
         """Let the tenant's next rows get higher numbers than any that it has drawn where it was."""
-        if numbers := _one(self._source, _NUMBERS, (self._id,)).name:
+        if numbers := _row_of(self._source, _NUMBERS, (self._id,)).name:
             last = f"SELECT last_value FROM {numbers}"  # noqa: S608 - as Postgres quotes it
-            self._target.execute("SELECT access.number_behind(%s, %s)", (self._id, _one(self._source, last).last_value))
+            self._target.execute(
+                "SELECT access.number_behind(%s, %s)", (self._id, _row_of(self._source, last).last_value)
+            )
 
     def _finish(self) -> None:
         with self._home.transaction():
@@ -675,14 +677,14 @@ class _Move:
         self._on_step(self._moved)
 
     def _state(self, connection: Connection, *, if_none: str) -> str:
-        found = connection.execute(_STATE, (self._id,)).fetchone()
-        return found.state if found else if_none
+        row = connection.execute(_STATE, (self._id,)).fetchone()
+        return row.state if row else if_none
 
 
 def _tables(connection: Connection) -> list[_Table]:
-    """Return the tables of tenants, each behind those that it refers to."""
+    """Return the tables of tenants, each after the tables that it refers to."""
     rows = connection.execute(_TABLES).fetchall()
-    found: list[_Table] = []
+    tables: list[_Table] = []
     done: set[int] = set()
     while left := [row for row in rows if row.oid not in done]:
         for row in left:
@@ -690,7 +692,7 @@ def _tables(connection: Connection) -> list[_Table]:
             if others:
                 continue
             done.add(row.oid)
-            found.append(
+            tables.append(
                 copied(
                     _Table,
                     row,
@@ -700,11 +702,11 @@ def _tables(connection: Connection) -> list[_Table]:
                     is_referred_to=any(row.oid in other.refers_to for other in rows if other.oid != row.oid),
                 )
             )
-    return found
+    return tables
 
 
 def _remove_all(connection: Connection, tables: Sequence[_Table], tenant_id: UUID) -> int:
-    """Remove all rows of a tenant, what refers to others first, in steps."""
+    """Remove all rows of a tenant in steps, referring rows first."""
     connection.execute("SELECT set_config('app.moving', 'on', false)")
     removed = 0
     for table in reversed(tables):
@@ -719,7 +721,7 @@ def _remove_all(connection: Connection, tables: Sequence[_Table], tenant_id: UUI
 def _putting(
     table: _Table, staged: sql.Identifier, *, updating: Sequence[str], where: sql.Composable = _NOTHING
 ) -> sql.Composed:
-    """Insert what is staged; where columns are updated, in the place of what has its keys."""
+    """Insert the staged rows; where `updating` names columns, replace the rows with the same keys."""
     put = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} {}").format(
         table.name, _names(table.columns), _names(table.columns), staged, where
     )
@@ -755,15 +757,15 @@ def _literals(texts: Sequence[str]) -> sql.Composable:
 
 
 def _hold(connection: Connection, tenant_id: UUID) -> None:
-    """Be the one who moves a tenant, for as long as the connection is there.
+    """Hold the lock of the mover of a tenant for as long as the connection is open.
 
     Raises:
-        CannotMove: somebody else is.
+        CannotMove: another mover holds it.
     """
     give_up_at = time.monotonic() + _MOVER_GONE_S
-    while not _one(connection, "SELECT pg_try_advisory_lock(%s, uuid_hash(%s)) AS held", (_MOVERS, tenant_id)).held:
+    while not _row_of(connection, "SELECT pg_try_advisory_lock(%s, uuid_hash(%s)) AS held", (_MOVERS, tenant_id)).held:
         if time.monotonic() > give_up_at:
-            raise CannotMove("it is being moved by somebody else")
+            raise CannotMove("another command is moving this tenant: wait until it has ended")
         time.sleep(_LOOK_S)
 
 
@@ -771,6 +773,6 @@ def _connected(url: str) -> Any:
     return administering(url, autocommit=True, row_factory=namedtuple_row)
 
 
-def _one(connection: Connection, statement: str | sql.Composed, parameters: Any = None) -> Any:
+def _row_of(connection: Connection, statement: str | sql.Composed, parameters: Any = None) -> Any:
     query = statement.encode() if isinstance(statement, str) else statement
     return connection.execute(query, parameters).fetchone()

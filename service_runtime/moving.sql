@@ -25,7 +25,7 @@ SELECT count(set_config(name, value, false)) FROM (VALUES
 ) AS setting (name, value);
 
 -- tables
--- Those of a tenant, with what they refer to in front of them.
+-- The tables of tenants, each after the tables that it refers to.
 SELECT c.oid, n.nspname AS schema, c.relname AS name,
     array_agg(a.attname::text ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS columns,
     (
@@ -74,7 +74,7 @@ WHERE r.state IN ('HERE', 'LEAVING')
 RETURNING until;
 
 -- stays
--- Of who was let stay meanwhile, and leaves anew for another mover, the time is another one.
+-- If another mover let the tenant stay and leave again meanwhile, the time differs.
 UPDATE access.residence SET state = 'HERE', until = NULL, changed_at = now()
 WHERE tenant_id = %(id)s AND state = 'LEAVING' AND until = %(until)s;
 
@@ -93,7 +93,7 @@ WITH moved AS (DELETE FROM access.move WHERE tenant_id = %(id)s)
 UPDATE access.residence SET state = 'HERE', until = NULL, changed_at = now() WHERE tenant_id = %(id)s;
 
 -- under_way
--- Transactions of services that may have begun before LEAVING was said. Each holds the lock of its tenant from its
+-- Transactions of services that may have begun before the source said LEAVING. Each locks its tenant from its
 -- first statement on; one that holds none yet may be in that statement.
 SELECT l.virtualtransaction AS number
 FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid JOIN pg_roles r ON r.oid = a.usesysid

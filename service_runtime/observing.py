@@ -41,12 +41,12 @@ def observing(recent: RecentCalls) -> Service:
 
 
 def _minute(minute: Minute) -> pb.RecentMinute:
-    said = pb.RecentMinute(
+    minute_message = pb.RecentMinute(
         calls=minute.calls,
         refused=minute.refused,
         failed=minute.failed,
         p50_ms=minute.p50_s * 1000,
         p95_ms=minute.p95_s * 1000,
     )
-    said.begins_at.FromDatetime(minute.begins_at)
-    return said
+    minute_message.begins_at.FromDatetime(minute.begins_at)
+    return minute_message

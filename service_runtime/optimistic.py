@@ -13,7 +13,7 @@ _TRIES = 8
 
 
 class RowsChanged(Exception):
-    """The rows are not what they were when a change was worked out."""
+    """The rows changed while a change of them was worked out."""
 
 
 async def until_written(work: Callable[[], Awaitable[_T]], *, what: str) -> _T:
@@ -21,11 +21,11 @@ async def until_written(work: Callable[[], Awaitable[_T]], *, what: str) -> _T:
 
     Args:
         work: Reads the rows, works out the change, and writes it.
-        what: What other calls write to, for the error: "the window".
+        what: The rows that other calls write, for the error: "the window".
 
     Raises:
         Aborted: other calls were faster each time.
-        Whatever else `work` raises.
+        Further errors of `work`.
     """
     for _ in range(_TRIES):
         try:

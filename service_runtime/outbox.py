@@ -1,9 +1,9 @@
-"""The outbox: work that a committed write owes, done behind it.
+"""The transactional outbox: work that a write enqueues, done after its commit.
 
-The write puts the work down in its own transaction, so it is owed if and only if the write is there. A worker claims
-it, renews its claim as long as it lives, and strikes the work out in the transaction of the result. A worker that is
-killed leaves a row that comes due within `LEASE_S`; one that is slower than a newer write finds that its row is gone,
-and drops what it has made.
+The write inserts a row for the work in its own transaction, so the row is there exactly if the write is committed. A
+worker claims the row, renews its claim as long as it lives, and deletes the row in the transaction of the result. If a
+worker is killed, its row comes due within `LEASE_S`. If a newer write replaced the row meanwhile, the worker finds that
+its row is gone, and drops its result.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class QueuedItem:
 
 
 class Outbox:
-    """The rows of one topic in the table `outbox` of one schema. At most one a subject: the newest order replaces it.
+    """The rows of one topic in the table `outbox` of one schema. At most one a subject: a newer row replaces it.
 
     Args:
-        schema: Whose table.
-        topic: What is to be done.
-        queued_max: Items of a tenant that `take_room` lets in, about: replicas count for themselves.
+        schema: The schema of the table.
+        topic: The kind of work.
+        queued_max: Items of a tenant that `take_room` lets in, about: each replica counts by itself.
     """
 
     def __init__(self, schema: str, topic: str, *, queued_max: int = QUEUED_MAX) -> None:
@@ -61,7 +61,7 @@ class Outbox:
         self._postpone = SQL.filled("postpone", schema=schema)
 
     async def put(self, transaction: Transaction, subject_id: UUID) -> None:
-        """Owe the work for a subject, instead of what was owed for it before."""
+        """Enqueue the work of a subject; an older row of the subject is replaced."""
         await transaction.query(self._put, (transaction.tenant_id, new_id(), self._topic, subject_id))
 
     async def take_room(self, door: Tenant | Transaction, *, items: int = 1) -> None:
@@ -78,12 +78,12 @@ class Outbox:
         await transaction.query(self._drop, (transaction.tenant_id, self._topic, subject_id))
 
     async def is_below(self, door: Tenant | Transaction, *, due_max: int) -> bool:
-        """Say whether less than `due_max` is due of a tenant; for what the background queues itself, before it does."""
+        """Say whether fewer than `due_max` items of a tenant are due; background work asks before it queues items."""
         (row,) = await door.query(self._due, (door.tenant_id, self._topic))
         return int(row.due) < due_max
 
     async def wait_for_room(self, tenant: Tenant, *, due_max: int, poll_s: float) -> None:
-        """Return when less than `due_max` is due of a tenant: whoever owes much at once lets others come between."""
+        """Return when fewer than `due_max` items of a tenant are due, so that others come between."""
         while True:
             if await self.is_below(tenant, due_max=due_max):
                 return
@@ -113,10 +113,10 @@ class Outbox:
     async def each_due(
         self, tenant: Tenant, work: Callable[[QueuedItem], Awaitable[None]], *, for_s: float
     ) -> tuple[int, bool]:
-        """Do what is due of a tenant, one item after the other, as a step of `Rounds`.
+        """Do the due items of a tenant, one after the other, as a step of `Rounds`.
 
         Args:
-            tenant: Whose.
+            tenant: Theirs.
             work: Does one item.
             for_s: No item is begun after this time; so a step takes no longer than this and one item.
 

@@ -12,7 +12,7 @@ ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE
 DELETE FROM {{schema}}.outbox WHERE tenant_id = %s AND topic = %s AND subject_id = %s;
 
 -- claim(schema)
--- What another worker is claiming is left to him.
+-- A row that another worker is claiming is passed over.
 WITH due AS (
     SELECT id FROM {{schema}}.outbox
     WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s AND due_at <= now()

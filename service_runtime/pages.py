@@ -23,7 +23,7 @@ PAGE_SIZE_DEFAULT = 100
 PAGE_SIZE_MAX = 1000
 PAGE_BYTES_MAX = 2 * 1024 * 1024
 
-_BINDING_BYTES = 9  # with the key behind it still a multiple of three, so base64 needs no padding more often
+_BINDING_BYTES = 9  # with the key after it still a multiple of three, so base64 needs no padding more often
 _TOKEN_CHARS_MAX = 4096
 _FIELD_BYTES = 8  # of tags and lengths, of a value in a value
 _NUMBER_BYTES, _UUID_BYTES = 16, 40
@@ -52,7 +52,7 @@ def page_size(requested: int) -> int:
 def fitting(rows: Sequence[object], count: int) -> int:
     """Return how many of the first `count` rows a page takes: as many as have `PAGE_BYTES_MAX` bytes, and at least one.
 
-    A message of gRPC has 4 MiB. A row may be a dataclass, a tuple, or a container; its size is what its values take in
+    A message of gRPC has 4 MiB. A row may be a dataclass, a tuple, or a container; its size is that of its values in
     an answer at most, so a page may be smaller than the limit.
     """
     size_bytes = 0
@@ -70,7 +70,7 @@ def _bytes_of(value: object) -> int:
     if isinstance(value, bytes | memoryview):
         return _FIELD_BYTES + len(value)
     if isinstance(value, Mapping):
-        return _FIELD_BYTES + sum(_FIELD_BYTES + _bytes_of(key) + _bytes_of(one) for key, one in value.items())
+        return _FIELD_BYTES + sum(_FIELD_BYTES + _bytes_of(key) + _bytes_of(item) for key, item in value.items())
     if isinstance(value, tuple | list | set | frozenset):
         return _FIELD_BYTES + sum(map(_bytes_of, value))
     if is_dataclass(value):
@@ -79,10 +79,10 @@ def _bytes_of(value: object) -> int:
 
 
 def encode_token(query: Sequence[object], key: Sequence[object]) -> str:
-    """Return the token of the page behind the row with `key`.
+    """Return the token of the page after the row with `key`.
 
     Args:
-        query: What the token is bound to: the RPC's name and everything that selects and orders rows.
+        query: The parts that the token is bound to: the RPC's name and everything that selects and orders rows.
         key: JSON values (and UUIDs, datetimes), unique among the rows of the query.
     """
     return base64.urlsafe_b64encode(_binding(query) + orjson.dumps(list(key))).decode().rstrip("=")
@@ -95,7 +95,7 @@ def decode_token(query: Sequence[object], token: str, *, parts: int, field: str 
         query: As in `encode_token`.
         token: As a caller sent it.
         parts: How many values a key of this query has.
-        field: What the token is called in its request.
+        field: The name of the token in its request.
 
     Raises:
         InvalidPageToken: it is malformed or belongs to another query.

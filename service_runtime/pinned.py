@@ -103,11 +103,11 @@ class Watch:
 
 
 class ReadTurns:
-    """Lets the conversations of a tenant read on one after the other, with as much of the loop's time for others.
+    """Lets the conversations of a tenant read in turn, and gives other callers as much of the event loop's time.
 
-    A tenant may have dozens of conversations at once, each of which would else have as many turns of the loop as a call
-    of somebody else. The conversation that has read the fewest times is next: talkative servers delay each other, and
-    a server that answers briefly waits for one read of another one before each of its own.
+    A tenant may have dozens of conversations at once, and each would otherwise run as often as a call of another
+    tenant. The conversation that has read the fewest times is next: talkative servers delay each other, and a server
+    that answers briefly waits for one read of another one before each of its own.
     """
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class ReadTurns:
         self._numbers = itertools.count()
 
     async def take(self, watch: Watch) -> None:
-        """Return when a conversation of the call's tenant may read what has come."""
+        """Return when a conversation of the call's tenant may read its next bytes."""
         call = current_call.get()
         tenant_id = str(call.principal.tenant_id) if call and call.principal else ""
         loop = asyncio.get_running_loop()
@@ -132,7 +132,7 @@ class ReadTurns:
     def _taken(self, tenant_id: str) -> None:
         loop = asyncio.get_running_loop()
         began_s = loop.time()
-        # Behind what reads now, and then as long again as that took.
+        # After the conversation that reads now, and then as long again as that took.
         loop.call_soon(lambda: loop.call_soon(lambda: loop.call_later(loop.time() - began_s, self._next, tenant_id)))
 
     def _next(self, tenant_id: str) -> None:
@@ -310,14 +310,14 @@ def _transport(tls: ssl.SSLContext | None, watch: Watch, steps: ReadTurns) -> ht
 
 def _check_size(response: Response, watch: Watch) -> None:
     if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise watch.failed("it compresses what it was not asked to compress")
+        raise watch.failed("it compresses its answer, which the request did not allow")
     size = response.headers.get("content-length", "")
     if size.isdecimal() and int(size[:20]) > watch.answer_bytes_max:
         raise watch.too_much()
 
 
 def broken(error: Exception) -> str:
-    """Return the fault of a connection, in our words, or an empty text if there is none."""
+    """Return the fault of a connection, in our words, or an empty text without a fault."""
     import httpx2
 
     connecting = cause_of(error, httpx2.ConnectError)
@@ -335,6 +335,6 @@ def cause_of(error: BaseException, kind: type[Exception]) -> BaseException | Non
     if isinstance(error, kind):
         return error
     if isinstance(error, BaseExceptionGroup):
-        return next((found for one in error.exceptions if (found := cause_of(one, kind)) is not None), None)
+        return next((cause for part in error.exceptions if (cause := cause_of(part, kind)) is not None), None)
     below = error.__cause__ or error.__context__
     return cause_of(below, kind) if below is not None else None

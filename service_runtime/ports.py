@@ -1,4 +1,4 @@
-"""Ports for what starts now: development, the demo, the embedded Postgres."""
+"""Free ports for development, the demo and the embedded Postgres."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _LOWEST = 20_000
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on, below those that the kernel gives to outgoing connections.
+    """Return a free port below the range that the kernel gives to outgoing connections.
 
-    One of those would be free as well, but any connection that somebody opens may have it a moment later.
+    A port of that range would be free as well, but any new connection may get it a moment later.
 
     Raises:
         OSError: none is free.
     """
-    for port in [*_in_random_order(), 0]:  # 0: whatever the kernel gives
+    for port in [*_in_random_order(), 0]:  # 0: any port of the kernel
         with socket.socket() as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what just ended has the port no more
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a program that just ended has released it
             try:
-                listener.bind(("0.0.0.0", port))  # noqa: S104 (nobody listens)
+                listener.bind(("0.0.0.0", port))  # noqa: S104 (it never listens)
             except OSError:
                 if not port:
                     raise
                 continue
-            found: int = listener.getsockname()[1]
-            return found
+            free: int = listener.getsockname()[1]
+            return free
     raise AssertionError("the last one is tried, too")
 
 

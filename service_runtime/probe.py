@@ -37,7 +37,7 @@ def health_check(connection: Connection[C], service: str) -> Check:
                 )
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.UNAUTHENTICATED:
-                return  # it answers, but tells its health only to who has a key (HEALTH_WITHOUT_KEY)
+                return  # it answers, but shows its health only to callers with a key (HEALTH_WITHOUT_KEY)
             raise Unavailable(f"{service} does not answer", dependency=service) from error
         if answer.status != health_pb2.HealthCheckResponse.SERVING:
             raise Unavailable(f"{service} is not ready", dependency=service)

@@ -1,4 +1,4 @@
-"""A server process: what it sets before anything else (the allocator, the event loop), and its life until a signal."""
+"""A server process: its settings before anything else (the allocator, the event loop), and its life until a signal."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def raise_file_limit() -> None:
 
 
 def tune_gc() -> None:
-    """Let the cyclic garbage collector look less often, and not at what was there from the start.
+    """Let the cyclic garbage collector run less often, and skip the objects that were there from the start.
 
     Calls make tens of thousands of objects at once, which reference counting frees; a collection in between walks all
     of them for nothing.

@@ -17,7 +17,7 @@ class QueueRoom:
     Args:
         counting: Counts the items of a tenant, `count_max` at most, as `queued`. Its parameters: `tenant_id`, `topic`,
             `count_max`. In a transaction, this one must look as far as the statement.
-        topic: What the items wait for, as the error names it.
+        topic: The queue, as the error names it.
         queued_max: Items of a tenant, about: each replica counts for itself.
     """
 
@@ -28,7 +28,7 @@ class QueueRoom:
         self._room: dict[UUID, int] = {}  # by tenant: items that are let in before the queue is counted again
 
     async def take(self, door: Tenant | Transaction, *, items: int = 1) -> None:
-        """Let items of a tenant in; for what callers write, before it is queued.
+        """Check that a tenant's queue has room; calls that queue items do so first.
 
         The queue is counted only once half of the room that it had is used up: an ordinary write costs nothing.
 

@@ -1,8 +1,8 @@
 """Which tenants to move, so that databases have like much to keep and to do: proposed, and done by an operator alone.
 
-What a tenant weighs is its share of all bytes and its share of all writes, each for one half. Writes are those of the
-last day: the rows by which each is done once, which live as long (`context.request`, `entity.request`). What is
-read is counted nowhere by tenant; who writes much reads much, as a rule.
+The weight of a tenant is half its share of all bytes and half its share of all writes. Writes are those of the last
+day, counted by the rows of their request ids, which are kept as long (`context.request`, `entity.request`). Reads are
+not counted by tenant; a tenant that writes much reads much, as a rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HELD = SQL["held"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What a database or a tenant has to keep and to do."""
+    """The bytes and the writes of a database or a tenant."""
 
     bytes: int  # of a tenant: about
     writes: int  # of the last day
@@ -52,14 +52,14 @@ def proposals(databases: Databases) -> list[Proposal]:
     tenants: dict[str, dict[str, Load]] = {}
     for name, size in sizes.items():
         with administering(databases.url_of(name), row_factory=namedtuple_row) as connection:
-            held = connection.execute(_HELD).fetchall()
-        all_rows = sum([row.rows for row in held])
+            held_rows = connection.execute(_HELD).fetchall()
+        all_rows = sum([row.rows for row in held_rows])
         tenants[name] = {
             row.name: Load(bytes=size * row.rows // max(all_rows, 1), writes=row.writes)
-            for row in held
+            for row in held_rows
             if row.rows or row.writes
         }
-        loads[name] = Load(bytes=size, writes=sum([row.writes for row in held]))
+        loads[name] = Load(bytes=size, writes=sum([row.writes for row in held_rows]))
     return proposed(loads, tenants)
 
 
@@ -74,17 +74,17 @@ def proposed(databases: Mapping[str, Load], tenants: Mapping[str, Mapping[str, L
     weights = {name: weight(load) for name, load in databases.items()}
     left = {name: {tenant: weight(load) for tenant, load in of.items()} for name, of in tenants.items()}
     mean = sum(weights.values()) / len(weights)
-    found: list[Proposal] = []
-    while len(found) < _MOVES_MAX:
+    proposals: list[Proposal] = []
+    while len(proposals) < _MOVES_MAX:
         source, target = max(weights, key=weights.__getitem__), min(weights, key=weights.__getitem__)
         gap = weights[source] - weights[target]
-        # The heaviest that leaves its new database lighter than the old one was; one alone stays where it is.
-        fitting = {tenant: one for tenant, one in left[source].items() if one < gap}
+        # The heaviest that leaves its new database lighter than the old one was; a tenant alone stays where it is.
+        fitting = {tenant: tenant_weight for tenant, tenant_weight in left[source].items() if tenant_weight < gap}
         if weights[source] - mean <= _NEAR * mean or not fitting:
             break
-        tenant = min(fitting, key=lambda one: abs(fitting[one] - gap / 2))
+        tenant = min(fitting, key=lambda tenant_weight: abs(fitting[tenant_weight] - gap / 2))
         load = tenants[source][tenant]
-        found.append(
+        proposals.append(
             Proposal(
                 tenant=tenant,
                 source=source or "home",
@@ -96,4 +96,4 @@ def proposed(databases: Mapping[str, Load], tenants: Mapping[str, Mapping[str, L
         moved = left[source].pop(tenant)
         weights[source] -= moved
         weights[target] += moved
-    return found
+    return proposals

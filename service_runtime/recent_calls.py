@@ -1,7 +1,7 @@
 """The calls of the last hour, minute by minute and tenant by tenant, in memory of a fixed size.
 
-It is what the console draws, where nobody has a Prometheus. Lengths are counted in classes, each a fifth longer than
-the one before, so what is said of them is right to a tenth.
+The console draws it for installations without a Prometheus. Durations are counted in classes, each a fifth longer than
+the one before, so that a quantile is right to a tenth.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ TENANTS_MAX = 100  # those that called last; 27 KB each
 
 _FIRST_S, _STEP = 0.0005, 1.2  # the first class ends at half a millisecond, the last one at a minute
 _CLASSES = math.ceil(math.log(60 / _FIRST_S, _STEP)) + 1
-_MINUTE, _CALLS, _REFUSED, _FAILED, _LENGTHS = range(5)  # of the numbers of a minute; the classes are behind
+_MINUTE, _CALLS, _REFUSED, _FAILED, _LENGTHS = range(5)  # the numbers of a minute; the counts by class follow
 _ROW = _LENGTHS + _CLASSES
 
-# What a caller mends by asking for something else; whatever else is not OK is not his.
+# Statuses that a caller can avoid by another request; all others but OK count as failures.
 _REFUSALS = frozenset(
     {
         *("INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "FAILED_PRECONDITION", "ABORTED"),
@@ -64,7 +64,7 @@ class RecentCalls:
         Args:
             tenant_id: Whose.
             status: Name of its status code.
-            duration_s: How long it took; None: it is a stream, which lasts as long as its caller wants.
+            duration_s: How long it took, or None for a stream, which lasts as long as its caller wants.
         """
         numbers = self._of_tenants.get(tenant_id)
         if numbers is None:
@@ -83,7 +83,7 @@ class RecentCalls:
             numbers[row + _LENGTHS + _class_of(duration_s)] += 1
 
     def minutes(self, tenant_id: UUID) -> list[Minute]:
-        """Return the minutes of the last hour in which a tenant called, the oldest first."""
+        """Return the minutes of the last hour with calls of a tenant, the oldest first."""
         numbers = self._of_tenants.get(tenant_id)
         if numbers is None:
             return []
@@ -110,7 +110,7 @@ def _class_of(duration_s: float) -> int:
 
 
 def _length_of(classes: Sequence[int], share: float) -> float:
-    """Return what a share of the calls took no longer than; 0: there is none."""
+    """Return the duration that a share of the calls did not exceed, or 0 without calls."""
     left = math.ceil(sum(classes) * share)
     if not left:
         return 0.0

@@ -1,4 +1,4 @@
-"""Replays: a write that was answered gets that answer again, whatever has happened to its object since.
+"""Replays: a repeated write gets its stored answer again, even if its object has changed since.
 
 The object may be closed, changed, deleted or expired, so that a check would refuse the repeat before its id is claimed.
 So an error on its way to the caller is held until the stored answer is looked up: only a call that fails pays for that,
@@ -6,7 +6,7 @@ and checks need no order of their own. Authentication and scopes come before; an
 do this goes out as it is.
 
 The answer is stored in the transaction of the write (`Requests.answer`). So a repeat gets it also if the process or
-Postgres died right after the commit, and the first caller was told nothing.
+Postgres died right after the commit, before the first caller got an answer.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ class Replays:
 
         Raises:
             RequestIdReused: the id was used with other content.
-            Erased: it was answered, and what it was about is erased since.
-            Whatever the servicer raises.
+            Erased: it was answered, and its answer was erased since.
+            The errors of the servicer.
         """
         call = current_call.get()
         assert call is not None and call.principal is not None, "no authenticated call is under way"
-        call.acting = None  # whom the call of a tool acts for, its servicer says again
+        call.acting = None  # the servicer names the acting principal of a tool's call again
         try:
             return await behaviour(request, context)
         except Exception as raised:
@@ -130,9 +130,9 @@ async def answered(service: str, behaviour: Callable[[Any, Any], Awaitable[Any]]
 
 
 def leaves(raised: BaseException) -> list[BaseException]:
-    """Return what a TaskGroup wraps, at any depth: it does so even with a single failure."""
+    """Return the errors inside a TaskGroup's, at any depth: it wraps even a single failure."""
     if isinstance(raised, BaseExceptionGroup):
-        return [leaf for one in raised.exceptions for leaf in leaves(one)]
+        return [leaf for part in raised.exceptions for leaf in leaves(part)]
     return [raised]
 
 
@@ -145,7 +145,7 @@ def _may_be_answered(error: BaseException) -> bool:
 
 
 def _is_final(error: BaseException) -> bool:
-    """Say whether a repeat of the call would get the same error, because what it is about is gone or closed."""
+    """Say whether a repeat of the call would get the same error, because its object is gone or closed."""
     return isinstance(error, ContextKeepError) and error.code in _FINAL
 
 
@@ -153,8 +153,8 @@ async def _response(service: str, request: Request, stored: Any) -> Message | No
     if stored is None:
         return None
     if request.replay is not None:
-        made = request.replay(stored)
-        replayed: Message = await made if inspect.isawaitable(made) else made
+        rendered = request.replay(stored)
+        replayed: Message = await rendered if inspect.isawaitable(rendered) else rendered
         return replayed
     if isinstance(stored, dict) and RESPONSE in stored:
         response: Message = _answers(service, request.rpc).FromString(unpacked(stored[RESPONSE]))

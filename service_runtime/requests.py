@@ -3,9 +3,9 @@
 Each service has a table `request`. A write claims its id there, in its own transaction: a concurrent twin waits
 on the key until the first is committed or gone. The same transaction stores the answer, so a write that is committed
 has one, whatever dies next. The row keeps either the whole response, which `Request.response` renders before the
-commit, or only the values that the request does not repeat (ids, times, versions), of which `Request.replay` makes the
-response: that is cheaper, for hot paths. A write of several transactions stores in the first what it knows then, and
-`complete` stores the rest. An erasure leaves the row without an answer, so that the replay is ERASED.
+commit, or only the values that the request does not repeat (ids, times, versions); from these `Request.replay` makes
+the response, which is cheaper for hot paths. A write of several transactions stores in the first the values that it
+has then, and `complete` stores the rest. An erasure leaves the row without an answer, so that the replay is ERASED.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ Response = Callable[[Any], "ResponseMessage"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A write that must happen once.
+    """An idempotent write.
 
     Attributes:
-        response: Renders what a rule did, in the transaction of the write: this response is stored. It leaves out
-            secrets, and texts that may be forgotten. None: only the values are stored that the rule names.
-        replay: Makes the response of the stored answer, without the object. None: it is the stored response. If there
+        response: Renders the result of a rule, in the transaction of the write, and this response is stored. It leaves
+            out secrets, and texts that may be erased. None stores only the values that the rule names.
+        replay: Makes the response from the stored answer, without the object. None takes the stored response. If there
             is neither, the caller gets the stored values and goes on from them.
     """
 
@@ -63,7 +63,7 @@ class Request:
     replay: Replay | None = field(default=None, compare=False, repr=False)
 
     def key(self, bounds: str) -> UUID:
-        """Return what the table knows the request by: for callers with other bounds it is another request."""
+        """Return the key of the request's row: for callers with other bounds it is another request."""
         return uuid5(self.request_id, bounds) if bounds else self.request_id
 
 
@@ -80,7 +80,7 @@ class AnsweredBefore(Exception):
 
 
 class RequestMessage(Protocol):
-    """What is used of a protobuf message, so that this module imports none."""
+    """The methods of a protobuf message that this module uses, so that it imports none."""
 
     request_id: str
 
@@ -88,7 +88,7 @@ class RequestMessage(Protocol):
 
 
 class ResponseMessage(Protocol):
-    """What is used of a protobuf message that is stored."""
+    """The methods that this module uses of a response that it stores."""
 
     def SerializeToString(self) -> bytes: ...  # noqa: D102, N802
 
@@ -162,18 +162,18 @@ class Requests:
         is_whole: bool = True,
         repeated: Callable[[Any], _T] | None = None,
     ) -> Callable[[Transaction], Awaitable[_T]]:
-        """Return a write of one transaction that happens once: a repeat is answered as the first, and writes nothing.
+        """Return an idempotent write of one transaction: a repeat gets the answer of the first, and writes nothing.
 
         It raises the errors of `claim`, too.
 
         Args:
-            request: Its id; None: the caller gave none, and a repeat writes again.
-            work: Writes, and returns what the response is rendered of.
+            request: Its id, or None if the caller gave none; then a repeat writes again.
+            work: Writes, and returns the value that the response is rendered from.
             about_id: See `answer`.
-            values: Returns the values that are stored of what `work` did, as JSON, next to a response if the request
-                has one. None: what it did is these values, or the response is all.
+            values: Returns the values to store of the result of `work`, as JSON, next to a response if the request has
+                one. None stores the result itself, or the response alone.
             is_whole: See `answer`.
-            repeated: Returns what `work` would, of the answer that `claim` returns. None: `AnsweredBefore` is raised.
+            repeated: Returns the result of `work` from the answer that `claim` returns. None raises `AnsweredBefore`.
         """
         if request is None:
             return work
@@ -207,14 +207,14 @@ class Requests:
 
         Raises:
             RequestIdReused: it was used with other content or for another RPC.
-            Erased: it was answered, and what it was about is erased since.
+            Erased: it was answered, and its answer was erased since.
             AnsweredBefore: it was answered, and `Replays` can make the response.
         """
         tenant_id = transaction.tenant_id
         key = (tenant_id, request.key(transaction.bounds))
         if await transaction.query(self._claim, (*key, request.rpc, request.fingerprint)):
             return None
-        # A statement of its own: it sees what the twin committed while we waited.
+            # A statement of its own: it sees the rows that the twin committed while we waited.
         return _answer_of(request, await transaction.query(self._read, key))
 
     async def answer(
@@ -232,7 +232,7 @@ class Requests:
         Args:
             transaction: Which claimed it.
             request: Its id.
-            done: What its `response` renders. If it has none, this is stored as JSON, and is not null.
+            done: The value for `response`. Without a `response`, this is stored as JSON, and is not null.
             about_id: The context, or the scope of a user's memories, with which the answer is erased.
             known: Values that are stored next to a response.
             is_whole: False: the call has more to do, and `complete` follows. If it is killed before, a repeat goes on.
@@ -258,7 +258,7 @@ class Requests:
         return _answer_of(request, rows) if rows else None
 
     async def stored(self, tenant: Tenant, request: Request) -> Any:
-        """Return the answer of an id as it is stored; None: it was not answered.
+        """Return the stored answer of an id, or None if it has none.
 
         Raises:
             RequestIdReused, Erased: as `claim`.
@@ -274,7 +274,7 @@ class Requests:
         await tenant.query(self._complete, (answer, *key, request.rpc, request.fingerprint))
 
     async def sweep(self, tenant: Tenant) -> tuple[int, bool]:
-        """Forget some of what is older than `KEPT`; return how much that was, and whether there may be more."""
+        """Delete some of the rows older than `KEPT`; return their number, and whether there may be more."""
         named = {"tenant_id": tenant.tenant_id, "kept": KEPT, "rows": SWEPT_ROWS}
         count = len(await tenant.query(self._sweep, named))
         return count, count == SWEPT_ROWS
@@ -323,7 +323,7 @@ def _answer_of(request: Request, rows: list[Row]) -> Any:
 def _stored(request: Request, rows: list[Row]) -> Any:
     (row,) = rows
     if row.is_gone or (isinstance(row.answer, dict) and row.answer.get("erased") is True):
-        raise Erased("the request was answered, and what it was about is erased", request_id=request.request_id)
+        raise Erased("the request was answered, and its answer was erased since", request_id=request.request_id)
     if not row.is_own or (row.rpc, bytes(row.fingerprint)) != (request.rpc, request.fingerprint):
         raise RequestIdReused(
             "the request id was used before with other content", field=FIELD, request_id=request.request_id

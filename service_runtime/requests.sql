@@ -1,5 +1,5 @@
 -- erased
--- What an erasure leaves of a row: a repeat finds that there was an answer, and nothing of it.
+-- The columns after an erasure: a repeat finds that there was an answer, and nothing of it.
 answer = '{"erased": true}', fingerprint = '', subject = NULL
 
 -- is_gone(erasures)

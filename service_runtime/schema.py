@@ -13,17 +13,17 @@ _log = logging.getLogger("schema")
 
 
 class SchemaCheck:
-    """Asks Postgres for an answer, its name, and which migrations were applied; newer ones do no harm.
+    """Reads Postgres's name and the applied migrations; newer migrations than ours do no harm.
 
     Migrations are compared by number and checksum: a database of an earlier series has higher numbers than a baseline.
 
-    Another database than the home may be away, behind, or another one than DATABASE_URLS says: its tenants are out, and
-    nobody else. The log says so, once.
+    Another database than the home may be away, lack migrations, or have another name than in DATABASE_URLS: then only
+    its own tenants are not served. The log says so, once.
 
     Args:
         database: As the services' role.
-        migrations: What the service needs.
-        first: What the database that was opened first is named: the home database has no name.
+        migrations: All that the service needs.
+        first: The name of the database that was opened first: the home database has no name.
     """
 
     def __init__(self, database: Database, migrations: Sequence[Migration], *, first: str = HOME) -> None:
@@ -35,7 +35,7 @@ class SchemaCheck:
             f" coalesce((SELECT name FROM access.this_database), '{HOME}') AS named FROM {schema}.migration"
             for schema in dict.fromkeys(migration.schema for migration in migrations)
         )
-        self._problems: dict[str, str] = {}  # of other databases, as it was said last
+        self._problems: dict[str, str] = {}  # of other databases, as last logged
 
     async def ready(self) -> None:
         """Ask.

@@ -1,8 +1,8 @@
 """Secrets of tenants, as they are stored: encrypted by a key of the operator's, and bound to the row that has them.
 
-AES-256-GCM. What is sealed says by which key, so that keys can be changed: the newest seals, all open, and what was
-sealed by older ones is sealed again (`context-service secrets rotate`), until they may go. It is bound to whatever the
-caller says, such as a tenant and a server: moved to another row it cannot be opened.
+AES-256-GCM. A sealed secret names its key, so that keys can be changed: the newest one seals, all of them open, and
+secrets of older ones are sealed again (`context-service secrets rotate`) before these are removed. It is also bound to
+the caller's own text, such as a tenant and a server: moved to another row it cannot be opened.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class KeyRing:
 
     @property
     def newest_id(self) -> str:
-        """By which name what is sealed now knows its key; empty: there is none."""
+        """The name of the key that seals now; empty without keys."""
         return self._newest.hex()
 
     def seal(self, secret: str, bound_to: Sequence[str]) -> bytes:
@@ -84,12 +84,12 @@ def keys_of(text: str) -> list[bytes]:
     """Return the keys of a setting, separated by commas, each 32 bytes as base64.
 
     Raises:
-        ValueError: one is none; which, and not what it is.
+        ValueError: an entry is malformed; the message says which, without its text.
     """
     keys = []
-    for place, one in enumerate(filter(None, (part.strip() for part in text.split(","))), 1):
+    for place, entry in enumerate(filter(None, (part.strip() for part in text.split(","))), 1):
         try:
-            key = base64.b64decode(one, validate=True)
+            key = base64.b64decode(entry, validate=True)
         except (binascii.Error, ValueError):
             key = b""
         if len(key) != KEY_BYTES:

@@ -1,6 +1,6 @@
 """The life of a gRPC server: listen, tell the truth about health, drain, stop.
 
-A service gives its servicers and the checks of its dependencies. Each dependency is asked once a second in the
+A service gives its servicers and the checks of its dependencies. Each dependency is checked once a second in the
 background, which feeds all health probes, so that a thousand probes cost the database nothing.
 """
 
@@ -32,12 +32,12 @@ _log = logging.getLogger("server")
 
 CHECK_INTERVAL_S = 1.0
 CHECK_TIMEOUT_S = 2.0
-KEEPALIVE_S = 60.0  # of silence; then the peer is asked whether it is there
+KEEPALIVE_S = 60.0  # of silence; then the server pings the peer
 KEEPALIVE_TIMEOUT_S = 20.0
 PING_INTERVAL_S_MIN = 5.0  # of a caller; ours ping every 30 s while a call is open, others every 10 s
 METADATA_BYTES_MAX = 16 * 1024  # of a call
 # Calls that one connection may have open. gRPC queues further ones at the caller; our clients open another connection.
-# This also bounds what a flood of resets costs ("rapid reset").
+# This also bounds the cost of a flood of resets ("rapid reset").
 STREAMS_MAX = 100
 HANDSHAKE_S_MAX = 5.0  # of TLS and HTTP/2
 CONNECTION_GRACE_S = 3600.0  # that calls may go on after their connection takes no new ones: an upload, or a watch
@@ -58,12 +58,12 @@ class CannotListen(FailedPrecondition):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """One proto service: how it is added, and what it depends on."""
+    """One proto service, with the function that adds it and its dependencies."""
 
     full_name: str  # "contextkeep.entity.v1.EntityGraph"
     add: Callable[[grpc.aio.Server], None]
     checks: Sequence[Check]
-    ending: Callable[[], None] = lambda: None  # called when no call is let in any more: what never ends shall end
+    ending: Callable[[], None] = lambda: None  # called when no more calls are admitted, to end endless streams
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,20 +75,20 @@ class ServerOptions:
     drain_s: float  # how long running calls may take after SIGTERM
     connection_age_s: float  # how long a connection takes new calls
     connections_max: int  # at once; further ones are closed
-    pending_calls_max: int = 8192  # that have arrived and no handler has; core cancels further ones, whoever sent them
+    pending_calls_max: int = 8192  # that have arrived and have no handler yet; grpc's core cancels further ones
     tls: TlsFiles | None = None  # None: plaintext
 
 
 def check_exposure(host: str, *, authenticated: bool, allow_insecure: bool) -> None:
-    """Refuse to listen beyond loopback when nobody has to show a key.
+    """Refuse to listen beyond loopback without authentication.
 
     Raises:
-        CannotListen: with what to set instead.
+        CannotListen: the message says which setting to change.
     """
     if not (authenticated or allow_insecure or is_loopback(host)):
         raise CannotListen(
-            f"listening on {host} without authentication would give everybody the data: unset ALLOW_ANONYMOUS, or set "
-            "ALLOW_INSECURE=true if something in front of the service authenticates",
+            f"listening on {host} without authentication would open the data to the network: unset ALLOW_ANONYMOUS, or "
+            "set ALLOW_INSECURE=true if something in front of the service authenticates",
             host=host,
         )
 
@@ -197,7 +197,7 @@ async def _release(hold: Hold, services: Sequence[Service], goaway_s: float) -> 
 
 
 class _FoundByName:
-    """A server for what generated code adds: its methods are looked up by their names, and not registered.
+    """A server for generated code to add services to: it looks methods up by name instead of registering them.
 
     grpc.aio waits for each registered method in a task of its own, and goes through all of these tasks at every call:
     with sixty methods that is 0.025 ms of CPU.
@@ -244,7 +244,7 @@ async def together(*servers: AbstractAsyncContextManager[int]) -> AsyncIterator[
 
 
 async def until_signal() -> None:
-    """Return when the process is asked to stop, by SIGTERM or Ctrl-C."""
+    """Return when the process gets SIGTERM or Ctrl-C."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -16,9 +16,9 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from service_runtime.admission import CallLimits, Shares
 from service_runtime.copying import copied
 from service_runtime.documents import NESTING_MAX
-from service_runtime.places import CallLimits, Shares
 
 KIB = 1024
 _DATABASE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -26,7 +26,7 @@ MIB = 1024 * KIB
 
 
 class ServiceSettings(BaseSettings):
-    """What any server of ours is told."""
+    """The settings that both servers have."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -55,7 +55,7 @@ class ServiceSettings(BaseSettings):
     )
     database_prepared_statements: bool = Field(
         True,
-        description="prepare statements in Postgres; false behind a PgBouncer before 1.21 "
+        description="prepare statements in Postgres; set to false with a PgBouncer before 1.21 "
         "or without max_prepared_statements",
     )
     api_key: SecretStr = Field(
@@ -69,7 +69,7 @@ class ServiceSettings(BaseSettings):
         None, description="PEM file of the authorities of clients; set: a client must show a certificate of theirs"
     )
     jwt_issuer: str = Field("", description="OpenID Connect issuer whose tokens are taken too; empty: none are")
-    jwt_audience: str = Field("", description="what a token's `aud` must name")
+    jwt_audience: str = Field("", description="the `aud` that a token must name")
     jwt_jwks_url: str = Field("", description="where the issuer's keys are: https://.../jwks.json")
     jwt_tenant_claim: str = Field("tenant", description="the claim of a token that names its tenant")
     calls_per_second_of_key: float = Field(
@@ -110,8 +110,8 @@ class ServiceSettings(BaseSettings):
     )
     public_url: str = Field(
         "",
-        description="https://host[:port] by which callers reach the ports of HTTP and MCP, where a proxy is in front; "
-        "what says where tokens come from names it; unset: the host that a request is for",
+        description="https://host[:port] at which callers reach the ports of HTTP and MCP through a proxy; "
+        "named in the document about tokens; unset: the host of the request",
     )
     otel_exporter_otlp_endpoint: str = Field(
         "", description="OTLP/gRPC collector that gets traces: http://host:4317 (plaintext) or https://; unset: none"
@@ -148,7 +148,7 @@ class ServiceSettings(BaseSettings):
         600.0,
         gt=0,
         le=2_000_000,
-        description="seconds after which a client is asked to connect again, so that clients spread over new replicas; "
+        description="seconds after which a client must reconnect, so that clients spread over new replicas; "
         "calls under way finish",
     )
     drain_s: float = Field(20.0, ge=0, description="seconds that running calls may take after SIGTERM")
@@ -159,7 +159,7 @@ class ServiceSettings(BaseSettings):
         NESTING_MAX,
         ge=1,
         le=NESTING_MAX,
-        description=f"nesting of any JSON; {NESTING_MAX} is what all readers can take",
+        description=f"nesting of any JSON; {NESTING_MAX} is the most that all readers can take",
     )
     metadata_bytes_max: int = Field(64 * KIB, ge=1, description="metadata_json of a record or an embedding")
     name_chars_max: int = Field(512, ge=1, description="names of nodes, records and agent bundles")
@@ -169,7 +169,7 @@ class ServiceSettings(BaseSettings):
     @field_validator("log_level", mode="before")
     @classmethod
     def _is_a_level(cls, level: object) -> object:
-        """Take what Node's loggers call them, too: "info", "warn"."""
+        """Accept the names of Node's loggers, too: "info", "warn"."""
         if not isinstance(level, str):
             return level
         return {"WARN": "WARNING"}.get(level.upper(), level.upper())
@@ -234,14 +234,14 @@ class ServiceSettings(BaseSettings):
 
     @property
     def call_limits(self) -> CallLimits:
-        """What calls may take up."""
+        """The limits of calls."""
         return copied(
             CallLimits, self, shares=Shares(of_tenant=self.calls_share_of_tenant, of_key=self.calls_share_of_key)
         )
 
     @property
     def reflects_without_key(self) -> bool:
-        """Reflection answers everybody."""
+        """Say whether reflection answers callers without a key."""
         if self.reflection_without_key is None:
             return self.environment == "development"
         return self.reflection_without_key
@@ -297,11 +297,11 @@ def load(settings_class: type[_S]) -> _S:
 
 
 def problems_of(error: ValidationError) -> dict[str, str]:
-    """Return what is wrong by the variable's name; under the empty one what is wrong with several together."""
+    """Return the problem of each variable by its name; the problem of several together has the empty name."""
     problems: dict[str, str] = {}
-    for one in error.errors(include_url=False, include_input=False):
-        name, *inside = map(str, one["loc"] or ("",))
-        problems[name.upper()] = ": ".join([*inside, one["msg"].removeprefix("Value error, ")])
+    for details in error.errors(include_url=False, include_input=False):
+        name, *inside = map(str, details["loc"] or ("",))
+        problems[name.upper()] = ": ".join([*inside, details["msg"].removeprefix("Value error, ")])
     return problems
 
 

@@ -59,7 +59,7 @@ class SqlFile:
     Args:
         name: Name of the file, for errors.
         source: Its text.
-        values: What its texts may include besides each other: other files, and constants of the module.
+        values: Further texts to include: other files, and constants of the module.
 
     Raises:
         SqlFileInvalid: see the docstring of the module.
@@ -144,7 +144,7 @@ class SqlFile:
             raise SqlFileInvalid(f"{self.name}: there is no {name}") from None
 
     def _resolve(self, sql: str, slots: Mapping[str, str], path: tuple[str, ...]) -> str:
-        """Return a text with what it includes; `path` is the names that led to it."""
+        """Return a text with its included parts; `path` is the names that led to it."""
         parts: list[str] = []
         place = 0
         while (start := sql.find("{{", place)) >= 0:
@@ -184,10 +184,10 @@ class SqlFile:
     def _end(self, sql: str, start: int) -> int:
         """Return where an include ends that begins at `start`."""
         depth = 0
-        for found in re.finditer(r"\{\{|\}\}", sql[start:]):
-            depth += 1 if found[0] == "{{" else -1
+        for bracket in re.finditer(r"\{\{|\}\}", sql[start:]):
+            depth += 1 if bracket[0] == "{{" else -1
             if depth == 0:
-                return start + found.end()
+                return start + bracket.end()
         raise SqlFileInvalid(f"{self.name}: an include does not end: {sql[start : start + 40]!r}")
 
 

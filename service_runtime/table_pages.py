@@ -1,7 +1,8 @@
 """A table read once from its beginning to its end, some pages at a time: for rare work that no index is worth.
 
-Statements take the rows of `first` up to `behind` by `ctid`, which Postgres reads without looking at others. A row that
-is changed meanwhile may move to where it was read already, so whoever must not miss one reads until nothing is found.
+Statements take the rows from `first` to `end` (exclusive) by `ctid`, which Postgres reads without looking at others. A
+row that is changed meanwhile may move to a page that was read already, so a caller that must not miss one reads again
+until it finds none.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ _SIZE = SQL["size"]
 
 
 async def pages_of(tenant: Tenant, table: str, *, pause: Pause = unpaused) -> AsyncIterator[dict[str, str]]:
-    """Yield `first` and `behind` of all parts of a table; between two of them others have their turn, as long again.
+    """Yield `first` and `end` of all parts of a table, and pause after each part for as long as it took.
 
     Args:
-        tenant: For whom it is read.
+        tenant: Its database has the table.
         table: Its name, with the schema.
         pause: Is awaited between two parts.
     """
     (row,) = await tenant.query(_SIZE, (table,))
     for first in range(0, row.pages + 1, PAGES):
         began = time.monotonic()
-        yield {"first": f"({first},0)", "behind": f"({first + PAGES},0)"}
+        yield {"first": f"({first},0)", "end": f"({first + PAGES},0)"}
         await asyncio.sleep(time.monotonic() - began)
         await pause()

@@ -31,7 +31,7 @@ class Rounds:
     """A fair queue of background work: a step of each tenant in turn, round after round.
 
     Each round goes through the tenants in the same order, so work that arrives waits for at most one step of each other
-    tenant, whatever these have queued. Looking at tenants that had nothing left takes no more time than the work of the
+    tenant, however much these have queued. Polling tenants without work takes no more time than the work of the
     round before, or `LOOKS_S`: with very many tenants, a round skips some of them, and the next one looks at those.
 
     Args:
@@ -59,7 +59,7 @@ class Rounds:
         """Do rounds until one finds nothing to do; return how much was done.
 
         Args:
-            among: Returns the tenants to look at, at each round; None: all.
+            among: Returns the tenants of each round; without it a round takes all tenants.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -152,24 +152,26 @@ class _Run:
         self._looks_s = max(self._worked_s, LOOKS_S)
         self._worked_s = self._looked_s = 0.0
         if self._skipped:
-            found = [*self._skipped, *self._busy.values()]
+            tenants = [*self._skipped, *self._busy.values()]
             self._skipped = []
         else:
             self._has_looked = True
             now = time.monotonic()
             self._failed = {tenant_id: until for tenant_id, until in self._failed.items() if until > now}
             left_out = self._working | self._failed.keys()
-            found = [tenant for tenant in await self._among() if tenant.tenant_id not in left_out]
-            there = {tenant.tenant_id for tenant in found}
+            tenants = [tenant for tenant in await self._among() if tenant.tenant_id not in left_out]
+            there = {tenant.tenant_id for tenant in tenants}
             self._busy = {tenant_id: tenant for tenant_id, tenant in self._busy.items() if tenant_id in there}
-        self._coming = deque(sorted(found, key=lambda one: (one.tenant_id <= self._first_after, one.tenant_id)))
+        self._coming = deque(
+            sorted(tenants, key=lambda candidate: (candidate.tenant_id <= self._first_after, candidate.tenant_id))
+        )
 
 
 async def tenant_named(database: Database, name: str) -> Tenant:
-    """Return what works on the tenant with a name.
+    """Return the door of the tenant with a name.
 
     Raises:
-        NoSuchTenant: there is none.
+        NoSuchTenant: no tenant has this name.
     """
     for row in await database.untenanted(_NAMED, (name,)):
         return database.tenant(row.id)

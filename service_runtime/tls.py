@@ -39,7 +39,7 @@ class TlsFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCertificates:
-    """What a client trusts and shows: PEM."""
+    """The certificates that a client trusts and shows: PEM."""
 
     root: bytes | None  # None: the usual authorities
     own: tuple[bytes, bytes] | None  # chain and key
@@ -55,7 +55,7 @@ def files_of(settings: ServiceSettings) -> TlsFiles | None:
 
 
 def client_certificates(settings: ServiceSettings, *, root_path: Path | None) -> Following[ClientCertificates]:
-    """Follow what a service trusts and shows when it calls another: its own certificate, if it has one.
+    """Follow the certificates that a service trusts and shows when it calls another, such as its own.
 
     Raises:
         BadCertificate: a file cannot be read, or the key is another certificate's.
@@ -95,7 +95,7 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
 
 
 class Following(Generic[Made]):
-    """What is made of files, made again when they change; as long as they are wrong, what it was before.
+    """A value made from files, and made again when they change; while they are wrong, the old value stays.
 
     Safe to share among threads.
 
@@ -104,35 +104,35 @@ class Following(Generic[Made]):
         make: Reads them.
 
     Raises:
-        BadCertificate: they are wrong from the beginning.
+        BadCertificate: the files are wrong from the beginning.
     """
 
     def __init__(self, paths: Sequence[Path], make: Callable[[], Made]) -> None:
         self._paths = paths
         self._make = make
         self._lock = threading.Lock()
-        self._told = ""  # what is wrong with them
+        self._last_error = ""  # the last logged problem of the files
         self._stamp = _stamp(paths)
         self.made = make()
 
     def renewed(self) -> Made | None:
-        """Return what is made of changed files; None if they are the same, or wrong, which is logged once."""
+        """Return the value of changed files, or None if they are the same, or wrong, which is logged once."""
         with self._lock:
             try:
                 now = _stamp(self._paths)
                 if now == self._stamp:
                     return None
-                made = self._make()
+                value = self._make()
                 if _stamp(self._paths) != now:
-                    return None  # written meanwhile: what was read may be of two times
+                    return None  # written meanwhile: the two files may not belong together
             except BadCertificate as error:
-                if error.message != self._told:
+                if error.message != self._last_error:
                     _log.error("certificate not renewed", extra={"error": error.message})
-                self._told = error.message
+                self._last_error = error.message
                 return None
-            self.made, self._stamp, self._told = made, now, ""
+            self.made, self._stamp, self._last_error = value, now, ""
             _log.info("certificate renewed", extra={"paths": list(map(str, self._paths))})
-            return made
+            return value
 
 
 def _client_certificates(files: TlsFiles | None, root_path: Path | None) -> ClientCertificates:
@@ -145,7 +145,7 @@ def _client_certificates(files: TlsFiles | None, root_path: Path | None) -> Clie
 
 
 def _configuration(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
-    _context(files)  # grpc itself tells nobody that a key is another certificate's
+    _context(files)  # grpc itself does not report a key that belongs to another certificate
     return grpc.ssl_server_certificate_configuration(
         [(_read(files.key), _read(files.certificate))],
         root_certificates=_read(files.client_ca) if files.client_ca else None,

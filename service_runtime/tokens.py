@@ -36,7 +36,7 @@ JWKS_LIFETIME_S = 300.0
 JWKS_RETRY_S = 5.0  # between two requests for a key that is not there, or an issuer that is away
 JWKS_TIMEOUT_S = 5.0
 TOKEN_CHARS_MAX = 16 * 1024
-NAME_CHARS_MAX = 512  # of what a claim binds to
+NAME_CHARS_MAX = 512  # of a name in a claim that binds
 _TENANT_LIFETIME_S = 60.0
 
 SQL = SqlFile.of(__file__)
@@ -58,7 +58,7 @@ class Tokens:
         self._tenants: dict[str, tuple[float, UUID]] = {}
 
     async def find(self, secret: str) -> Principal | None:
-        """Return whom a valid token stands for.
+        """Return the principal of a valid token.
 
         Raises:
             Unavailable: its key is not known, and the issuer does not answer; or the database does not.
@@ -68,7 +68,7 @@ class Tokens:
         try:
             header = jwt.get_unverified_header(secret)
             key_id = header.get("kid")
-            # `crit`: demands on who checks the token, of which we know none (RFC 7515, 4.1.11).
+            # `crit` demands extensions of the verifier, and we know none (RFC 7515, 4.1.11).
             if header.get("alg") not in ALGORITHMS or not isinstance(key_id, str) or "crit" in header:
                 return None
             key = await self._key(key_id)
@@ -96,7 +96,7 @@ class Tokens:
             return None
         app_ids, graph_names = _names(claims, "app_ids"), _names(claims, "graph_names")
         bundle = claims.get("agent_bundle_id")
-        # What was meant to bind and cannot be read must not bind nothing.
+        # A malformed claim that should bind must not be read as no bound.
         if app_ids is None or graph_names is None or not (bundle is None or _is_name(bundle)):
             return None
         tenant_id = await self._tenant(tenant)
@@ -119,8 +119,8 @@ class Tokens:
             return tenant_id
         for row in await self._database.untenanted(_TENANT, {"name": name}):
             self._tenants[name] = (time.monotonic() + _TENANT_LIFETIME_S, row.id)
-            found: UUID = row.id
-            return found
+            id_of_tenant: UUID = row.id
+            return id_of_tenant
         return None
 
     async def _key(self, key_id: str) -> jwt.PyJWK | None:
@@ -131,13 +131,13 @@ class Tokens:
             if not self._is_current(key_id):
                 self._asked_at = time.monotonic()
                 try:
-                    found = await asyncio.to_thread(self._jwks.get_signing_keys)
+                    keys = await asyncio.to_thread(self._jwks.get_signing_keys)
                 except (jwt.PyJWTError, ValueError) as error:
                     _log.warning("issuer does not answer", extra={"error": str(error)})
                     if key_id not in self._keys:
                         raise Unavailable("the token's issuer does not answer", dependency="jwt-issuer") from error
                 else:
-                    self._keys = {key.key_id: key for key in found if key.key_id}
+                    self._keys = {key.key_id: key for key in keys if key.key_id}
         return self._keys.get(key_id)
 
     def _is_current(self, key_id: str) -> bool:
@@ -154,7 +154,7 @@ def _moment(exp: Any) -> datetime | None:
 
 
 def _names(claims: dict[str, Any], claim: str) -> frozenset[str] | None:
-    """Return what a claim binds a token to, nothing if it is not there; None if it cannot be read or is empty."""
+    """Return the names in a claim, empty without the claim, or None if it is malformed or empty."""
     if claim not in claims:
         return frozenset()
     names = claims[claim]
@@ -166,5 +166,5 @@ def _is_name(value: object) -> bool:
 
 
 def _is_storable(text: str) -> bool:
-    """Say whether Postgres can be told it: JSON can name characters that are none."""
+    """Say whether Postgres can store a text: JSON can name characters that do not exist."""
     return "\0" not in text and text.encode(errors="ignore").decode() == text

@@ -28,7 +28,7 @@ class _Switch:
     """Whether this process makes spans: like the tracer provider that they go to, it has one."""
 
     is_on = False
-    tracer: Any = None  # made once: the SDK makes a new one whenever it is asked
+    tracer: Any = None  # made once: the SDK makes a new one at each call
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def switched_on() -> Iterator[None]:
 
 
 def begin_call(method: str, metadata: Iterable[tuple[str, str | bytes]]) -> Any:
-    """Begin the span of an RPC, as the child of the caller's, and make it the current one; None where nobody traces.
+    """Begin the span of an RPC, as the child of the caller's, and make it the current one; None if tracing is off.
 
     The call's task has a context of its own, so nothing is put back at its end.
     """
@@ -102,7 +102,7 @@ def end_call(call_span: Any, *, status: str, reason: str, attributes: Mapping[st
         call_span: From `begin_call`.
         status: Name of the status code.
         reason: Of the error; empty without one.
-        attributes: What else is known of the call by now.
+        attributes: Further facts about the call.
     """
     if call_span is None or not call_span.is_recording():
         return
@@ -114,7 +114,7 @@ def end_call(call_span: Any, *, status: str, reason: str, attributes: Mapping[st
 
 
 def span(name: str, **attributes: str | int) -> AbstractContextManager[None]:
-    """Return a span below the call's, for a `with`; nothing where nobody traces. It is never the current one itself."""
+    """Return a span below the call's, for a `with`; nothing if tracing is off. It is never the current span itself."""
     if not _Switch.is_on or not trace.get_current_span().is_recording():
         return _NOTHING
     return _below_the_call(name, attributes)
@@ -122,13 +122,13 @@ def span(name: str, **attributes: str | int) -> AbstractContextManager[None]:
 
 @contextmanager
 def _below_the_call(name: str, attributes: Mapping[str, str | int]) -> Iterator[None]:
-    made = _Switch.tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes=attributes)
+    child_span = _Switch.tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes=attributes)
     try:
         yield
     except BaseException as error:
         if not isinstance(error, GeneratorExit):
-            made.set_attribute("error.type", type(error).__name__)
-            made.set_status(trace.Status(trace.StatusCode.ERROR))
+            child_span.set_attribute("error.type", type(error).__name__)
+            child_span.set_status(trace.Status(trace.StatusCode.ERROR))
         raise
     finally:
-        made.end()
+        child_span.end()

@@ -5,7 +5,7 @@ units of the budget; where none is left it waits. Addresses take turns, and of e
 of an orchestrator waits for at most one call of each other address, and the probe of a proxy, whose address all callers
 have, for one call of each connection. A caller that waits keeps one of its connection's streams, which slows it down.
 
-What gRPC's core spends on a call before a service sees it is not in the budget.
+The time that gRPC's core spends on a call before a service sees it is not in the budget.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNITS_PER_S = 400.0
 UNITS_AT_ONCE = 40.0  # after a pause
 WAITING_MAX = 2000  # calls, of 16 KB each
 _LOOK_S = 0.01  # between two looks at the queue
-_IPV6_NETWORK_BITS = 64  # of which one subscriber has all addresses
+_IPV6_NETWORK_BITS = 64  # one subscriber has all addresses of such a network
 
 _Connections = OrderedDict[str, dict[asyncio.Future[bool], float]]  # the next one first; of calls, their units
 
@@ -107,7 +107,7 @@ class Unproven:
             self._timer = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
 
     def _look(self) -> None:
-        """Give turns for what the budget has gained, address by address."""
+        """Give turns for the time that the budget has gained, address by address."""
         self._timer = None
         self._refill()
         while self._of_address and self._left >= 1:
@@ -150,7 +150,7 @@ def unproven() -> Unproven:
 
 
 def address_of(peer: str) -> str:
-    """Return what the connections of one caller share: an IPv4 address, or the first 64 bits of an IPv6 address.
+    """Return the address that the connections of one caller share: of IPv4, or the first 64 bits of IPv6.
 
     Args:
         peer: As gRPC names it: "ipv4:127.0.0.1:50000", "ipv6:[::1]:50000" or "ipv6:%5B::1%5D:50000".

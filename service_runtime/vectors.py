@@ -23,10 +23,10 @@ def check_vector(field: str, values: Sequence[float], *, dimension: int | None =
     Args:
         field: Path of the field in its request, for the error.
         values: Its numbers.
-        dimension: How many they must be. None: 1 to `DIMENSION_MAX`.
+        dimension: The number of values that it must have, or None for 1 to `DIMENSION_MAX`.
 
     Raises:
-        InvalidArgument: with what is wrong.
+        InvalidArgument: it has another dimension, or a value that is not finite.
     """
     problem = ""
     if dimension is not None and len(values) != dimension:

@@ -11,7 +11,7 @@ from context_service.commands.progress import progress_bar
 from context_service.retrieval.model import Backfilled
 from context_service.settings import Settings
 from service_runtime import process
-from service_runtime.commands import Subparsers, told_away
+from service_runtime.commands import Subparsers, print_away
 
 _INTERRUPTED = 130
 
@@ -63,5 +63,5 @@ def run_embeddings(settings: Settings, arguments: argparse.Namespace) -> None:
         )
     else:
         print(f"{records.owed + passages.owed} vectors are queued; the services make them")  # noqa: T201
-    if not told_away(away):
+    if not print_away(away):
         sys.exit(1)

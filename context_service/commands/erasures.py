@@ -10,7 +10,7 @@ from context_service.commands import maintenance
 from context_service.commands.progress import progress_bar
 from context_service.settings import Settings
 from service_runtime import process
-from service_runtime.commands import Subparsers, add_replay, told
+from service_runtime.commands import Subparsers, add_replay, print_replayed
 from service_runtime.erased import read
 
 _INTERRUPTED = 130
@@ -91,4 +91,4 @@ def run_erasures(settings: Settings, arguments: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         print("interrupted: data that was removed stays removed; start it again for the rest", file=sys.stderr)  # noqa: T201
         sys.exit(_INTERRUPTED)
-    sys.exit(told(replayed, as_json=arguments.json))
+    sys.exit(print_replayed(replayed, as_json=arguments.json))

@@ -15,7 +15,7 @@ from context_service.retrieval.rules.verify import Verified
 from context_service.retrieval.store.reindex import reindex
 from context_service.settings import Settings
 from service_runtime import process
-from service_runtime.commands import Subparsers, told_away
+from service_runtime.commands import Subparsers, print_away
 from service_runtime.tables import print_table
 
 _SHOWN = 50
@@ -100,14 +100,14 @@ def _verify(settings: Settings, arguments: argparse.Namespace) -> bool:
     is_done = mend or verified.is_equal
     if arguments.json:
         print(json.dumps({**dataclasses.asdict(verified), "is_equal": is_done}))  # noqa: T201
-        return told_away(verified.databases_away) and is_done
+        return print_away(verified.databases_away) and is_done
     print(  # noqa: T201
         f"compared {verified.passages:,} passages of {verified.scopes:,} contexts and nodes; "
         + ("the index is correct" if verified.is_equal else _summary(verified, mend=mend))
     )
     if verified.differences and not mend:
         _print_differences(verified)
-    return told_away(verified.databases_away) and is_done
+    return print_away(verified.databases_away) and is_done
 
 
 def _backfill(settings: Settings, arguments: argparse.Namespace) -> bool:
@@ -123,7 +123,7 @@ def _backfill(settings: Settings, arguments: argparse.Namespace) -> bool:
         print(f"{done.to_do} records have a text that was never read")  # noqa: T201
     else:
         print(f"{done.owed} texts are queued; the services read them")  # noqa: T201
-    return told_away(done.databases_away)
+    return print_away(done.databases_away)
 
 
 def _summary(verified: Verified, *, mend: bool) -> str:

@@ -10,7 +10,7 @@ import sys
 from context_service.commands import maintenance
 from context_service.settings import Settings
 from service_runtime import process
-from service_runtime.commands import Subparsers, told_away
+from service_runtime.commands import Subparsers, print_away
 
 
 def add_secrets(commands: Subparsers) -> None:
@@ -41,5 +41,5 @@ def run_secrets(settings: Settings, arguments: argparse.Namespace) -> None:
         print(f"{rotated.sealed_again} secrets were encrypted with the first key")  # noqa: T201
     if rotated.unreadable and not arguments.json:
         print(f"{rotated.unreadable} secrets cannot be read with any key: set them again", file=sys.stderr)  # noqa: T201
-    if not told_away(rotated.databases_away) or rotated.unreadable:
+    if not print_away(rotated.databases_away) or rotated.unreadable:
         sys.exit(1)

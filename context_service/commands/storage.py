@@ -19,7 +19,7 @@ from context_service.settings import Settings
 from context_service.working_memory.upkeep.fsck import Report
 from context_service.working_memory.upkeep.move_blobs import Copied
 from service_runtime import process
-from service_runtime.commands import Subparsers, told_away
+from service_runtime.commands import Subparsers, print_away
 from service_runtime.tables import print_table
 
 _PROBLEMS_SHOWN = 50
@@ -91,7 +91,7 @@ def _sweep(settings: Settings, arguments: argparse.Namespace) -> bool:
             f"removed {swept.blobs_removed} blobs, {swept.uploads_abandoned} of them from unfinished uploads; "
             f"{swept.blobs_failed} could not be removed and will be retried"
         )
-    return told_away(swept.databases_away) and not swept.blobs_failed
+    return print_away(swept.databases_away) and not swept.blobs_failed
 
 
 def _copy(settings: Settings, arguments: argparse.Namespace) -> bool:
@@ -112,7 +112,7 @@ def _copy(settings: Settings, arguments: argparse.Namespace) -> bool:
             f"{copied.blobs_shared:,} of them were there already; {copied.records:,} records point there now; "
             f"{copied.blobs_gone:,} were purged meanwhile; {copied.blobs_damaged:,} are damaged and were not copied"
         )
-    return told_away(copied.databases_away) and not copied.blobs_damaged
+    return print_away(copied.databases_away) and not copied.blobs_damaged
 
 
 def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
@@ -126,7 +126,7 @@ def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
         )
     if arguments.json:
         _print_json({**dataclasses.asdict(report), "is_clean": report.is_clean})
-        return told_away(report.databases_away) and report.is_clean
+        return print_away(report.databases_away) and report.is_clean
     _say(
         f"checked {report.blobs:,} blobs, {_size(report.size_bytes)}, and looked up {report.stored:,} stored entries; "
         f"{report.foreign:,} of these are foreign: they belong to no tenant of this database"
@@ -151,7 +151,7 @@ def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
     _say(f"{len(report.problems)} problems, {left} of them left" if report.problems else "no problems")
     if len(report.problems) > _PROBLEMS_SHOWN:
         _say(f"only the first {_PROBLEMS_SHOWN} are shown; --json has all of them")
-    return told_away(report.databases_away) and report.is_clean
+    return print_away(report.databases_away) and report.is_clean
 
 
 @contextmanager

@@ -49,7 +49,7 @@ SET removed = {{added(%(kind)s::text, %(rows)s::bigint)}}, due_at = now() + %(le
 WHERE e.tenant_id = %(tenant_id)s AND e.erasure_id = %(erasure_id)s;
 
 -- pages
-ctid >= %(first)s::tid AND ctid < %(behind)s::tid AND tenant_id = %(tenant_id)s
+ctid >= %(first)s::tid AND ctid < %(end)s::tid AND tenant_id = %(tenant_id)s
 
 -- take_receipts(counters, sums)
 WITH gone AS (
@@ -91,11 +91,11 @@ RETURNING summed.receipts;
 
 -- rename_in_actions
 -- Users write no entry of the log: a function of the owner renames in them.
-SELECT context.rename_in_actions(%(first)s::tid, %(behind)s::tid, %(subject)s, %(pseudonym)s);
+SELECT context.rename_in_actions(%(first)s::tid, %(end)s::tid, %(subject)s, %(pseudonym)s);
 
 -- subjects_in(table, source)
 SELECT DISTINCT whom.subject FROM {{table}} t CROSS JOIN LATERAL ({{source}}) whom (subject)
-WHERE t.ctid >= %(first)s::tid AND t.ctid < %(behind)s::tid AND t.tenant_id = %(tenant_id)s
+WHERE t.ctid >= %(first)s::tid AND t.ctid < %(end)s::tid AND t.tenant_id = %(tenant_id)s
     AND whom.subject <> '';
 
 -- remove_answers

@@ -1,1 +1,1 @@
-"""What every room stands on: the client of the graph, parts of messages, tokens, models, CEL and rendering."""
+"""Shared code of all rooms: the client of the graph, parts of messages, tokens, models, CEL and rendering."""

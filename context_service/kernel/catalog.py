@@ -1,7 +1,7 @@
 """Catalogs: the named things of a tenant that its administrators put, such as its specialists, a row each.
 
-A `Table` describes their rows, and builds the statements of that; a `Catalog` runs them. The fields of a thing, who may
-see it, and further rows that are written with it stay in the thing's own module.
+A `Table` describes their rows and builds the statements; a `Catalog` runs them. The fields of a thing, the rule for its
+readers, and further rows that are written with it stay in the thing's own module.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Table:
 
     @property
     def _of_tenant(self) -> str:
-        return " AND ".join(["t.tenant_id = %(tenant_id)s", *(f"t.{one} = %({one})s" for one in self.kind)])
+        return " AND ".join(["t.tenant_id = %(tenant_id)s", *(f"t.{column} = %({column})s" for column in self.kind)])
 
     @cached_property
     def put(self) -> str:
@@ -117,7 +117,7 @@ class Catalog(Generic[T]):
         table: Their rows.
         requests: The request ids of this service.
         of_row: Makes a thing of its row.
-        not_found: Makes the error that says that there is none of a name.
+        not_found: Makes the error of an unknown name.
         check_count: Raises if a tenant has more things than it may.
 
     Attributes:
@@ -175,7 +175,7 @@ class Catalog(Generic[T]):
         return self._of_row(row)
 
     async def find(self, name: str, *, principal: Principal) -> T | None:
-        """Return a thing; None if there is none that the caller sees."""
+        """Return a thing, or None if the caller sees none of this name."""
         rows = await self._database.of(principal).query(self._table.read, {**self._caller(principal), "name": name})
         return self._of_row(rows[0]) if rows else None
 
@@ -183,7 +183,7 @@ class Catalog(Generic[T]):
         """Return a thing.
 
         Raises:
-            The error of `not_found`: there is none that the caller sees.
+            The error of `not_found`: the caller sees none of this name.
         """
         thing = await self.find(name, principal=principal)
         if thing is None:
@@ -209,7 +209,7 @@ class Catalog(Generic[T]):
 
         Args:
             page: Which.
-            query: What the token is bound to.
+            query: The parts that the page token is bound to.
             principal: Who asks.
             listed: The parameters of `Table.listed`.
 
@@ -229,7 +229,7 @@ class Catalog(Generic[T]):
         """Remove a thing.
 
         Raises:
-            The error of `not_found`: there is none.
+            The error of `not_found`: the caller sees none of this name.
             RequestIdReused: see the contract.
         """
 
@@ -265,7 +265,7 @@ class Catalog(Generic[T]):
 
 
 def check_unbound(principal: Principal, things: str) -> None:
-    """Refuse a key with bounds to write things of the whole tenant: a delete would say that there are none.
+    """Refuse a key with bounds to write things of the whole tenant: a delete would reveal which ones exist.
 
     Raises:
         PermissionDenied: it has some.

@@ -1,12 +1,12 @@
-"""What operators put in the place of parts of ours: by a package with an entry point.
+"""Extensions that operators install to replace parts of ours, by a package with an entry point.
 
 The package names, in the group `contextkeep.extensions`, something that is called without arguments and returns the
 part: a function. The name of the entry point says which part it takes the place of (`POINTS`). It runs with the
-service's own rights, so its operator trusts its code; what it answers is checked as any text from outside. One that
+service's own rights, so its operator trusts its code; its answers are checked like any text from outside. One that
 raises, is late or answers nonsense is passed over, and ours does the work: nothing depends on it.
 
-A service does not start without what its operator installed: a part that cannot be made, that stands for nothing, or
-that is there twice is an error at once.
+A service does not start with an unusable extension: one that cannot be made, whose name is unknown, or that is
+installed twice is an error at once.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from typing import Any, TypeVar
 from contextkeep.errors import FailedPrecondition
 
 GROUP = "contextkeep.extensions"
-# Parts by their names. What stands before a dot is followed by a name of its own, such as `token_counter.claude`.
+# Parts by their names. The names with a dot are followed by a name of the extension's own: `token_counter.claude`.
 POINTS = frozenset(
     {"context_middleware", "importance_scorer", "state_extractor", "summarizer", "summarization_validator"}
 )
 NAMED_POINTS = frozenset({"compression_profile", "message_renderer", "token_counter"})
 
-LINGERING_MAX = 4  # calls of one that go on behind their time
+LINGERING_MAX = 4  # calls of an extension that still run after their time
 PAUSE_S = 60.0  # that one is left alone which failed three times in a row
 _FAILURES_MAX = 3
 
@@ -50,27 +50,27 @@ class Unusable(Exception):
 
 
 @cache
-def _found() -> tuple[EntryPoint, ...]:
-    """Return all that is installed; found once, since that reads what each package says of itself."""
+def _entry_points() -> tuple[EntryPoint, ...]:
+    """Return all installed extensions; read once, since that reads the metadata of each package."""
     return tuple(entry_points(group=GROUP))
 
 
 @cache
 def installed(name: str) -> Callable[..., Any] | None:
-    """Return what is installed for a part; None: ours does the work.
+    """Return the installed extension of a part, or None if our own code does the work.
 
     Raises:
-        ExtensionInvalid: it cannot be made, or is there twice.
+        ExtensionInvalid: it cannot be made, or is installed twice.
     """
-    found = [one for one in _found() if one.name == name]
-    if len(found) > 1:
-        raise ExtensionInvalid(f"there are {len(found)} extensions {name!r}")
-    return _made(found[0]) if found else None
+    entries = [entry for entry in _entry_points() if entry.name == name]
+    if len(entries) > 1:
+        raise ExtensionInvalid(f"there are {len(entries)} extensions {name!r}")
+    return _loaded(entries[0]) if entries else None
 
 
 def installed_names(point: str) -> list[str]:
-    """Return the names behind the dot that are installed for a part."""
-    return sorted(one.name.partition(".")[2] for one in _found() if one.name.startswith(f"{point}."))
+    """Return the names after the dot that are installed for a part."""
+    return sorted(entry.name.partition(".")[2] for entry in _entry_points() if entry.name.startswith(f"{point}."))
 
 
 def check_installed() -> list[str]:
@@ -79,22 +79,22 @@ def check_installed() -> list[str]:
     Raises:
         ExtensionInvalid: something of it cannot be used.
     """
-    names = sorted(one.name for one in _found())
+    names = sorted(entry.name for entry in _entry_points())
     for name in names:
         point, _, own = name.partition(".")
         if not (point in NAMED_POINTS if own else point in POINTS):
-            raise ExtensionInvalid(f"the extension {name!r} stands for nothing: there are {_listed()}")
+            raise ExtensionInvalid(f"the extension {name!r} is unknown: use one of {_listed()}")
         installed(name)
     return names
 
 
 class Guarded:
-    """An extension that is called where nobody can wait: it is a function that answers at once.
+    """An extension that is called without waiting: a function that answers at once.
 
     Args:
         name: Of the part.
-        call: What is installed.
-        call_s: That a call may take; what takes longer counts as a failure, though it is used.
+        call: The installed function.
+        call_s: The time of a call; a longer one counts as a failure, though its answer is used.
     """
 
     def __init__(self, name: str, call: Callable[..., Any], *, call_s: float) -> None:
@@ -104,7 +104,7 @@ class Guarded:
         self._pauses = _Pauses(name)
 
     def __call__(self, check: Callable[[Any], _T], *args: Any) -> _T:
-        """Return what it answers.
+        """Return its answer.
 
         Args:
             check: Returns an answer as it is used, or raises.
@@ -116,25 +116,25 @@ class Guarded:
         self._pauses.check()
         began = time.perf_counter()
         try:
-            made = check(self._call(*args))
+            checked_answer = check(self._call(*args))
         except Exception as error:
             raise self._pauses.failed(f"{type(error).__name__}: {error}") from error
         if time.perf_counter() - began > self._call_s:
             self._pauses.failed("it is slow")
         else:
             self._pauses.answered()
-        return made
+        return checked_answer
 
 
 class Awaited:
-    """An extension that is waited for, within its time: a plain function, in a thread of its own, or one of coroutines.
+    """An extension with a timeout: a plain function, in a thread of its own, or a coroutine function.
 
-    Of a late thread nobody waits for the end. So long as four calls go on behind their time, it is not called.
+    A late thread is not awaited. As long as four calls still run after their time, it is not called.
 
     Args:
         name: Of the part.
-        call: What is installed.
-        call_s: That a call may take.
+        call: The installed function.
+        call_s: The timeout of a call.
     """
 
     def __init__(self, name: str, call: Callable[..., Any], *, call_s: float) -> None:
@@ -145,7 +145,7 @@ class Awaited:
         self._going_on = 0
 
     async def __call__(self, check: Callable[[Any], _T], *args: Any) -> _T:
-        """Return what it answers; as `Guarded`.
+        """Return its answer; as `Guarded`.
 
         Raises:
             Unusable: see there; or it did not answer in time.
@@ -159,16 +159,16 @@ class Awaited:
                     answer = await self._call(*args)
                 else:
                     answer = await self._in_thread(args)
-            made = check(answer)
+            checked_answer = check(answer)
         except TimeoutError:
             raise self._pauses.failed(f"it did not answer within {self._call_s:g} s") from None
         except Exception as error:
             raise self._pauses.failed(f"{type(error).__name__}: {error}") from error
         self._pauses.answered()
-        return made
+        return checked_answer
 
     async def _in_thread(self, args: tuple[Any, ...]) -> Any:
-        """Call it in a thread that nobody joins: the service stops though one hangs."""
+        """Call it in a thread that is never joined, so that the service can stop while one hangs."""
         loop, context = asyncio.get_running_loop(), copy_context()
         future: asyncio.Future[Any] = loop.create_future()
 
@@ -219,16 +219,16 @@ class _Pauses:
         self._failures = 0
 
 
-def _made(entry_point: EntryPoint) -> Callable[..., Any]:
+def _loaded(entry_point: EntryPoint) -> Callable[..., Any]:
     name = f"the extension {entry_point.name!r} ({entry_point.value})"
     try:
-        made: object = entry_point.load()()
+        extension: object = entry_point.load()()
     except Exception as error:
         raise ExtensionInvalid(f"{name} cannot be made: {type(error).__name__}: {error}") from error
-    if not callable(made):
-        raise ExtensionInvalid(f"{name} is none: it returns no function")
-    return made
+    if not callable(extension):
+        raise ExtensionInvalid(f"{name} is not an extension: its entry point returns no function")
+    return extension
 
 
 def _listed() -> str:
-    return ", ".join([*sorted(POINTS), *(f"{one}.NAME" for one in sorted(NAMED_POINTS))])
+    return ", ".join([*sorted(POINTS), *(f"{point}.NAME" for point in sorted(NAMED_POINTS))])

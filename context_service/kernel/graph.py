@@ -1,4 +1,4 @@
-"""The border to the Entity Service: walks come back as what expressions see.
+"""The border to the Entity Service: walks come back as values for expressions.
 
 It calls through the published client, with the caller's own credential, and never reads the entity tables. Below the
 servicers only this module and `entity_history.graph` touch protobuf.
@@ -89,7 +89,7 @@ class EntityGraph:
             with_io: Give it its input and output, which is a second call.
 
         Raises:
-            NodeNotFound: there is none, or it is not the caller's.
+            NodeNotFound: the caller sees no such node.
         """
         response: pb.GetNodeResponse = await self.call("GetNode", pb.GetNodeRequest(node_id=node_id))
         entity = _entity(response.node)
@@ -102,7 +102,7 @@ class EntityGraph:
         """Return the id of the node that has the caller's own id in a graph; empty is the caller's default graph.
 
         Raises:
-            NodeNotFound: there is none, or it is not the caller's.
+            NodeNotFound: the caller sees no such node.
         """
         request = pb.GetNodeByExternalIdRequest(external_id=external_id, graph_name=graph_name)
         response: pb.GetNodeByExternalIdResponse = await self.call("GetNodeByExternalId", request)
@@ -120,11 +120,11 @@ class EntityGraph:
         """Yield the nodes that the walk reaches, by `created_at`, then `seq`.
 
         Args:
-            walk: What to walk.
+            walk: The walk.
             descending: Newest first.
-            limit: Nodes at most; 0 is all of them. The last page then says where to go on.
-            after: Begin behind this `created_at` (microseconds since 1970) and `seq`.
-            page_token: Where an earlier walk was cut.
+            limit: Nodes at most; 0 is all of them. The last page then has the token to go on.
+            after: Begin after this `created_at` (microseconds since 1970) and `seq`.
+            page_token: Of the last page of an earlier walk.
 
         Raises:
             NodeNotFound: the start is not there.
@@ -156,9 +156,9 @@ class EntityGraph:
                         )
 
     async def tree(self, root_id: str, *, edge_types: Sequence[str], depth_max: int) -> list[TreeNode]:
-        """Return a node and what is reached from it, archived nodes too: by `created_at`, then `seq`, the root first.
+        """Return a node and the nodes below it, archived ones too: by `created_at`, then `seq`, the root first.
 
-        Each node is there once, below the nearest of those above it.
+        A node with several paths appears once, below its nearest parent.
 
         Raises:
             NodeNotFound: there is no such node, or it is not the caller's.
@@ -171,7 +171,7 @@ class EntityGraph:
                 edge_types=edge_types,
                 depth_max=depth_max,
                 include_start=True,
-                include_archived=True,  # else what hangs below an archived node would hang below nothing
+                include_archived=True,  # else nodes below an archived one would have no parent
                 columns=_TREE_COLUMNS,
                 timeout_s=_timeout_s(),
             )
@@ -182,7 +182,7 @@ class EntityGraph:
         return nodes
 
     async def nodes(self, node_ids: Sequence[str]) -> list[WholeNode]:
-        """Return the nodes, 1,000 at most, of which there are and the caller sees them; archived ones, too."""
+        """Return those of the nodes, 1,000 at most, that exist and that the caller sees; archived ones, too."""
         request = pb.BatchGetNodesRequest(node_ids=node_ids)
         try:
             response: pb.BatchGetNodesResponse = await self.call("BatchGetNodes", request)
@@ -220,11 +220,11 @@ class EntityGraph:
         await self.call("StartChanges", pb.StartChangesRequest())
 
     async def changes(self, place: str) -> GraphChanges:
-        """Return what changed behind a place; empty: nothing, and the place that is reached now.
+        """Return the changes after a place; an empty place returns no changes, and the current place.
 
         Raises:
             ChangesNotStarted: they are not kept.
-            ChangesExpired: those behind the place are forgotten.
+            ChangesExpired: changes after the place were forgotten.
         """
         request = pb.ListChangesRequest(place=place, page_size=_CHANGES)
         response: pb.ListChangesResponse = await self.call("ListChanges", request)
@@ -247,7 +247,7 @@ class EntityGraph:
             return [graph.graph_name async for graph in graphs]
 
     async def lines(self, graph_name: str, resume_token: str) -> AsyncGenerator[GraphLines, None]:
-        """Yield a whole graph as lines, in pages, from the begin or behind one of them.
+        """Yield a whole graph as lines, in pages, from its beginning or after an earlier page.
 
         Raises:
             InvalidPageToken: the token is of another graph.
@@ -259,10 +259,10 @@ class EntityGraph:
                 yield GraphLines(page.lines, page.resume_token, counts)
 
     async def put_lines(self, graph_name: str, lines: bytes) -> dict[str, tuple[int, int]]:
-        """Write lines of a graph, and return how many rows of each kind were written, and how many were there.
+        """Write lines of a graph, and return the numbers of written and of existing rows by kind.
 
         Raises:
-            InvalidArgument, LimitExceeded, NodeNotFound, AlreadyExists: of a line; what is before its batch is written.
+            InvalidArgument, LimitExceeded, NodeNotFound, AlreadyExists: of a line; batches before it are written.
         """
         async with self._as_caller() as client:
             done = await client.graph.import_lines(lines, graph_name=graph_name)
@@ -279,7 +279,7 @@ class EntityGraph:
         return _owned(response.owned)
 
     async def erase_owned(self, erasure_id: UUID, subject: str) -> None:
-        """Begin to erase what of the graph a user owns; again is harmless.
+        """Begin to erase the rows that a user owns; a repeat does nothing.
 
         Raises:
             PermissionDenied: the caller may not.
@@ -288,7 +288,7 @@ class EntityGraph:
         await self.call("EraseOwned", pb.EraseOwnedRequest(erasure_id=str(erasure_id), subject=subject))
 
     async def erased(self, erasure_id: UUID) -> tuple[Mapping[str, int], datetime | None] | None:
-        """Return what of the graph an erasure has removed, by kind, and when it was finished; None: it is not begun."""
+        """Return the counts of rows that an erasure has removed, by kind, and its end; None if it has not begun."""
         try:
             response: pb.GetOwnedResponse = await self.call("GetOwned", pb.GetOwnedRequest(erasure_id=str(erasure_id)))
         except ErasureNotFound:
@@ -334,7 +334,7 @@ def _dependency() -> Iterator[None]:
 
 @contextmanager
 def _from(node_id: str) -> Iterator[None]:
-    """Say of a missing start what the caller knows: its id, not a field of the walk that was made of it."""
+    """Return the error of a missing start by its id, which the caller knows, instead of the field of the walk."""
     try:
         yield
     except NodeNotFound as error:
@@ -347,7 +347,7 @@ def _timeout_s() -> float | None:
 
 
 class _Rows:
-    """What the rows of a walk hold, and how they become nodes: first the entity, then what the walk itself needs."""
+    """The columns of a walk's rows, and how they become nodes: first the entity's, then those of the walk."""
 
     def __init__(self, walk: Walk) -> None:
         self._keys = tuple(key for key in _COLUMNS if key == "id" or (key in walk.fields and key not in _TIMES))
@@ -446,7 +446,7 @@ def _whole(node: pb.Node) -> WholeNode:
 
 
 def _io(io: pb.GetNodeIOResponse) -> dict[str, Any]:
-    """Return the sides that were ever set: null is a value, an absent side is none."""
+    """Return the sides that were ever set: null is a value, and an absent side was never set."""
     sides = {"input": io.input_json, "output": io.output_json}
     return {side: orjson.loads(text) for side, text in sides.items() if text}
 

@@ -14,7 +14,7 @@ ENTITY_FIELDS = frozenset(
 
 
 class Reached(NamedTuple):
-    """How a node was reached, and what CEL does not see of it."""
+    """How a node was reached, for code outside of CEL."""
 
     modified_at_us: int
     depth: int
@@ -24,13 +24,13 @@ class Reached(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What of a reached node tells whether it is another by now, and who may see it."""
+    """The fields of a reached node that show its changes and its owner."""
 
     version: int
     agent_bundle_id: str
     is_archived: bool
     edge_version: int  # of the edge that reached it; 0 of the start node
-    owner_user_id: str  # empty: nobody's
+    owner_user_id: str  # empty without an owner
 
 
 class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is made faster than a dataclass
@@ -46,7 +46,7 @@ class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is
 
 
 class WholeNode(NamedTuple):
-    """A node by itself, with what CEL does not see of it."""
+    """A node by itself, with fields that CEL does not see."""
 
     node_id: str
     entity: dict[str, Any]  # without input and output
@@ -54,11 +54,11 @@ class WholeNode(NamedTuple):
     agent_bundle_id: str
     version: int
     is_archived: bool
-    owner_user_id: str = ""  # nobody's
+    owner_user_id: str = ""  # empty without an owner
 
 
 class GraphLines(NamedTuple):
-    """Some rows of a whole graph, as lines, and where it goes on behind them."""
+    """Some rows of a whole graph, as lines, and the token with which to go on."""
 
     lines: bytes
     resume_token: str
@@ -66,7 +66,7 @@ class GraphLines(NamedTuple):
 
 
 class GraphChange(NamedTuple):
-    """What became of a node, or of an edge: that has both ends."""
+    """A change of a node, or of an edge, which has both ends."""
 
     node_id: str  # empty of an edge
     is_removed: bool
@@ -77,7 +77,7 @@ class GraphChange(NamedTuple):
 
 
 class GraphChanges(NamedTuple):
-    """Some changes, and the place behind them."""
+    """Some changes, and the place after them."""
 
     changes: list[GraphChange]
     next_place: str
@@ -86,7 +86,7 @@ class GraphChanges(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """What to walk; its fields mean what those of a mapping's rules do."""
+    """A request for a walk; its fields are those of a mapping's rules."""
 
     node_id: str
     edge_types: Sequence[str]
@@ -110,7 +110,7 @@ class WalkPage:
 
 
 class TreeNode(NamedTuple):
-    """One node of a tree: where it hangs, and what it is called."""
+    """One node of a tree: its position, its name and its type."""
 
     node_id: str
     created_at_us: int  # microseconds since 1970, UTC

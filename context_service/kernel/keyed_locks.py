@@ -19,7 +19,7 @@ class KeyedLocks:
 
     @asynccontextmanager
     async def hold(self, key: Hashable) -> AsyncIterator[None]:
-        """Hold the lock of a key for the block; tasks get it in the order in which they came."""
+        """Hold the lock of a key for the block; tasks get it in the order of their arrival."""
         lock, users = self._locks.get(key, (None, 0))
         lock = lock or asyncio.Lock()
         self._locks[key] = lock, users + 1

@@ -1,7 +1,7 @@
-"""The lookout: how far things are that somebody watches, asked for all watchers of a process at once.
+"""Polling for watchers: one poll of a process serves all of its watchers.
 
-It looks at each tenant whose things are watched, in one statement a kind, however many watch. Marks are numbers and
-times: who is told that there is more reads it with its own eyes, behind its own walls.
+It polls each tenant that is watched, in one statement a kind, however many watchers there are. Marks are numbers and
+times: a watcher whose mark changed reads the rows itself, with its own rights.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from contextkeep.errors import ContextKeepError, Unavailable
+from service_runtime.admission import CallSlot, CallSlots
 from service_runtime.auth import Principal
-from service_runtime.places import CallSlot, Places
 from service_runtime.postgres import Across, Database, Row
 
 _log = logging.getLogger("lookout")
 
 POLL_S = 0.2  # from one look to the next
-SILENT_S = 15.0  # then a watcher hears that nothing happens: what is silent for longer looks broken
+SILENT_S = 15.0  # then a watcher gets a sign of life: a silent stream looks broken
 LOOK_S_MAX = 5.0  # that one tenant's database may take: the watchers of all others wait as long
 CHECK_S = 5.0  # from one look at the watcher's credential to the next
 
@@ -33,11 +33,11 @@ _M = TypeVar("_M")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind(Generic[_M]):
-    """A kind of what is watched.
+    """A kind of watched things.
 
     Attributes:
-        statement: Takes a tenant and ids, and gives a row for each of those that are there, with its `watched_id`.
-        mark: Returns of such a row how far it is: what compares.
+        statement: Takes a tenant and ids, and gives a row for each that exists, with its `watched_id`.
+        mark: Returns the progress of such a row, as a value to compare.
     """
 
     statement: Across
@@ -45,7 +45,7 @@ class Kind(Generic[_M]):
 
 
 class Nothing(Enum):
-    """What a watcher hears that is no mark."""
+    """Signs to a watcher that are not marks."""
 
     HAPPENED = "for a while"
     IS_THERE = "any more"
@@ -55,16 +55,16 @@ _Key = tuple[UUID, Kind[Any], UUID]
 
 
 class Lookout:
-    """Tells watchers how far what they watch is.
+    """Tells watchers the progress of the things that they watch.
 
     Args:
         database: Where it is.
-        places: Of watches: how many there may be, and whose.
+        slots: Of watches.
     """
 
-    def __init__(self, database: Database, *, places: Places) -> None:
+    def __init__(self, database: Database, *, slots: CallSlots) -> None:
         self._database = database
-        self._places = places
+        self._slots = slots
         self._watchers: Counter[_Key] = Counter()
         self._marks: dict[_Key, Any] = {}
         self._begun = self._done = 0  # looks
@@ -79,7 +79,7 @@ class Lookout:
         self._wake()
 
     async def keep_looking(self) -> None:
-        """Look how far things are that somebody watches, until cancelled."""
+        """Poll the watched things until cancelled."""
         while True:
             await asyncio.sleep(POLL_S)
             try:
@@ -91,40 +91,40 @@ class Lookout:
             self._wake()
 
     @contextmanager
-    def place(self, principal: Principal) -> Iterator[None]:
-        """Hold one of the places of watches for the block.
+    def slot(self, principal: Principal) -> Iterator[None]:
+        """Hold a slot of watches for the block.
 
         Raises:
             TooManyCalls: there are as many watches as there may be.
         """
-        place = CallSlot(self._places)
+        slot = CallSlot(self._slots)
         try:
-            place.take()
-            place.belongs_to(principal)
+            slot.take()
+            slot.belongs_to(principal)
             yield
         finally:
-            place.give_back()
+            slot.give_back()
 
     async def marks(
         self, kind: Kind[_M], watched_id: UUID, *, principal: Principal, check: Callable[[], Awaitable[None]]
     ) -> AsyncGenerator[_M | Nothing, None]:
-        """Yield how far something is: now, and whenever it is another mark than was told last; it never ends.
+        """Yield the mark of a thing: now, and whenever it differs from the last one; it never ends.
 
-        What a watcher may see it finds out itself, first.
+        The caller checks first that the watcher may see the thing.
 
         Args:
-            kind: Of what.
-            watched_id: Which.
-            principal: Who watches.
+            kind: Its kind.
+            watched_id: Its id.
+            principal: The watcher.
             check: Raises if the caller may not go on.
 
         Raises:
-            Unavailable: the process stops, or cannot see.
+            Unavailable: the process stops, or cannot poll.
             ContextKeepError: those of `check`.
         """
         key = principal.tenant_id, kind, watched_id
-        told: _M | Nothing = Nothing.HAPPENED
-        first_look = self._begun + 1  # what was seen before may be old
+        last_mark: _M | Nothing = Nothing.HAPPENED
+        first_look = self._begun + 1  # marks of earlier polls may be old
         loop = asyncio.get_running_loop()
         said_at = checked_at = loop.time()
         self._watchers[key] += 1
@@ -133,15 +133,15 @@ class Lookout:
                 if loop.time() - checked_at >= CHECK_S:
                     await check()
                     checked_at = loop.time()
-                mark = self._marks.get(key, told)
-                if mark == told or self._done < first_look:
+                mark = self._marks.get(key, last_mark)
+                if mark == last_mark or self._done < first_look:
                     if loop.time() - said_at >= SILENT_S:
                         yield Nothing.HAPPENED
                         said_at = loop.time()
                     await self._next_look(principal.tenant_id)
                 else:
                     yield mark
-                    told, said_at = mark, loop.time()
+                    last_mark, said_at = mark, loop.time()
         finally:
             self._watchers[key] -= 1
             if not self._watchers[key]:
@@ -165,12 +165,12 @@ class Lookout:
                 failures[tenant_id] = Unavailable("the database does not answer", dependency="postgres")
                 continue
             except ContextKeepError as error:
-                failures[tenant_id] = error  # each of its watchers is told, and comes again
+                failures[tenant_id] = error  # each of its watchers gets it, and may watch again
                 continue
-            found = {row.watched_id: kind.mark(row) for row in rows}
+            marks = {row.watched_id: kind.mark(row) for row in rows}
             for watched_id in watched_ids:
                 if (key := (tenant_id, kind, watched_id)) in self._watchers:
-                    self._marks[key] = found.get(watched_id, Nothing.IS_THERE)
+                    self._marks[key] = marks.get(watched_id, Nothing.IS_THERE)
         self._done = number
 
     async def _next_look(self, tenant_id: UUID) -> None:

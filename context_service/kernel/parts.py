@@ -1,4 +1,4 @@
-"""The parts of a message: what every room that has messages has them of."""
+"""The parts of a message, as all rooms with messages use them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool answered."""
+    """The result of a tool call."""
 
     tool_call_id: str
     content_json: str
@@ -35,7 +35,7 @@ class Reasoning:
     provider: str
     data: bytes = b""
     data_json: str = ""
-    text: str = ""  # what the provider shows of it
+    text: str = ""  # the text that the provider shows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +55,15 @@ class Part:
 
     @property
     def texts(self) -> list[str]:
-        """All that is said in it; not the bytes of a provider, and not the id of a record."""
-        said = [self.text, self.data_json, self.url, self.media_type, self.file_name, self.metadata_json]
+        """All of its texts, without the bytes of a provider and the id of a record."""
+        texts = [self.text, self.data_json, self.url, self.media_type, self.file_name, self.metadata_json]
         if self.tool_call:
-            said += [self.tool_call.id, self.tool_call.name, self.tool_call.arguments_json]
+            texts += [self.tool_call.id, self.tool_call.name, self.tool_call.arguments_json]
         if self.tool_result:
-            said += [self.tool_result.tool_call_id, self.tool_result.content_json]
+            texts += [self.tool_result.tool_call_id, self.tool_result.content_json]
         if self.reasoning:
-            said += [self.reasoning.provider, self.reasoning.data_json, self.reasoning.text]
-        return [text for text in said if text]
+            texts += [self.reasoning.provider, self.reasoning.data_json, self.reasoning.text]
+        return [text for text in texts if text]
 
 
 _TOKENS_BESIDE = 4  # role and borders of a message, as vendors count them
@@ -72,16 +72,16 @@ _SAID_BESIDE = ("media_type", "file_name", "metadata_json")
 
 def texts_of(content: str, parts: Iterable[Part]) -> Iterator[str]:
     """Yield the texts that a model reads of a message: of files and pictures that it points at, where they are."""
-    found: list[str | None] = [content]
+    texts: list[str | None] = [content]
     for part in parts:
-        found += [part.text, part.data_json, part.url]
+        texts += [part.text, part.data_json, part.url]
         if part.tool_call:
-            found += [part.tool_call.name, part.tool_call.arguments_json]
+            texts += [part.tool_call.name, part.tool_call.arguments_json]
         if part.tool_result:
-            found.append(part.tool_result.content_json)
+            texts.append(part.tool_result.content_json)
         if part.reasoning:
-            found.append(part.reasoning.data_json or part.reasoning.text)
-    return filter(None, found)
+            texts.append(part.reasoning.data_json or part.reasoning.text)
+    return filter(None, texts)
 
 
 def tokens_of(content: str, parts: Iterable[Part], *, count: Callable[[str], int]) -> int:
@@ -96,7 +96,7 @@ def tokens_of(content: str, parts: Iterable[Part], *, count: Callable[[str], int
 
 
 def to_json(parts: Iterable[Part]) -> str:
-    """Return parts as a JSON list of what is set of each; documents in them stay texts, byte for byte."""
+    """Return parts as a JSON list of their set fields; documents in them stay texts, byte for byte."""
     return orjson.dumps([_stored(part) for part in parts]).decode()
 
 

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class ChangeQuery(NamedTuple):
-    """What a reader asks for."""
+    """A request for a page of changes."""
 
     place: str  # empty: it asks where to begin
     page_size: int
 
 
 class Change(NamedTuple):
-    """What became of a node or an edge."""
+    """A change of a node or an edge."""
 
     id: str
     is_removed: bool

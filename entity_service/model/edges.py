@@ -51,7 +51,7 @@ class EdgePage(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeEnds:
-    """Names an edge by what no two edges share."""
+    """Names an edge by its ends and type, which no two edges share."""
 
     from_node_id: str
     to_node_id: str

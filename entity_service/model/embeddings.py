@@ -54,10 +54,10 @@ class EmbeddingPage(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarityQuery:
-    """What is looked for among the embeddings of one name in one graph."""
+    """A search among the embeddings of one name in one graph."""
 
     vector: Sequence[float]  # empty: the node's
-    node_id: str | None  # whose vector to compare with; itself is left out
+    node_id: str | None  # the node whose vector is compared; it is left out of the result
     graph_name: str  # of a node: its own
     name: str
     similarity_min: float  # -1 to 1

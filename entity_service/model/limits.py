@@ -10,7 +10,7 @@ from service_runtime.settings import KIB, MIB
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one call may ask for."""
+    """The limits of one call."""
 
     document_bytes_max: int = 1 * MIB
     nesting_max: int = NESTING_MAX  # of any JSON

@@ -1,4 +1,4 @@
-"""Nodes, edges, and what is written of them: the values that rules and stores share.
+"""Nodes, and the changes of them that callers ask for.
 
 Ids are canonical UUID text and times are microseconds since 1970 (UTC), because that is how rows leave Postgres
 cheapest and how they go into messages; `datetime` and `UUID` would be made for each row only to be taken apart again.
@@ -40,7 +40,7 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataChange:
-    """What UpdateNodeData or UpdateEdgeData is asked for."""
+    """The change of UpdateNodeData or UpdateEdgeData."""
 
     id: str  # of the node or the edge
     data_json: str  # a JSON object
@@ -50,7 +50,7 @@ class DataChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusChange:
-    """What UpdateNodeStatus is asked for."""
+    """The change of UpdateNodeStatus."""
 
     node_id: str
     status: str
@@ -61,7 +61,7 @@ class StatusChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveChange:
-    """What ArchiveNode is asked for."""
+    """The change of ArchiveNode."""
 
     node_id: str
     is_archived: bool
@@ -70,7 +70,7 @@ class ArchiveChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset:
-    """What ResetNode is asked for."""
+    """The change of ResetNode."""
 
     node_id: str
     expected_version: int | None
@@ -78,7 +78,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeIOChange:
-    """What SetNodeIO is asked for."""
+    """The change of SetNodeIO."""
 
     node_id: str
     input_json: str | None  # None: it stays

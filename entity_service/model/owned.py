@@ -8,7 +8,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owned:
-    """What there is of what a user owns, or is removed of it."""
+    """The counts of the rows that a user owns, or of the rows that an erasure has removed."""
 
     nodes: int
     edges: int

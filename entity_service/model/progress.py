@@ -27,7 +27,7 @@ class NewEnvelope:
 
 
 class Appended(NamedTuple):
-    """What the server says of an envelope."""
+    """The number and the time of an appended envelope."""
 
     seq: int
     created_at: int
@@ -53,7 +53,7 @@ class TimelineQuery:
     """Which envelopes a caller wants."""
 
     node_id: str
-    own_only: bool  # none of what the node calls
+    own_only: bool  # without envelopes of the nodes that it calls
     types: Sequence[str]  # empty: all
     descending: bool
     page_size: int

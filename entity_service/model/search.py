@@ -27,7 +27,7 @@ class ConnectedTo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeFilter:
-    """Which nodes a caller means; everything that is said must hold."""
+    """A filter of nodes; all of its conditions must hold."""
 
     graph_name: str  # empty, with `connected_to` only: that node's
     condition_json: str  # empty: any
@@ -40,7 +40,7 @@ class NodeFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSearch:
-    """Which nodes a caller wants to read, and in which order."""
+    """A search for a page of nodes, and its order."""
 
     filter: NodeFilter
     order_by: str  # a field, or a path into the data

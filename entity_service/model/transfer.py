@@ -12,7 +12,7 @@ from entity_service.model.writes import GraphWrite
 
 
 class ExportedNode(NamedTuple):
-    """A node and what went in and out of it, in the order of the columns of the export."""
+    """A node with its input and output, in the order of the columns of the export."""
 
     id: str
     external_id: str | None
@@ -65,7 +65,7 @@ class ExportedEnvelope(NamedTuple):
 
 
 class NewSide(NamedTuple):
-    """What went into a node or came out of it."""
+    """The input or the output of a node, to write."""
 
     node_id: str
     side: str  # "input" or "output"
@@ -75,7 +75,7 @@ class NewSide(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class ImportBatch:
-    """Lines that are written together: all of them or none."""
+    """Lines that are written in one transaction."""
 
     write: GraphWrite
     archived_ids: set[str] = field(default_factory=set)
@@ -87,14 +87,14 @@ class ImportBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportQuery:
-    """What a caller wants to read out."""
+    """A request for an export."""
 
     graph_name: str
     resume_token: str
 
 
 class ExportPage(NamedTuple):
-    """Some lines, whole ones, and how an export goes on behind them."""
+    """Some whole lines, and the token with which the export goes on after them."""
 
     lines: bytes
     kind: str  # of the rows: "graph", "node", "embedding", "envelope", "edge"; empty: there are none
@@ -104,20 +104,20 @@ class ExportPage(NamedTuple):
 
 @dataclass(slots=True)
 class RowCount:
-    """What became of the rows of a kind."""
+    """The outcome of the rows of one kind."""
 
     written: int = 0
     existed: int = 0
 
     def add(self, *, written: int, rows: int) -> None:
-        """Count rows, some of which were written."""
+        """Count the rows of a batch, and those of them that were written."""
         self.written += written
         self.existed += rows - written
 
 
 @dataclass(slots=True)
 class Imported:
-    """What an import came to."""
+    """The outcome of an import."""
 
     lines: int = 0
     nodes: RowCount = field(default_factory=RowCount)

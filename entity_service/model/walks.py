@@ -48,7 +48,7 @@ class Reached(NamedTuple):
     edge_data_json: str | None
 
 
-# The types of edges whose `newest_below` is kept, by functions and indexes of the migrations, which say them too.
+# The types of edges with a `newest_below`. Functions and indexes of the migrations repeat them.
 BOUNDED_EDGE_TYPES = ("Contains", "InResponseTo")
 
 NODE = len(Reached._fields)
@@ -57,7 +57,7 @@ IO = NODE + len(Node._fields)  # then, if asked for, input and output as JSON
 
 
 class Layout(NamedTuple):
-    """Which columns of a row say where it is in the order of a walk, and which is null if a filter hides the node."""
+    """The positions of columns in a row: those of its order, and one that is null if a filter hides the node."""
 
     created_at: int
     seq: int
@@ -72,7 +72,7 @@ NODES = Layout(created_at=NODE + 11, seq=NODE + 10, shown=NODE)
 
 ROWS = Layout(created_at=1, seq=2, shown=3)  # the last is the row as JSON
 
-ROW_BYTES = 400  # what a row takes besides its documents, about
+ROW_BYTES = 400  # of a row without its documents, about
 
 PAGE_ROWS_MAX = 1000
 
@@ -84,7 +84,7 @@ NEWEST_MAX = 200  # nodes that are looked for from the newest end; for more, a p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """What a caller wants to walk."""
+    """A request for a walk."""
 
     start_ids: Sequence[str]
     edge_types: Sequence[str]  # empty: all
@@ -98,13 +98,13 @@ class Walk:
     order_path: Sequence[str]  # empty: `created_at`
     descending: bool
     limit: int  # 0: all
-    after: tuple[int, int] | None  # begin behind this `created_at` and `seq`
+    after: tuple[int, int] | None  # begin after this `created_at` and `seq`
     page_token: str  # wins over `after`
     node_budget: int
 
     @property
     def layout(self) -> Layout:
-        """Where in a row is what a walk goes by."""
+        """The positions of the columns that the walk needs of a row."""
         return ROWS if self.columns else NODES
 
     @property

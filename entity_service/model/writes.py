@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NotRequired, TypedDict
 
-_MADE_PREFIX_CHARS = 32  # of 36: what the ids of one write have in common
+_MADE_PREFIX_CHARS = 32  # of 36: the common prefix of the ids of one write
 
 WRITE_ROWS_MAX = 16**4  # that the rest can tell apart
 
@@ -24,7 +24,7 @@ class NewNode(NamedTuple):
     status: str
     data_json: str
     created_at: int | None  # None: the server's time
-    owner_user_id: str | None = None  # None: whoever the call is of
+    owner_user_id: str | None = None  # None takes the user of the call
 
 
 class NewEdge(NamedTuple):
@@ -45,7 +45,7 @@ class GraphWrite:
 
     nodes: Sequence[NewNode] = ()
     edges: Sequence[NewEdge] = ()
-    first_made_id: str | None = None  # see `made_id`; None: every row came with an id
+    first_made_id: str | None = None  # see `made_id`; None if every row came with an id
     single: bool = False  # of CreateNode or CreateEdge
     node_paths: Sequence[str] = ()  # of an import: where each row came from
     edge_paths: Sequence[str] = ()
@@ -58,7 +58,7 @@ class GraphWrite:
 
 
 class WrittenRow(NamedTuple):
-    """What became of one row of a write."""
+    """The outcome of one row of a write."""
 
     id: str
     created_at: int
@@ -67,14 +67,14 @@ class WrittenRow(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What became of a write, row by row, in its order."""
+    """The outcome of a write, row by row, in its order."""
 
     nodes: list[WrittenRow]
     edges: list[WrittenRow]
 
 
 class Answer(TypedDict):
-    """What is kept of the answer to a write: what the request does not tell."""
+    """The stored part of the answer to a write: values that the request does not have."""
 
     first_id: str | None  # `GraphWrite.first_made_id` of the call that wrote
     at: int  # the time of the first row
@@ -84,14 +84,18 @@ class Answer(TypedDict):
 
 
 def outcome(write: GraphWrite, answer: Answer) -> Written:
-    """Return what became of the rows of `write`, by the answer to it or to the same write before."""
+    """Return the outcome of the rows of `write`, from the answer to it or to the same write before."""
     seqs = iter(answer["seqs"])
     first_id = answer["first_id"]
     at = answer["at"]
 
     def id_of(row_id: str, position: int) -> str:
-        made = first_id is not None and write.first_made_id is not None
-        if made and first_id != write.first_made_id and row_id == made_id(write.first_made_id or "", position):
+        server_makes_ids = first_id is not None and write.first_made_id is not None
+        if (
+            server_makes_ids
+            and first_id != write.first_made_id
+            and row_id == made_id(write.first_made_id or "", position)
+        ):
             return made_id(first_id or "", position)
         return row_id
 

@@ -41,7 +41,7 @@ def decode_place(tenant_id: UUID, place_key: bytes, place: str) -> dict[str, obj
     """Return where a reader is: the transaction, the number in it, and the database that both are of.
 
     Raises:
-        InvalidPageToken: it is of another tenant, or none.
+        InvalidPageToken: it is malformed, or of another tenant.
     """
     data, origin = parts_of_place(tenant_id, place)
     numbers = _NUMBERS.unpack(_hidden(place_key, data[:_NONCE_BYTES], data[_NONCE_BYTES:]))
@@ -54,7 +54,7 @@ def parts_of_place(tenant_id: UUID, place: str) -> tuple[bytes, str]:
     """Return the hidden part of a place, and its database.
 
     Raises:
-        InvalidPageToken: it is of another tenant, or none.
+        InvalidPageToken: it is malformed, or of another tenant.
     """
     hidden, origin = decode_token(("ListChanges", tenant_id), place, parts=2, field="place") or ["", ""]
     try:
@@ -69,7 +69,7 @@ def parts_of_place(tenant_id: UUID, place: str) -> tuple[bytes, str]:
 def _hidden(place_key: bytes, nonce: bytes, numbers: bytes) -> bytes:
     """Return numbers hidden, or hidden ones shown."""
     pad = hashlib.blake2b(nonce, key=place_key, digest_size=_NUMBERS.size).digest()
-    return bytes(one ^ other for one, other in zip(numbers, pad, strict=True))
+    return bytes(number_byte ^ pad_byte for number_byte, pad_byte in zip(numbers, pad, strict=True))
 
 
 def _is_origin(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""What stands in the way of a write: pure rules over the rows that are there already."""
+"""Conflicts of a write with stored rows: pure rules that name the first obstacle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ends = tuple[str, str, str]  # from node, to node, edge type
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingNode:
-    """What a write must know of a node that it names."""
+    """The facts about a stored node that a write needs."""
 
     id: str
     graph_name: str
@@ -25,7 +25,7 @@ class StandingNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingEdge:
-    """What a write must know of an edge that it repeats."""
+    """The facts about a stored edge that a write needs."""
 
     id: str
     ends: Ends
@@ -43,7 +43,7 @@ class Standing:
 
 
 def ends_of(edge: NewEdge) -> Ends:
-    """Return what no two edges share."""
+    """Return the ends and the type of an edge, which no two edges share."""
     return edge.from_node_id, edge.to_node_id, edge.edge_type
 
 

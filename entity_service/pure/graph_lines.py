@@ -1,4 +1,4 @@
-"""A graph as lines of JSON: what an export writes and an import reads.
+"""A graph as lines of JSON, the format of exports and imports.
 
     {"graph": {"version": 1, "graph_name": "default"}}
     {"node": {"id": "...", "general_type_name": "Turn", "created_at": "2026-01-31T12:00:00.000001+00:00", "data": {}}}
@@ -8,7 +8,7 @@
     {"envelope": {"node_id": "...", "type": "STATUS", "created_at": "...", "value": {}}}
     {"edge": {"id": "...", "from_node_id": "...", "to_node_id": "...", "edge_type": "Contains", "created_at": "..."}}
 
-Members at their defaults are left out. A line names only what lines before it wrote: nodes come first, edges last.
+Members at their defaults are left out. A line names only nodes of earlier lines: nodes come first, edges last.
 Documents are in them as Postgres spells them, with all digits of their numbers.
 """
 

@@ -1,12 +1,13 @@
-"""What a JSONPath of a caller implies, so that an index finds candidates before the JSONPath itself may run.
+"""A weaker condition that a caller's JSONPath implies, so that an index finds candidates before the JSONPath may run.
 
 A JSONPath can raise an error on some documents and be slow on others, so it runs on no document that its caller may not
-see. An index of jsonb would run it on whatever it finds, of any tenant. So the index is asked something weaker that is
-made here: keys, and equalities with scalars, which raise nothing on any document. It is in lax mode, where a comparison
-looks into arrays on its way: whatever a JSONPath selects, strict or lax, its equalities hold there too.
+see. An index of jsonb would run it on all candidates, of any tenant. So the index gets the weaker condition made here:
+keys, and equalities with scalars, which raise nothing on any document. It is in lax mode, where a comparison
+looks into arrays on its way: if a JSONPath selects a document, strict or lax, its equalities hold there too.
 
-What is read here is the text that Postgres writes of a JSONPath that it has parsed: keys quoted, one space around each
-operator, brackets where they are needed. What is not understood implies nothing: it costs the index, not the answer.
+The input is the text that Postgres writes of a JSONPath that it has parsed: keys quoted, one space around each
+operator, brackets where they are needed. A part that this module does not understand implies nothing: then the index
+does not help, and the answer stays right.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _DEPTH_MAX = 50  # of brackets in each other
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 
-_VARIABLE = re.compile(rf"\$?{_STRING}")  # or a string, whose content is then passed over
+_VARIABLE = re.compile(rf"\$?{_STRING}")  # or a string, so that its content is skipped
 
 _TOKEN = re.compile(
     rf"\s*(?:(?P<string>{_STRING})|(?P<number>\d[\w.+-]*)|(?P<word>[A-Za-z_]+)"
@@ -43,19 +44,19 @@ class _NotUnderstoodError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class JsonPath:
-    """What is known of a JSONPath."""
+    """The facts about a JSONPath that a search needs."""
 
-    has_variable: bool  # and nobody gives any a value
-    index: str  # a predicate that is true of all documents that are meant; empty: nothing is known of them
+    has_variable: bool  # no caller can give a variable a value
+    index: str  # a predicate that is true of all documents that match; empty if none is known
 
 
 def read(canonical: str) -> JsonPath:
-    """Return what is known of a JSONPath.
+    """Return the facts about a JSONPath.
 
     Args:
         canonical: As Postgres writes it: `jsonpath::text`.
     """
-    has_variable = any(found[0].startswith("$") for found in _VARIABLE.finditer(canonical))
+    has_variable = any(variable[0].startswith("$") for variable in _VARIABLE.finditer(canonical))
     try:
         index = _Reader(_tokens(canonical)).index()
     except _NotUnderstoodError:
@@ -81,10 +82,10 @@ def _tokens(canonical: str) -> Sequence[tuple[str, str]]:
 
 
 class _Reader:
-    """Reads one JSONPath from left to right, and collects what is implied by its being true, or selecting something.
+    """Reads one JSONPath from left to right, and collects conditions that hold if it is true, or selects something.
 
-    "base" is where a path has come to, as a path in lax mode; empty where keys no longer tell. What a predicate implies
-    is a predicate; empty: nothing.
+    "base" is the path so far, in lax mode; empty where its keys are unknown. The condition that a predicate implies is
+    a predicate; empty if it implies nothing.
     """
 
     def __init__(self, tokens: Sequence[tuple[str, str]]) -> None:
@@ -93,10 +94,10 @@ class _Reader:
         self._depth = 0
 
     def index(self) -> str:
-        """Return what the whole implies.
+        """Return the condition that the whole JSONPath implies.
 
         Raises:
-            _NotUnderstoodError: it cannot be told.
+            _NotUnderstoodError: this module does not know.
         """
         if self._next() in ("strict", "lax"):
             self._take()
@@ -117,7 +118,7 @@ class _Reader:
         return token
 
     def _either(self, here: str) -> str:
-        """Read a predicate, `here` being what `@` is."""
+        """Read a predicate; `here` is the path of `@`."""
         self._depth += 1
         if self._depth > _DEPTH_MAX:
             raise _NotUnderstoodError
@@ -129,13 +130,13 @@ class _Reader:
         return several[0] if len(several) == 1 else f"({' || '.join(several)})" if all(several) else ""
 
     def _all(self, here: str) -> str:
-        several = [self._one(here)]
+        several = [self._predicate(here)]
         while self._next() == "&&":
             self._take()
-            several.append(self._one(here))
+            several.append(self._predicate(here))
         return _conjunction(several)
 
-    def _one(self, here: str) -> str:
+    def _predicate(self, here: str) -> str:
         if self._next() == "!":
             self._take()
             self._bracketed(here)
@@ -179,11 +180,11 @@ class _Reader:
         if operator not in _COMPARED:
             raise _NotUnderstoodError
         right, of_right = self._operand(here)
-        told = operator == "==" and left and right and _has_key(left) != _has_key(right)
-        return _conjunction([of_left, of_right, f"{left} == {right}" if told else ""])
+        is_decided = operator == "==" and left and right and _has_key(left) != _has_key(right)
+        return _conjunction([of_left, of_right, f"{left} == {right}" if is_decided else ""])
 
     def _operand(self, here: str) -> tuple[str, str]:
-        """Return a scalar, or a path as far as it tells something, and what the filters of the path imply."""
+        """Return a scalar, or a path as far as its keys are known, and the condition that the filters in it imply."""
         kind, text = self._tokens[self._at] if self._at < len(self._tokens) else _END
         if kind in ("string", "number") or text in _SCALARS:
             self._take()
@@ -209,7 +210,7 @@ class _Reader:
                 return base, _conjunction(implied)
 
     def _step(self, base: str) -> str:
-        """Take a key; or any key, or a method, behind which keys no longer tell."""
+        """Take a key; or any key, or a method, after which keys are unknown."""
         kind, text = self._take()
         if kind == "string":
             return base and f"{base}.{text}"
@@ -228,5 +229,5 @@ def _has_key(operand: str) -> bool:
 
 
 def _conjunction(several: Sequence[str]) -> str:
-    known = [one for one in several if one]
+    known = [condition for condition in several if condition]
     return known[0] if len(known) == 1 else f"({' && '.join(known)})" if known else ""

@@ -11,14 +11,14 @@ import orjson
 def merge_patch(document: str, patch: str) -> str:
     """Return `document` changed by `patch`; both are valid JSON.
 
-    Numbers are carried as the text they are, so that what the patch does not touch keeps every digit: a parser
+    Numbers are carried as text, so that members outside of the patch keep every digit: a parser
     that made doubles of them would not.
     """
     return orjson.dumps(_merged(_parsed(document), _parsed(patch))).decode()
 
 
 def _parsed(text: str) -> Any:
-    # orjson has no hook for numbers; what it writes for a Fragment is the Fragment's text.
+    # orjson has no hook for numbers; it writes a Fragment as the Fragment's text.
     return json.loads(text, parse_int=orjson.Fragment, parse_float=orjson.Fragment)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from entity_service.model.walks import PAGE_ROWS_MAX, Walk
 
-Key = Sequence[Any]  # a place in the order: (created_at, seq), behind kind and value in an order path
+Key = Sequence[Any]  # a position in the order: (created_at, seq), after kind and value with an order path
 
 NUMBER, TEXT, _OTHER, _NONE = range(4)  # kinds of order values, in their order
 
@@ -19,7 +19,7 @@ _TEXT_CHARS_MAX = 256
 
 
 class Hit(NamedTuple):
-    """A visited node that the walk returns: first what it is sorted by."""
+    """A visited node that the walk returns; its sort key comes first."""
 
     kind: int  # of the order value: number, text, other, none
     value: Any  # Decimal, str, or 0
@@ -38,7 +38,7 @@ def hit_of(row: Any, *, depth: int, edge_id: str | None, near_id: str | None) ->
 
 
 def _order_value(json_type: str | None, text: str | None) -> tuple[int, Any]:
-    """Return the kind and the comparable value of what a node is ordered by.
+    """Return the kind and the comparable value of the document's value at the order path.
 
     Numbers compare by their first 40 digits and texts by their first 256 characters, so that a page token can hold
     them.
@@ -53,7 +53,7 @@ def _order_value(json_type: str | None, text: str | None) -> tuple[int, Any]:
 
 
 def hits_after(walk: Walk, hits: list[Hit], key: Sequence[Any]) -> list[Hit]:
-    """Return the hits, which are in the order of the walk, that come behind a key."""
+    """Return the hits after a key; hits are in the order of the walk."""
 
     def is_behind(hit: Hit) -> bool:
         if not walk.order_path:

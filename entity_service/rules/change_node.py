@@ -1,4 +1,4 @@
-"""Changes of a node: each under the lock of its row, so that what was expected still holds when it is written."""
+"""Changes of a node: each under the lock of its row, so that an expected version still holds when it is written."""
 
 from __future__ import annotations
 

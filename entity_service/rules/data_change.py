@@ -9,7 +9,7 @@ from service_runtime.documents import beside_the_loop, check_containers
 
 
 async def changed_data(data_json: str, change: DataChange, *, size_bytes_max: int) -> str:
-    """Return what a document is after a change.
+    """Return a document after a change.
 
     Raises:
         LimitExceeded: it is too large then.

@@ -25,7 +25,7 @@ class Removal:
         """Remove an edge and return it as it was.
 
         Args:
-            principal: Whose edge it is.
+            principal: The caller.
             edge: Its id, or its ends and type.
             expected_version: Remove only this version.
 

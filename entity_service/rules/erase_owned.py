@@ -1,7 +1,7 @@
-"""Nodes whose owner is forgotten: counted, and removed for good in steps that hold up nobody.
+"""Nodes of an erased user: counted, and removed for good in steps that block no other call.
 
-A row says what is owed, so whoever dies in between leaves it to the next; a replica that is at one holds it for
-`LEASE_S`, and renews that. Tables are read once, some pages of them at a time: no write pays for an index by owner.
+A row of `entity.erasure` stands for the work, so if a replica dies, the next one goes on; a replica that works on it
+holds it for `LEASE_S`, and renews that. Tables are read once, some pages at a time: no write needs an index by owner.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ _log = logging.getLogger("owned")
 
 INTERVAL_S = 60.0
 
-AT_ONCE = 2  # subjects, each of another tenant: one of whom there is much takes long
+AT_ONCE = 2  # subjects, each of another tenant: a subject with many rows takes long
 
 
 class OwnedNodes:
-    """Counts what users own, begins to erase it, and says how far that is."""
+    """Counts the rows that users own, begins to erase them, and reports the progress."""
 
     def __init__(self, database: Database, eraser: OwnedEraser) -> None:
         self._database = database
         self._eraser = eraser
 
     async def count(self, subject: str, *, principal: Principal) -> Owned:
-        """Return what there is of a user's.
+        """Return the counts of the rows that a user owns.
 
         Raises:
             PermissionDenied: the key is bound.
@@ -84,7 +84,7 @@ class OwnedNodes:
         """Return how far an erasure is.
 
         Raises:
-            ErasureNotFound: there is none.
+            ErasureNotFound: no erasure has this id.
         """
         door = self._database.of(principal)
         rows = await door.query(READ, (door.tenant_id, erasure_id))
@@ -94,25 +94,25 @@ class OwnedNodes:
 
 
 class OwnedEraser:
-    """Removes what is owed; any number of replicas may.
+    """Does the due erasures; any number of replicas may.
 
     Args:
-        database: Where it is.
-        step_s: What a tenant's erasures take before it is the next tenant's turn.
+        database: Has the rows.
+        step_s: The time of one tenant's step, before the next tenant's.
     """
 
     def __init__(self, database: Database, *, step_s: float = STEP_S) -> None:
         self._database = database
         self._step_s = step_s
         self._wake = asyncio.Event()
-        self.pending_s = 0.0  # since the oldest is owed, as the last pass knew; 0: none is
+        self.pending_s = 0.0  # age of the oldest unfinished erasure, as of the last pass; 0 if there is none
 
     def wake(self) -> None:
         """Let `keep_erasing` look at once."""
         self._wake.set()
 
     async def keep_erasing(self, *, failed: Callable[[], object]) -> None:
-        """Erase what is due until cancelled; replicas that start together drift apart.
+        """Do due erasures until cancelled; replicas that start together drift apart.
 
         Args:
             failed: Called for each pass that breaks off.
@@ -138,7 +138,7 @@ class OwnedEraser:
         async def erase_some(tenant: Tenant) -> tuple[int, bool]:
             nonlocal pending_s
             owed_s = await oldest_owed_s(tenant)
-            self.pending_s = max(self.pending_s, owed_s)  # after the wait, in which another step may have set it
+            self.pending_s = max(self.pending_s, owed_s)  # after the await: another step may have set it meanwhile
             if await work.step(tenant, partial(self._next, tenant)):
                 return 1, True
             owed_s = await oldest_owed_s(tenant)
@@ -151,7 +151,7 @@ class OwnedEraser:
         return pending_s > 0
 
     async def _next(self, tenant: Tenant) -> Work | None:
-        """Claim an erasure of a tenant, and return the work that does it; None: none is due."""
+        """Claim a due erasure of a tenant, and return its work, or None if none is due."""
         named = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
         due = await tenant.query(CLAIM, named)
         if not due:
@@ -186,12 +186,12 @@ class OwnedEraser:
         """Remove the nodes that a reading of the table finds; False: there was none."""
         has_found = False
         async for pages in pages_of(tenant, "entity.node", pause=pause):
-            found = [row.id for row in await tenant.query(FIND, {**named, **pages})]
-            has_found |= bool(found)
-            for ids in batches_of_ids(found):
+            node_ids = [row.id for row in await tenant.query(FIND, {**named, **pages})]
+            has_found |= bool(node_ids)
+            for ids in batches_of_ids(node_ids):
                 began = time.monotonic()
                 await tenant.transaction(partial(remove_nodes, ids=ids, named=named))
-                await asyncio.sleep(time.monotonic() - began)  # as long again for those who wait for an answer
+                await asyncio.sleep(time.monotonic() - began)  # as long again, so that calls run in between
                 await pause()
         return has_found
 

@@ -1,9 +1,8 @@
 """A whole graph read out, kind by kind, in pages.
 
-Nodes come in the order in which they were made, so that an import makes them in that order again; edges come last. A
-page is one statement: no connection and no snapshot waits for a slow reader. So that no edge is read whose node was
-written too late to be read, the export ends at the nodes that were there when it began; of rows that are written
-meanwhile, some may be in it.
+Nodes come in the order of their creation, so that an import writes them in that order again; edges come last.
+A page is one statement: no connection and no snapshot waits for a slow reader. The export ends at the nodes that were
+there when it began, so that no edge is exported without its nodes; it may hold some rows that are written meanwhile.
 """
 
 from __future__ import annotations

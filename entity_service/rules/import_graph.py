@@ -1,7 +1,7 @@
-"""Lines of a graph written in: batch by batch, each all or none, what is there skipped.
+"""ImportGraph: lines of a graph, written in batches. A batch is written whole or not at all; existing rows stay.
 
-So an import that broke off anywhere is begun again, from its start or from the last batch, and ends with the same rows.
-While one batch is written, the next is read: never more than two are held.
+So an import that broke off can start again, from its start or from the last batch, and ends with the same rows. While
+one batch is written, the next is read: never more than two are held.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class GraphImport:
                 await writing
         except ContextKeepError as error:
             if writing is not None and not writing.done():
-                with suppress(ContextKeepError):  # one error is told: that of the line which comes later
+                with suppress(ContextKeepError):  # the caller gets one error: that of the later line
                     await writing
             error.metadata["lines_done"] = str(done.lines)
             raise
@@ -88,7 +88,7 @@ class GraphImport:
 
 
 async def _check_nodes(transaction: Transaction, graph_name: str, batch: ImportBatch, written: Written) -> None:
-    """Refuse nodes that are there as something else.
+    """Refuse nodes whose id or external id belongs to another node.
 
     Raises:
         ExternalIdTaken: another node has the external id.
@@ -110,7 +110,7 @@ async def _check_nodes(transaction: Transaction, graph_name: str, batch: ImportB
 
 
 async def _check_there(transaction: Transaction, batch: ImportBatch) -> None:
-    """Refuse what is of a node that no line before it wrote.
+    """Refuse rows of a node that no earlier line wrote.
 
     Raises:
         NodeNotFound: there is no such node.

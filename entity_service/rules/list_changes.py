@@ -1,11 +1,12 @@
-"""What changed in a tenant's graphs, in an order in which nothing comes late.
+"""The change feed of a tenant's graphs: its order never changes, and no change appears late.
 
 Triggers write each change in its own transaction, with the transaction's id. Changes are read in the order of those
-ids, below the oldest transaction that still runs: whatever commits later has a higher id, and so stands behind every
-place that a reader was given. A reader goes on from its place; one that stayed away for too long is told to begin anew.
+ids, below the oldest transaction that still runs: a transaction that commits later has a higher id, so its changes come
+after every place that a reader has. A reader goes on from its place; if it stayed away for too long, the error tells it
+to start again.
 
-Who began to write before the feed was there may not have seen it. `ChangeFeed.start` waits for them, so that what they
-wrote is there to be read when the first place is given.
+A transaction that began before the feed may have written changes that the feed does not have. `ChangeFeed.start` waits
+for such transactions, so that a reader of the graph finds their rows when it has the first place.
 
 Transaction ids count in one cluster only. A feed that was restored, or moved, into another database starts again by
 itself: it removes the changes that came with it, and all places from before are expired.
@@ -48,7 +49,7 @@ _SETTLE_POLL_S = 0.02
 
 
 class ChangeFeed:
-    """The changes of tenants; what is read is what the principal may see."""
+    """The changes of tenants; a reader sees those of rows that its principal may see."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -56,10 +57,10 @@ class ChangeFeed:
     async def start(self, principal: Principal) -> str:
         """Keep a tenant's changes from now on, and return the place from which to read them.
 
-        Whatever was written before is there to be read. Of a feed that is there, it is the place that is reached now.
+        The graph has all rows that were written before that place. If the feed exists, return its current place.
 
         Raises:
-            PermissionDenied: there is none yet, and the principal is bound.
+            PermissionDenied: there is no feed yet, and the principal is bound.
             ChangesHeldUp: a write that began before this is still under way.
         """
         tenant = self._database.of(principal)
@@ -78,12 +79,12 @@ class ChangeFeed:
                 await asyncio.sleep(_SETTLE_POLL_S)
 
     async def page(self, principal: Principal, query: ChangeQuery) -> ChangePage:
-        """Return what changed after a place.
+        """Return the changes after a place.
 
         Raises:
             ChangesNotStarted: `start` was not called, or has not ended yet.
             ChangesExpired: changes after the place are forgotten, or the place is from before a restore.
-            InvalidPageToken: the place is of another tenant, or none.
+            InvalidPageToken: the place is malformed, or of another tenant.
         """
         tenant = self._database.of(principal)
         if not query.place:
@@ -108,9 +109,9 @@ class ChangeFeed:
             raise _expired()
         if rows[0].is_starting:
             raise await _starting(tenant)
-        found = [row for row in rows if row.id is not None]
-        read = found[: query.page_size]
-        has_more = len(found) > len(read)
+        changed_rows = [row for row in rows if row.id is not None]
+        read = changed_rows[: query.page_size]
+        has_more = len(changed_rows) > len(read)
         last = read[-1] if has_more else None
         transaction_id, number = (last.transaction_id, last.seq) if last else (rows[0].below, 0)
         return ChangePage(_merged(read), encode_place(tenant.tenant_id, rows[0], transaction_id, number), has_more)
@@ -138,7 +139,7 @@ class ChangeSweep:
         self._limits = {"kept": kept, "kept_max": kept_max, "rows": SWEPT_ROWS}
 
     async def once(self) -> None:
-        """Sweep every tenant; what fails is tried again next time."""
+        """Sweep every tenant; a failure is logged, and the next round tries again."""
         try:
             await self._rounds.run()
         except ContextKeepError as error:

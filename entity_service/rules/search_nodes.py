@@ -1,8 +1,8 @@
-"""Searching nodes: what a caller asks of them, as one statement made up for the call.
+"""Searches of nodes: one statement for each search, made from the caller's filter.
 
-The statements read the tenant's view, where Postgres may use indexes for jsonb; what the caller says runs behind the
-view's wall (`service_runtime.walls`). It is a parameter; the text around it is made of the constants here and of
-`service_runtime.conditions`.
+The statements read the tenant's view, where Postgres may use indexes for jsonb; conditions of the caller run only on
+rows that the view's policy column lets through (`service_runtime.policies`). Texts of the caller are parameters; the
+text around them is made of the constants here and of `service_runtime.conditions`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from service_runtime.checks import utf8_bytes
 from service_runtime.conditions import Bindings, condition_sql
 from service_runtime.copying import copied
 from service_runtime.pages import PAGE_BYTES_MAX, encode_token
+from service_runtime.policies import guarded
 from service_runtime.postgres import Database
-from service_runtime.walls import behind
 
 
 class Search:
@@ -43,7 +43,7 @@ class Search:
         self._traversal = traversal
 
     async def page(self, principal: Principal, search: NodeSearch) -> NodePage:
-        """Return a page of the nodes that are meant.
+        """Return a page of the nodes that match.
 
         Raises:
             InvalidArgument: a condition or a path is malformed, or there is no such field.
@@ -82,7 +82,7 @@ class Search:
         )
 
     async def count(self, principal: Principal, wanted: NodeFilter) -> int:
-        """Return how many nodes are meant; errors as of `page`."""
+        """Return the number of nodes that match; errors as of `page`."""
         tenant = self._database.of(principal)
         bindings = Bindings()
         statement = count_statement(await self._filter(principal, wanted, bindings))
@@ -93,7 +93,7 @@ class Search:
         return count
 
     async def _filter(self, principal: Principal, wanted: NodeFilter, bindings: Bindings) -> str:
-        """Return what must hold of a node, as SQL."""
+        """Return the condition of a filter, as SQL."""
         parts = []
         if wanted.graph_name:
             parts.append(f"n.graph_name = {bindings.add(wanted.graph_name, 'text')}")
@@ -113,10 +113,10 @@ class Search:
         return " AND ".join(parts) or "TRUE"
 
     async def _json_path(self, principal: Principal, json_path: str, bindings: Bindings) -> str:
-        """Return what a JSONPath wants of a node, as SQL.
+        """Return the condition of a JSONPath, as SQL.
 
         Raises:
-            InvalidArgument: it is none, or has a variable.
+            InvalidArgument: it is malformed, or has a variable.
             LimitExceeded: its numbers have too many digits.
         """
         tenant = self._database.of(principal)
@@ -138,14 +138,14 @@ class Search:
                 "filter.json_path has a variable, which nothing gives a value", field="filter.json_path"
             )
         operator = "@@" if row.is_predicate else "@?"
-        return behind(
-            FIELDS.wall,
+        return guarded(
+            FIELDS.policy,
             f"n.data {operator} {bindings.add(json_path, 'jsonpath')}",
             index=f"n.data @@ {bindings.add(known.index, 'jsonpath')}" if known.index else "",
         )
 
     async def _connected(self, principal: Principal, wanted: ConnectedTo, *, include_archived: bool) -> list[str]:
-        """Return the ids of what can be reached."""
+        """Return the ids of the nodes that can be reached."""
         walk = copied(
             Walk,
             wanted,

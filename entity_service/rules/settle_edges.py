@@ -1,8 +1,8 @@
-"""Finding out what is below edges that were written without knowing it: see `edge.newest_below`.
+"""Compute `edge.newest_below` of edges that were written without it.
 
-An append knows, and so does a small write. What came by the hundred into nodes that were there before (imports, bulk
-attachments, all edges from before the column was there) is looked through here, some edges at a time. Until then a walk
-to the newest messages visits all that lies above such edges.
+An append knows the value, and so does a small write. Edges that are written by the hundred into existing nodes
+(imports, bulk attachments) do not; this task computes their values, some edges at a time. Until then a walk to the
+newest messages visits everything above such edges.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _log = logging.getLogger("settling")
 
 INTERVAL_S = 30.0
 
-BATCH_EDGES = 200  # some 20 ms, in which appends below them wait
+BATCH_EDGES = 200  # some 20 ms; appends below these edges wait for as long
 
 PASSES_MAX = 10  # over the edges of a tenant, at once
 
@@ -49,7 +49,7 @@ class EdgeSettling:
         self._readings: dict[UUID, _Reading] = {}  # by tenant, of those that are not at their end
 
     async def once(self) -> None:
-        """Settle what can be settled; what is in the way of it now is tried again next time."""
+        """Settle the edges that can be settled; others are tried again in the next round."""
         try:
             await self._rounds.run()
         except ContextKeepError as error:

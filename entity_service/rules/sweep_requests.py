@@ -22,7 +22,7 @@ class RequestSweep:
         self._rounds = Rounds(database, requests.sweep)
 
     async def once(self) -> None:
-        """Sweep every tenant; what fails is tried again next time."""
+        """Sweep every tenant; a failure is logged, and the next round tries again."""
         try:
             await self._rounds.run()
         except ContextKeepError as error:

@@ -1,11 +1,11 @@
 """Walks through the graph: bounded, free of cycles, streamed in pages.
 
 An indexed walk reads the children of one node off an index, in their order, page by page. Any other walk visits
-first, level by level and ids only, sorts what it found, and then reads the documents page by page. A page is one
+first, level by level and ids only, sorts the visited nodes, and then reads their documents page by page. A page is one
 statement in either, so that no connection and no snapshot waits for a slow reader.
 
-The newest few of two or three levels are visited from the newest end: `edge.newest_below` says how new what is below
-an edge can be, so the rest of a conversation is not looked at.
+The newest few of two or three levels are visited from the newest end: `edge.newest_below` is an upper bound of the
+times below an edge, so the walk skips the rest of a conversation.
 """
 
 from __future__ import annotations
@@ -77,13 +77,13 @@ class Traversal:
             pages = self._newest(tenant, walk, key)
         else:
             pages = self._visited(tenant, walk, key, walk.limit)
-        one = 1 <= walk.limit <= NEWEST_MAX  # as a rule
-        async with aclosing(pages if one else _ahead(pages)) as ready:
+        is_one_page = 1 <= walk.limit <= NEWEST_MAX  # as a rule
+        async with aclosing(pages if is_one_page else _ahead(pages)) as ready:
             async for page in ready:
                 yield page
 
     async def reached_ids(self, principal: Principal, walk: Walk) -> list[str]:
-        """Return the ids of what a walk returns, for searches among them; errors as of `walk`."""
+        """Return the ids of the nodes of a walk, for searches among them; errors as of `walk`."""
         tenant = self._database.of(principal)
         return [hit.id for hit in await self._visit(tenant, walk, await self._starts(tenant, walk))]
 
@@ -99,7 +99,7 @@ class Traversal:
             "row_bytes": ROW_BYTES,
         }
         remaining, visited, first = walk.limit, 1, True
-        last = (0, 0)  # of what was returned
+        last = (0, 0)  # of the returned rows
         # One more than wanted says whether the limit cut anything.
         rows_max = min(walk.limit + 1, PAGE_ROWS_MAX) if walk.limit else PAGE_ROWS_MAX
         while True:
@@ -149,7 +149,7 @@ class Traversal:
         while True:
             page = hits[:rows_max]
             rows = await self._documents(tenant, walk, page) if page else []
-            # What is missing between two rows was deleted since; what is missing at the end may be the page's border.
+            # A row that is missing between two was deleted since; missing rows at the end may be past the page's limit.
             read = rows[-1][0] if rows else len(page)
             del hits[:read]
             rows_max = rows_next(rows_max, looked_at=len(page), read=read)
@@ -197,18 +197,18 @@ class Traversal:
                 async for page in self._visited(tenant, walk, key, remaining):
                     yield page
                 return
-            found = rows[0][0]
+            count = rows[0][0]
             shown = [row for row in rows[:remaining] if row[walk.layout.shown] is not None]
             if shown:
                 key = walk.layout.key(shown[-1])
-            if len(shown) == min(found, remaining):
-                yield WalkPage(shown, _encode(tenant, walk, key) if key and found > remaining else "", indexed=True)
+            if len(shown) == min(count, remaining):
+                yield WalkPage(shown, _encode(tenant, walk, key) if key and count > remaining else "", indexed=True)
                 return
             yield WalkPage(shown, indexed=True)  # the rest did not fit a page
             remaining -= len(shown)
 
     async def _look(self, tenant: Tenant, walk: Walk, key: Key | None, limit: int) -> list[Any] | None:
-        """Return the first page of the newest nodes behind a key, or None if that takes too much looking.
+        """Return the first page of the newest nodes after a key, or None if that reads too much.
 
         Twice: where a filter hides most nodes, more of them have to be looked at.
         """
@@ -228,11 +228,11 @@ class Traversal:
         for rows, parents, more in _LOOKS:
             # The oldest of the children that are looked at may hide others of the same time: it does not count.
             looked = {"rows": rows * (limit + 1) + 1, "parents": parents * (limit + 1) + more}
-            found = await tenant.query(statement, parameters | looked, named=False)
-            if not found:
+            page_rows = await tenant.query(statement, parameters | looked, named=False)
+            if not page_rows:
                 break  # there is no such node, as the visit will say
-            if found[0][0] is not None:
-                return found
+            if page_rows[0][0] is not None:
+                return page_rows
         return None
 
     async def _starts(self, tenant: Tenant, walk: Walk) -> list[Any]:
@@ -248,16 +248,16 @@ class Traversal:
             | {"start_ids": id_array(walk.start_ids), "order_path": list(walk.order_path) or None},
             named=False,
         )
-        found = {row[0] for row in rows}
+        start_row_ids = {row[0] for row in rows}
         for start_id in walk.start_ids:
-            if start_id not in found:
+            if start_id not in start_row_ids:
                 raise NodeNotFound("no node has the id of a start node", node_id=start_id, field="start_node_ids")
         if len({(row[6], row[7]) for row in rows}) > 1:
             raise InvalidArgument("the start nodes are of several graphs or contexts", field="start_node_ids")
         return rows
 
     async def _start_row(self, tenant: Tenant, walk: Walk, key: Key | None) -> Any:
-        """Return the row of the start node, or None if the walk does not return it behind `key`."""
+        """Return the row of the start node, or None if the walk does not return it after `key`."""
         (start,) = await self._starts(tenant, walk)
         hit = hit_of(start, depth=0, edge_id=None, near_id=None)
         if not start[3] or (key is not None and not comes_before(walk, tuple(key), (hit.created_at, hit.seq))):
@@ -292,7 +292,7 @@ async def _sorted(walk: Walk, hits: list[Hit]) -> list[Hit]:
 async def _sorted_kind(hits: list[Hit], *, reverse: bool) -> list[Hit]:
     """Return hits of one kind as `sorted` does, in steps.
 
-    Some of them after the other are sorted to runs; all runs are cut at the same places; what is between two cuts is
+    Some of them at a time are sorted to runs; all runs are cut at the same values; the parts between two cuts are
     put together. No two hits are equal, so the other order is this one turned around.
     """
     runs = [sorted(some) async for some in _in_turns(hits)]
@@ -341,7 +341,7 @@ def _too_many(walk: Walk, visited: int) -> NodeBudgetExceeded:
 
 
 def _query(tenant: Tenant, walk: Walk) -> tuple[object, ...]:
-    """Return what a page token of the walk is bound to."""
+    """Return the parts of a walk that its page token is bound to."""
     return (
         "Traverse",
         tenant.tenant_id,
@@ -362,7 +362,7 @@ def _encode(tenant: Tenant, walk: Walk, key: Sequence[Any]) -> str:
 
 
 def _decode(tenant: Tenant, walk: Walk) -> Key | None:
-    """Return the key behind which the walk begins, if any.
+    """Return the key after which the walk begins, or None for its beginning.
 
     Raises:
         InvalidPageToken: it is malformed, or of another walk.

@@ -1,8 +1,8 @@
-"""Writing nodes and edges: one statement on the way that goes well, a second look only when it does not.
+"""WriteGraph, CreateNode, CreateEdge: one statement if all goes well, and a second one only if it does not.
 
-The statement inserts nodes, edges and the row of the request id. Whatever is wrong makes Postgres refuse all of it;
-then `_refused` reads what stands in the way and the rules of `conflicts` name it. So the ordinary write pays for
-no check but the constraints, and a race can only ever cost a second look.
+The statement inserts nodes, edges and the row of the request id. Any problem makes Postgres refuse all of it; then
+`GraphWrites.write` reads the stored rows that the write names, and `pure.conflicts` names the problem. So an ordinary
+write pays for no check but the constraints, and a race costs a second statement at most.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-
-import psycopg
 
 from contextkeep.errors import Aborted, ExternalIdTaken, NodeNotFound
 from entity_service.model.edges import Edge
@@ -27,11 +25,13 @@ from entity_service.store.writes import (
     WRITE,
     WRITE_NEW_EDGES,
     WRITE_NEW_NODES,
+    ConstraintFailed,
     edge_columns,
     hidden_row,
     standing_rows,
     taken_unseen,
     transaction_once,
+    write_new,
     write_parameters,
 )
 from service_runtime.auth import Principal
@@ -40,7 +40,7 @@ from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 
-_ROWS = "the rows that this one needs"
+_ROWS = "the rows that this write needs"
 
 
 class GraphWrites:
@@ -54,7 +54,7 @@ class GraphWrites:
         """Write all rows or none; a row that exists is an error.
 
         Raises:
-            NodeExists, ExternalIdTaken, EdgeExists: a row is there already.
+            NodeExists, ExternalIdTaken, EdgeExists: a row exists already.
             NodeNotFound: an end of an edge is missing.
             InvalidArgument: an edge leaves its graph or its context, or Postgres cannot store a value.
             RequestIdReused: the request id was used with other content.
@@ -63,8 +63,8 @@ class GraphWrites:
 
         async def written() -> Written:
             try:
-                (row,) = await tenant.query(WRITE, write_parameters(principal, write, request, bounds=tenant.bounds))
-            except psycopg.IntegrityError as raised:
+                row = await write_new(tenant, write_parameters(principal, write, request, bounds=tenant.bounds))
+            except ConstraintFailed as raised:
                 if request:
                     await self._requests.answered(tenant, request)
                 if error := refusal(write, await tenant.transaction(lambda t: standing_rows(t, write))):
@@ -79,8 +79,8 @@ class GraphWrites:
     async def write_missing(self, principal: Principal, write: GraphWrite, request: Request | None) -> Written:
         """Write the rows that are not there; those that are stay as they are.
 
-        A row is there if its id is, else if its external id, or its ends and type, are. Edges that name a node of
-        this write by its id join the node that is there in its place.
+        A row exists if its id does, or else its external id, or its ends and type. If a node exists under another id,
+        edges that name it by its id in this write join the existing node.
 
         Raises:
             NodeNotFound: an end of an edge is missing.
@@ -97,15 +97,15 @@ class GraphWrites:
     ) -> Written:
         """Write the rows that are not there, as `write_missing`, and do something more in the same transaction.
 
-        It is tried first as if none was there, which is one statement.
+        The first try takes all rows for new, which is one statement.
 
         Args:
-            principal: Who writes.
+            principal: The caller.
             write: The rows.
-            then: Gets the transaction and what became of the rows. What it raises undoes all.
+            then: Gets the transaction and the outcome of the rows. An error of it undoes everything.
 
         Raises:
-            NodeNotFound, InvalidArgument: as `write_missing`; and whatever `then` raises.
+            NodeNotFound, InvalidArgument: as `write_missing`; and the errors of `then`.
         """
         tenant = self._database.of(principal)
 
@@ -120,8 +120,8 @@ class GraphWrites:
             await then(transaction, written)
             return written
 
-        with suppress(psycopg.IntegrityError):
-            return await tenant.transaction(as_new)
+        with suppress(RowsChanged):
+            return await transaction_once(tenant, as_new)
         return await until_written(partial(transaction_once, tenant, as_missing), what=_ROWS)
 
     async def create_node(self, principal: Principal, write: GraphWrite, request: Request | None) -> Node:
@@ -133,14 +133,14 @@ class GraphWrites:
         return await self.node_of(principal, write, await self.write(principal, write, request))
 
     async def node_of(self, principal: Principal, write: GraphWrite, written: Written) -> Node:
-        """Return the node of a write of one, as it was written, whatever it is by now."""
+        """Return the node of a write of one node as it was written, even if it was changed since."""
         (row,) = written.nodes
         return await self._node_as_written(principal, write.nodes[0], row)
 
     async def create_node_unless_there(
         self, principal: Principal, write: GraphWrite, request: Request | None
     ) -> tuple[Node, bool]:
-        """Write one node, or return the one that has its external id; and say whether it was there.
+        """Write one node, or return the one with its external id; and say whether it existed.
 
         Raises:
             NodeExists: the id is taken by a node with another external id.
@@ -222,7 +222,7 @@ async def _write_missing(transaction: Transaction, principal: Principal, write: 
     if write.nodes:
         seqs = dict(await transaction.query(WRITE_NEW_NODES, parameters, named=False))
         answer["seqs"] = sorted(seqs.values())
-        # What was not written is there; a row that another call has written meanwhile is visible from now on.
+        # A row that was not written exists; a row that another call wrote meanwhile is visible from now on.
         standing = await standing_rows(transaction, write)
         taken = set()
         for position, node in enumerate(write.nodes):
@@ -264,7 +264,7 @@ async def _write_missing(transaction: Transaction, principal: Principal, write: 
 
 
 def _joined(edge: NewEdge, aliases: Mapping[str, str]) -> NewEdge:
-    """Return an edge between the nodes that are there in the place of its ends."""
+    """Return an edge whose ends are the existing nodes in place of their ids in this write."""
     if edge.from_node_id not in aliases and edge.to_node_id not in aliases:
         return edge
     return edge._replace(

@@ -26,8 +26,9 @@ SWEEP = SQL["sweep"]
 async def restart(tenant: Tenant) -> None:
     """Start a feed again that was restored, or moved, into another database; any other is left alone.
 
-    Changes that came with it are removed: their order means nothing here. Others write to the list meanwhile. Those of
-    their changes that are removed as well were committed, so whoever reads everything after a new place finds them.
+    Changes that came with it are removed: their order means nothing here. Other calls write to the feed meanwhile, and
+    some of their changes may be removed as well. Those were committed, so a reader that reads everything after it got a
+    new place finds their rows.
     """
     parameters = {"rows": SWEPT_ROWS}
     count = SWEPT_ROWS

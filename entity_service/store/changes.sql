@@ -67,7 +67,7 @@ FROM pg_prepared_xacts p, oldest
 WHERE p.transaction = oldest.id;
 
 -- page
--- One snapshot says what is forgotten, up to where nothing comes late, and what changed until there.
+-- One snapshot has the forgotten changes, the limit below which no change appears late, and the changes up to it.
 SELECT
     f.below::text AS below, f.is_foreign, f.origin, f.place_key,
     f.started_below IS NULL OR f.started_below > f.below AS is_starting,
@@ -98,7 +98,7 @@ LEFT JOIN LATERAL (
 ORDER BY c.transaction_id, c.seq;
 
 -- sweep
--- The oldest, as long as each is too old, and those that are too many. What another replica sweeps is passed over.
+-- The oldest changes that are past their time, and those beyond the number that is kept. Skips a feed that another replica sweeps.
 WITH feed AS (
     SELECT f.tenant_id, pg_snapshot_xmin(pg_current_snapshot()) AS below
     FROM entity.change_feed f

@@ -1,6 +1,6 @@
-"""What a tenant has, by name: its graphs, and the edge types of a graph, with how much there is of each.
+"""A tenant's graphs, and the edge types of a graph, by name, with the number of rows of each.
 
-Names are found by hopping through an index from one to the next, and counted in the index alone: what it costs grows
+Names are found by hopping through an index from one to the next, and counted in the index alone: the cost grows
 with the rows of the names on the page.
 """
 
@@ -24,7 +24,7 @@ ANALYZE_NEW_TABLES = SQL["analyze_new_tables"]
 
 
 class Counts:
-    """Counts what tenants have; every method sees the principal's."""
+    """Counts rows by name; every method sees the principal's."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

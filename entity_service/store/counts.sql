@@ -52,7 +52,7 @@ SELECT
 FROM (SELECT edge_type FROM name WHERE edge_type IS NOT NULL LIMIT %(rows)s) p
 
 -- graphs
--- The views are of callers who are not bound; for others the tables count, below their policies.
+-- The views are for callers without bounds; for others the tables count, below their policies.
 {{graphs_of(entity.node_to_count, entity.edge_to_count)}};
 
 -- graphs_in_bounds

@@ -105,22 +105,22 @@ class EmbeddingStore:
         )
         if not rows:
             raise node_not_found(query.node_id)
-        found = rows[0][0] or 0
+        count = rows[0][0] or 0
         embeddings: list[tuple[Embedding, Sequence[float]]] = []
         size_bytes = 0
-        for row in rows[: query.page_size] if found else []:
+        for row in rows[: query.page_size] if count else []:
             embedding = Embedding._make(row[2:])
             values = row[1].to_list() if query.with_vectors else []
             size_bytes += len(values) * FLOAT_BYTES + len(embedding.metadata_json)
             if embeddings and size_bytes > PAGE_BYTES_MAX:
                 break
             embeddings.append((embedding, values))
-        if len(embeddings) == found:
+        if len(embeddings) == count:
             return EmbeddingPage(embeddings, "")
         return EmbeddingPage(embeddings, encode_token(_binding(tenant, query), [embeddings[-1][0].name]))
 
     async def nearest(self, principal: Principal, query: SimilarityQuery) -> list[SimilarNode]:
-        """Return the nodes whose embeddings are most like a vector, the most similar first.
+        """Return the nodes whose embeddings are most similar to a vector, the most similar first.
 
         Raises:
             NodeNotFound, EmbeddingNotFound: the node to compare with is not there, or has no embedding of the name.
@@ -154,7 +154,7 @@ class EmbeddingStore:
                 "vector": node.vector,
             }
         rows = await tenant.query(_NEAREST, parameters, named=False)
-        compared, found = rows[0][:2]
+        compared, count = rows[0][:2]
         if compared > query.vectors_max:
             raise LimitExceeded(
                 f"there are more than {query.vectors_max} vectors to compare with; narrow them by their metadata, or "
@@ -165,9 +165,9 @@ class EmbeddingStore:
             )
         if not compared and query.node_id is None:
             await self._check_dimension(tenant, query)
-        if found is None:
+        if count is None:
             return []
-        if found > len(rows):
+        if count > len(rows):
             raise similar_nodes_too_large()
         return [SimilarNode(row[2], Node._make(row[3:])) for row in rows]
 
@@ -208,7 +208,7 @@ def _binding(tenant: Tenant, query: EmbeddingQuery) -> tuple[object, ...]:
 
 
 def _after(tenant: Tenant, query: EmbeddingQuery) -> str | None:
-    """Return the name behind which the page begins, or None for the first page.
+    """Return the name after which the page begins, or None for the first page.
 
     Raises:
         InvalidPageToken: the token is malformed, or of another query.

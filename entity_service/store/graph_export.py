@@ -77,5 +77,5 @@ async def edge_page(tenant: Tenant, parameters: dict[str, Any], key: tuple[Any, 
 
 
 def _key(rows: list[Any], looked_at: int) -> tuple[Any, ...]:
-    """Return the key of the last row, or none if there is certainly nothing behind it."""
+    """Return the key of the last row, or an empty one if there is certainly no row after it."""
     return tuple(rows[-1][1:3]) if rows and (looked_at == PAGE_ROWS or len(rows) < looked_at) else ()

@@ -1,5 +1,5 @@
 -- begin
--- What was written before this statement, and which transactions had begun by then.
+-- The last row written before this statement, and the transactions that had begun by then.
 SELECT
     (
         SELECT coalesce(max(n.seq), 0) FROM entity.node n
@@ -11,7 +11,7 @@ SELECT
 SELECT pg_snapshot_xmin(pg_current_snapshot()) >= %(transaction_id)s::text::xid8 AS settled;
 
 -- nodes
--- Each kind: a page behind a key. What a page looks at is cut by rows first and then by the size of its documents.
+-- Each kind: a page after a key. A page is cut by rows first and then by the size of its documents.
 SELECT
     n.looked_at, n.created_micros, n.seq,
     n.id::text, n.external_id, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name, n.status,
@@ -65,7 +65,7 @@ FROM (
 ORDER BY e.owner_id, e.name;
 
 -- envelopes
--- So many nodes, in their order, and of them so many envelopes. The last row tells how far it came.
+-- A number of nodes, in their order, and a number of their envelopes. The last row says how far it came.
 WITH looked_at AS (
     SELECT n.id, n.created_at, n.seq
     FROM entity.node n

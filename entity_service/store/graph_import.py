@@ -41,7 +41,7 @@ async def write_embeddings(
     """Write the embeddings that are not there, and return how many that were.
 
     Raises:
-        InvalidArgument: one has another dimension than the others of its name.
+        InvalidArgument: an embedding has another dimension than the others of its name.
     """
     if not embeddings:
         return 0

@@ -50,7 +50,7 @@ ON CONFLICT DO NOTHING
 RETURNING owner_id;
 
 -- write_envelopes
--- A timeline that is there is gone on with: envelopes up to the time of its last one are there already.
+-- An existing timeline is continued: envelopes up to the time of its last one were imported before.
 INSERT INTO entity.progress (
     tenant_id, node_id, created_at, context_id, type, status, sub_type, message, value, error, created_by
 )

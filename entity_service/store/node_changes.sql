@@ -6,7 +6,7 @@
 {{nodes.node}} FOR UPDATE;
 
 -- set_data
--- The clock, because `now()` is from before the wait for the lock; never back behind the change before.
+-- The clock, because `now()` is from before the wait for the lock; never earlier than the change before.
 UPDATE entity.node n
 SET data = %(data)s::jsonb, version = n.version + 1, modified_at = greatest(clock_timestamp(), n.modified_at)
 WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s

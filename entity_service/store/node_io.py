@@ -1,4 +1,4 @@
-"""What went into a node and what came out of it, read and written beside the node: one statement each."""
+"""The input and the output of a node, in a table of their own: one statement each."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class NodeIOStore:
         return modified_at
 
     async def get(self, principal: Principal, node_id: str) -> NodeIO:
-        """Return what there is of a node's input and output.
+        """Return a node's input and output.
 
         Raises:
             NodeNotFound: the tenant has no such node.
@@ -51,5 +51,5 @@ class NodeIOStore:
 
 
 async def clear_output(transaction: Transaction, node_id: str) -> bool:
-    """Forget what came out of a node; return whether there was anything."""
+    """Remove the output of a node; return whether it had one."""
     return bool(await transaction.query(_CLEAR_OUTPUT, {"id": node_id}))

@@ -13,7 +13,7 @@ ON CONFLICT (tenant_id, node_id) DO UPDATE SET
 RETURNING (extract(epoch FROM modified_at) * 1000000)::bigint;
 
 -- get
--- A row without values is a node whose sides were never set.
+-- A row without values is a node without input and output.
 SELECT io.input::text, io.output::text, (extract(epoch FROM io.modified_at) * 1000000)::bigint
 FROM entity.node n
 LEFT JOIN entity.node_io io ON io.tenant_id = n.tenant_id AND io.node_id = n.id

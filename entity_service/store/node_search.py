@@ -15,9 +15,9 @@ from entity_service.model.times import iso
 from entity_service.store.nodes import SQL as NODES_SQL
 from service_runtime.conditions import Bindings, Field, Fields, FieldType, Path
 from service_runtime.pages import decode_token
+from service_runtime.policies import guarded
 from service_runtime.postgres import Tenant
 from service_runtime.sql_files import SqlFile
-from service_runtime.walls import behind
 
 JSON_PATH_WRITTEN_CHARS_MAX = 64 * 1024  # as Postgres writes it: 1e1000 has a thousand digits there
 
@@ -43,7 +43,7 @@ FIELDS = Fields(
         "context_id": Field(FieldType.ID, "n.context_id"),
     },
     documents={"data": "n.data"},
-    wall="n.is_visible",
+    policy="n.is_visible",
 )
 
 _ORDERED = (FieldType.TEXT, FieldType.NUMBER, FieldType.TIME)
@@ -60,7 +60,7 @@ JSON_PATH = SQL["json_path"]
 
 
 class _Order(NamedTuple):
-    """What nodes are ordered by: the kind of a value, then a number or a text; see `SearchNodesRequest.order_by`."""
+    """The sort key of a search: the kind of a value, then a number or a text; see `SearchNodesRequest.order_by`."""
 
     kind: str
     number: str
@@ -79,7 +79,7 @@ def count_statement(condition: str) -> str:
 
 @contextmanager
 def refusing_json_path() -> Iterator[None]:
-    """Say of what only running it tells that it is the caller's fault.
+    """Turn errors that only running a JSONPath raises into errors of the caller.
 
     Raises:
         InvalidArgument: the JSONPath compares times with and without a zone, say.
@@ -93,7 +93,7 @@ def refusing_json_path() -> Iterator[None]:
 
 
 def order_of(search: NodeSearch, bindings: Bindings) -> _Order:
-    """Return what nodes are ordered by, before their time.
+    """Return the sort key of a search, without the time, which comes last.
 
     Raises:
         InvalidArgument: there is no such field, or nothing that could be ordered by.
@@ -105,7 +105,7 @@ def order_of(search: NodeSearch, bindings: Bindings) -> _Order:
         value = field.sql(bindings)
         kind = f"coalesce(jsonb_typeof({value}), 'null')"
         number = f"({value})::numeric"
-        # 40 digits: so many fit a page token, and no counter or time has more.
+        # 40 digits fit a page token, and no counter or time has more.
         digits = f"40 - length(trunc(abs({number}))::text)"
         return _Order(
             f"CASE {kind} WHEN 'number' THEN 0 WHEN 'string' THEN 1 WHEN 'null' THEN 3 ELSE 2 END",
@@ -131,7 +131,7 @@ def order_by_sql(search: NodeSearch) -> str:
 
 
 def after_sql(tenant: Tenant, search: NodeSearch, bindings: Bindings) -> str:
-    """Return what holds of the nodes behind the token's.
+    """Return the condition of the nodes after the page token's key.
 
     Raises:
         InvalidPageToken: the token is malformed, or of another search.
@@ -157,7 +157,7 @@ def after_sql(tenant: Tenant, search: NodeSearch, bindings: Bindings) -> str:
     place = f"{bindings.add(value, 'numeric')}, {bindings.add(text, 'text')}, {at}"
     same_kind = bindings.add(kind, "int")
     of_kind = f'(n.number, n.text COLLATE "C", n.created_at, n.seq) {way} ({place})'
-    return behind(FIELDS.wall, f"(n.kind > {same_kind} OR n.kind = {same_kind} AND {of_kind})")
+    return guarded(FIELDS.policy, f"(n.kind > {same_kind} OR n.kind = {same_kind} AND {of_kind})")
 
 
 def token_binding(tenant: Tenant, search: NodeSearch) -> Sequence[object]:

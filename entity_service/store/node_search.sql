@@ -24,7 +24,7 @@ SELECT count(*) FROM entity.node_of_tenant n WHERE n.tenant_id = %(tenant_id)s A
 
 -- json_path
 -- A predicate gives one item for any document: true, false, or null for unknown. A path gives none for an empty one, or
--- items of other types. The text is a parameter, so that only what is valid is ever read as a JSONPath.
+-- items of other types. The text is a parameter, so that Postgres reads only a valid text as a JSONPath.
 SELECT
     pg_input_is_valid(p.text, 'jsonpath') AS is_valid,
     CASE WHEN pg_input_is_valid(p.text, 'jsonpath') THEN (

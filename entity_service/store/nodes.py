@@ -144,7 +144,7 @@ def _edge_binding(tenant: Tenant, query: EdgeQuery) -> tuple[object, ...]:
 
 
 def _edge_key(tenant: Tenant, query: EdgeQuery) -> tuple[str, str]:
-    """Return the key behind which the page begins.
+    """Return the key after which the page begins.
 
     Raises:
         InvalidPageToken: the token is malformed, or of another query.

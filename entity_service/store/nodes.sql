@@ -58,7 +58,7 @@ FROM (
 WHERE coalesce(n.bytes_before, 0) < 4 * %(bytes_max)s;
 
 -- edges_of(direction, beyond)
--- A page of a node's edges. A loop is one edge, also when both directions are asked for. Ends are compared as ranges,
+-- A page of a node's edges. A loop is one edge, also in a list of both directions. Ends are compared as ranges,
 -- which only the index of that end serves: for an equality the planner reads all edges there are once it has seen that
 -- most have one end.
 SELECT {{edge_columns}}, e.found

@@ -36,14 +36,14 @@ BEGIN_REPLAYED = SQL["begin_replayed"]
 STILL_OPEN = SQL["still_open"]
 
 
-# Where rows of others say who wrote them.
+# Columns with the name of a user in rows that the user may not own.
 NAMED = {"entity.node": "created_by", "entity.progress": "created_by"}
 
 RENAME = {table: SQL.filled("rename", table=table, column=column) for table, column in NAMED.items()}
 
 
 async def oldest_owed_s(tenant: Tenant) -> float:
-    """Return since when the oldest erasure of a tenant is owed; 0: none is."""
+    """Return the age of a tenant's oldest unfinished erasure in seconds, or 0 if there is none."""
     (row,) = await tenant.query(_OWED, (tenant.tenant_id,))
     return float(row.since_s or 0.0)
 

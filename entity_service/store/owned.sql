@@ -40,7 +40,7 @@ WHERE tenant_id = %s AND finished_at IS NULL;
 
 -- find
 SELECT id FROM entity.node
-WHERE ctid >= %(first)s::tid AND ctid < %(behind)s::tid AND tenant_id = %(tenant_id)s AND owner_user_id = %(subject)s;
+WHERE ctid >= %(first)s::tid AND ctid < %(end)s::tid AND tenant_id = %(tenant_id)s AND owner_user_id = %(subject)s;
 
 -- lock
 SELECT id FROM entity.node WHERE tenant_id = %s AND id = ANY (%s) ORDER BY id FOR UPDATE;
@@ -65,22 +65,22 @@ UPDATE entity.erasure SET nodes_removed = nodes_removed + (SELECT count(*) FROM 
 WHERE tenant_id = %(tenant_id)s AND erasure_id = %(erasure_id)s;
 
 -- say_no_types
--- Types are words of whoever wrote the node. The changes are those of this transaction; a reader knows a node by its
+-- Types are words of the node's author. The changes are those of this transaction; a reader knows a node by its
 -- id.
 UPDATE entity.change SET general_type_name = '', specific_type_name = ''
 WHERE tenant_id = %(tenant_id)s AND transaction_id = pg_current_xact_id();
 
 -- of_what_is_gone
-c.ctid >= %(first)s::tid AND c.ctid < %(behind)s::tid AND c.tenant_id = %(tenant_id)s
+c.ctid >= %(first)s::tid AND c.ctid < %(end)s::tid AND c.tenant_id = %(tenant_id)s
 AND NOT EXISTS (SELECT FROM entity.node n WHERE n.tenant_id = c.tenant_id AND n.id = c.id)
 AND NOT EXISTS (SELECT FROM entity.edge e WHERE e.tenant_id = c.tenant_id AND e.id = c.id)
 
 -- forget_changes
--- What was said of nodes and edges while they were there: that they are gone is said behind it.
+-- Changes of removed nodes and edges from while they were there; their removal is a later change.
 DELETE FROM entity.change c WHERE {{of_what_is_gone}} AND NOT c.is_removed;
 
 -- say_no_older_types
--- And of those that went before: nothing says whose they were.
+-- And of those that were removed earlier: nothing says who owned them.
 UPDATE entity.change c SET general_type_name = '', specific_type_name = ''
 WHERE {{of_what_is_gone}} AND c.is_removed AND c.general_type_name <> '';
 
@@ -92,7 +92,7 @@ FROM counted
 WHERE tenant_id = %(tenant_id)s AND erasure_id = %(erasure_id)s AND counted.rows > 0
 
 -- pages
-ctid >= %(first)s::tid AND ctid < %(behind)s::tid AND tenant_id = %(tenant_id)s
+ctid >= %(first)s::tid AND ctid < %(end)s::tid AND tenant_id = %(tenant_id)s
 
 -- remove_answers
 {{counting(answers_removed, UPDATE entity.request SET {{erased}} WHERE {{pages}} AND subject = '=' || %(subject)s)}};
@@ -123,5 +123,5 @@ LIMIT 1;
 
 -- subjects_in(table, source)
 SELECT DISTINCT whom.subject FROM {{table}} t CROSS JOIN LATERAL ({{source}}) whom (subject)
-WHERE t.ctid >= %(first)s::tid AND t.ctid < %(behind)s::tid AND t.tenant_id = %(tenant_id)s
+WHERE t.ctid >= %(first)s::tid AND t.ctid < %(end)s::tid AND t.tenant_id = %(tenant_id)s
     AND whom.subject <> '';

@@ -73,7 +73,7 @@ class Timelines:
         return await until_written(appended, what="the node")
 
     async def page(self, principal: Principal, query: TimelineQuery) -> TimelinePage:
-        """Return a page of the envelopes of a node and of what it calls.
+        """Return a page of the envelopes of a node and of the nodes that it calls.
 
         Raises:
             NodeNotFound: there is no such node.
@@ -95,7 +95,7 @@ class Timelines:
             },
             named=False,
         )
-        reached, found = rows[0][:2]
+        reached, count = rows[0][:2]
         if not reached:
             raise node_not_found(query.node_id)
         if reached > query.node_budget:
@@ -108,7 +108,7 @@ class Timelines:
             )
         envelopes: list[Envelope] = []
         size_bytes = 0
-        for row in rows[: query.page_size] if found else []:
+        for row in rows[: query.page_size] if count else []:
             envelope = Envelope._make(row[2:])
             size_bytes += sum(
                 utf8_bytes(text) for text in (envelope.message, envelope.value_json, envelope.error_json) if text
@@ -116,7 +116,7 @@ class Timelines:
             if envelopes and size_bytes > PAGE_BYTES_MAX:
                 break
             envelopes.append(envelope)
-        if len(envelopes) == found:
+        if len(envelopes) == count:
             return TimelinePage(envelopes, "")
         return TimelinePage(envelopes, encode_token(_binding(tenant, query), [envelopes[-1].seq]))
 
@@ -135,7 +135,7 @@ class Timelines:
 
 
 def envelope_status(status: str) -> str:
-    """Return what a node's status is called in an envelope; an app's own status that none fits is empty."""
+    """Return the status of an envelope for a node's status; empty for an app's own status that has none."""
     name = status.upper()
     if name == "CREATED":
         return "STARTED"
@@ -171,7 +171,7 @@ def _binding(tenant: Tenant, query: TimelineQuery) -> tuple[object, ...]:
 
 
 def _after(tenant: Tenant, query: TimelineQuery) -> int:
-    """Return the `seq` behind which the page begins.
+    """Return the `seq` after which the page begins.
 
     Raises:
         InvalidPageToken: the token is malformed, or of another query.

@@ -6,7 +6,7 @@ VALUES (
 );
 
 -- append
--- One statement: a request id that is there already makes Postgres refuse all of it. FOR KEY SHARE: a node that another
+-- One statement: an existing request id makes Postgres refuse all of it. FOR KEY SHARE: a node that another
 -- call is deleting is waited for and then not found.
 WITH envelope AS (
     INSERT INTO entity.progress (
@@ -29,8 +29,8 @@ WITH envelope AS (
 SELECT seq, created_at FROM envelope;
 
 -- list_of(direction, beyond)
--- A page of the envelopes of a node and of what it calls, each node once: UNION leaves out what was reached before, so
--- cycles end. The context is that of the node asked for: what it calls must be in it, too. Each node's envelopes come
+-- A page of the envelopes of a node and of the nodes that it calls, each once: UNION leaves out nodes that were reached
+-- before, so cycles end. The context is that of the start: called nodes must be in it, too. Each node's envelopes come
 -- in order off the primary key, no more of them than the page holds. There is one row at least, for the counts. Ends
 -- are compared as ranges, as in `traversal`: equalities read the whole table for each node, where most edges have one
 -- end.

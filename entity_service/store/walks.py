@@ -1,7 +1,7 @@
 """The statements of walks: children off an index, the nodes of a level, documents, and the newest of a few levels.
 
-A page of nodes comes as whole nodes, or as the columns that were asked for: then Postgres writes each row as a JSON
-array, which nobody takes apart on its way to the reader.
+A page of nodes comes as whole nodes, or as the requested columns: then Postgres writes each row as a JSON array, and no
+code takes it apart on its way to the reader.
 
 In all of these, `OFFSET 0` keeps the planner from turning look-ups by key into a hash of all that a tenant has, which
 it prefers for a thousand keys, and always where there are no statistics yet.
@@ -74,7 +74,7 @@ def newest(*, columns: tuple[Column, ...], with_io: bool) -> str:
 
 
 def _filled(statement: str, columns: Sequence[Column], *, edge_data: str, with_io: bool, **more: str) -> str:
-    """Return a statement that reads what is wanted, and counts its bytes; `more` is what only this statement says."""
+    """Return a statement that reads the columns and counts their bytes; `more` has the parts of this statement only."""
     if columns:
         selected = SQL.filled("row_columns", columns=", ',', ".join(_JSON[column] for column in columns))
         with_io = Column.IO in columns

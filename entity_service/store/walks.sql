@@ -1,6 +1,6 @@
 -- level
--- The nodes one edge away from some nodes, each once, with the edge that is said to have reached it, and whether that
--- edge says that nothing is below. Ends and types are compared as ranges, or as rows, which only the index of that end
+-- The nodes one edge away from some nodes, each once, with the first edge that reached it, and whether that edge says
+-- that nothing is below. Ends and types are compared as ranges, or as rows, which only the index of that end
 -- serves. For equalities the planner reads all edges of a type that the tenant has, once for each node, while it knows
 -- nothing of a new table; and all of the table once it has seen that most edges have one end.
 SELECT
@@ -91,7 +91,7 @@ scanned, n.depth, n.edge_id::text, n.edge_type, n.near_id::text, n.edge_data::te
 -- One page of an indexed walk: the children of a node in the order of `created_at`, then `seq`. Each edge type is an
 -- index scan of its own that stops after `rows`; so the first `rows` different children of all types are exact, and
 -- so is the edge of each that comes first. A page ends where its documents pass `bytes_max` too. Children that a
--- filter hides come as their key alone: the next page starts behind them.
+-- filter hides come as their key alone: the next page starts after them.
 WITH RECURSIVE start AS MATERIALIZED (
     SELECT context_id FROM entity.node WHERE tenant_id = %(tenant_id)s AND id = %(start_id)s
 ), present (edge_type) AS (
@@ -183,24 +183,24 @@ ORDER BY n.scanned
 
 -- newest(columns, bytes, io, join_io)
 -- The newest nodes up to three steps below a node, without a visit to the rest: the turns of a conversation of a hundred
--- thousand, say, of which the last twenty are wanted. It reads a few children of each node, from the newest on, and then
--- proves of what it found that nothing newer was left out; or says that it cannot, and is asked again to read more.
+-- thousand, say, for a walk to the last twenty. It reads a few children of each node, from the newest on, and then
+-- proves that nothing newer was left out; or says that it cannot, and the caller runs it again with higher limits.
 --
 -- It can because an edge says two times, and an index has each in its order: `child_created_at`, how new its child is,
--- and `newest_below`, how new at the most whatever lies one or two steps below that child is. (-infinity: nothing is;
--- null: nobody knows yet; the migration `newest_below` says how it is kept.) The parts, in turn:
+-- and `newest_below`, an upper bound of the times one or two steps below that child. (-infinity: nothing is below it;
+-- null: not known yet; the migration `newest_below` says how it is kept.) The parts, in turn:
 --
---   child     the newest `rows` children of the start, of each edge type, behind the place where the last page ended
+--   child     the newest `rows` children of the start, of each edge type, after the last row of the previous page
 --   floor     how new the `rows`-th of these is, of all types together; -infinity: there are fewer. Nothing older is
 --             looked for
 --   parent    the children of the start to look below: those with something as new as the floor below them, `parents` of
---             each type, the newest; and as many more of which it is not known
+--             each type, the newest; and `more` of those that are not known
 --   near      they, each once
 --   parent2   the same once more, for walks of three steps: which children of these to look below, `rows` of each
 --   below     the newest `rows` children, as new as the floor, of each node of `near` and `parent2`
---   unread    how new at the most is what was left out: where one of these reads stopped at its limit, how new its last
---             row is (`number` tells; infinity, for edges of which it is not known)
---   reached   what was found that is newer than `unread` and not older than the floor, so that nothing that would stand
+--   unread    an upper bound of the times of all rows that were left out: where one of these reads stopped at its limit,
+--             the time of its last row (`number` tells; infinity, for edges that are not known)
+--   reached   the rows that are newer than `unread` and not older than the floor, so that no row that belongs
 --             between is missing: each node once, with its least depth and the first edge that led there
 --   hit       those of them that the filters want, and the start where it is wanted: the newest `limit` and one more
 --   found     how many these are, where they are more than the limit, or nothing was left out. Else no row: the look was
@@ -209,7 +209,7 @@ ORDER BY n.scanned
 --
 -- `scanned` of a row is the number of `found`; null: the answer is not here. One row at least, if the start is there.
 --
--- Ends and types are compared as rows, of which the index finds the first and knows the last. With ranges of ends beside
+-- Ends and types are compared as rows, which the index turns into its first and last entry. With ranges of ends as well
 -- them it reads all edges of an end; before PostgreSQL 18 it does so anyway for a type that an end has none of, at some
 -- 50 ns an edge. With equalities it does not, but the planner prefers the index of types while it knows nothing.
 WITH start AS MATERIALIZED (

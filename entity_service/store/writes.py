@@ -14,7 +14,7 @@ from entity_service.pure.conflicts import Standing, StandingEdge, StandingNode
 from entity_service.store.nodes import id_array
 from service_runtime.auth import Principal
 from service_runtime.optimistic import RowsChanged
-from service_runtime.postgres import Tenant, TextArray, Transaction
+from service_runtime.postgres import Row, Tenant, TextArray, Transaction
 from service_runtime.requests import Request, answer_parameters
 from service_runtime.sql_files import SqlFile
 
@@ -35,11 +35,36 @@ NODE_AS_WRITTEN = SQL["node_as_written"]
 EDGE_AS_WRITTEN = SQL["edge_as_written"]
 
 
+class ConstraintFailed(Exception):
+    """A constraint refused a write. It says nothing about rows that the caller does not see.
+
+    Attributes:
+        constraint_name: The constraint, if Postgres named it.
+    """
+
+    def __init__(self, constraint_name: str | None) -> None:
+        super().__init__(constraint_name)
+        self.constraint_name = constraint_name
+
+
+async def write_new(tenant: Tenant, parameters: dict[str, Any]) -> Row:
+    """Write nodes and edges that are all new, and return their time and the `seq` of each node.
+
+    Raises:
+        ConstraintFailed: one of them exists, or an end of an edge is missing.
+    """
+    try:
+        (row,) = await tenant.query(WRITE, parameters)
+    except psycopg.IntegrityError as error:
+        raise ConstraintFailed(error.diag.constraint_name) from error
+    return row
+
+
 async def transaction_once(tenant: Tenant, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
     """Run a transaction once.
 
     Raises:
-        Moved: a constraint failed because another call was faster; the caller may try again.
+        RowsChanged: a constraint failed because another call was faster; the caller may try again.
     """
     try:
         return await tenant.transaction(work)
@@ -47,9 +72,9 @@ async def transaction_once(tenant: Tenant, work: Callable[[Transaction], Awaitab
         raise RowsChanged from error
 
 
-def taken_unseen(raised: psycopg.IntegrityError) -> ContextKeepError | None:
-    """Return what a caller is told of a row in its way that it does not see: that an id is taken, and no more."""
-    match raised.diag.constraint_name:
+def taken_unseen(failure: ConstraintFailed) -> ContextKeepError | None:
+    """Return the error for a conflict with a row that the caller does not see: an id is taken, and no more."""
+    match failure.constraint_name:
         case "node_pkey":
             return NodeExists("an id of the request is taken")
         case "node_external_id":
@@ -60,7 +85,7 @@ def taken_unseen(raised: psycopg.IntegrityError) -> ContextKeepError | None:
 
 
 def hidden_row(transaction: Transaction) -> ContextKeepError | None:
-    """Return the same, where Postgres did not say which."""
+    """Return the error of a row that a key with bounds does not see, where Postgres names no constraint."""
     return NodeExists("an id or external id of the request is taken") if transaction.bounds else None
 
 

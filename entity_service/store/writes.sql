@@ -93,7 +93,7 @@ WITH new_node AS (
 SELECT (extract(epoch FROM now()) * 1000000)::bigint AS at, seqs FROM seqs;
 
 -- standing_nodes
--- The rows that stand in the way of a write, or that it repeats. Each is looked up by its key: `OFFSET 0` keeps the
+-- The stored rows that a write conflicts with, or that it repeats. Each is looked up by its key: `OFFSET 0` keeps the
 -- planner from turning that into a hash of all that a tenant has; for `id = ANY` it takes an index of all that a tenant
 -- has while it knows nothing of a new table; and of an edge's ends only a comparison of rows can use just one index,
 -- where for three equalities it would as soon read all edges of a parent.
@@ -185,7 +185,7 @@ RETURNING id::text;
 SELECT (extract(epoch FROM now()) * 1000000)::bigint AS at;
 
 -- node_as_written
--- What a node or an edge reads like right after it was written, whatever happened to it since.
+-- A node or an edge as it was right after it was written, even if it was changed since.
 SELECT %(data)s::jsonb::text, n.created_by, n.owner_user_id, n.agent_id, n.context_id::text
 FROM entity.node n
 WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s;

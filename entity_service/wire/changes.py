@@ -9,7 +9,7 @@ from service_runtime.pages import page_size
 
 
 def change_query(request: pb.ListChangesRequest) -> ChangeQuery:
-    """Return what a reader asks for.
+    """Return the query of ListChanges.
 
     Raises:
         InvalidArgument: the page size is negative.

@@ -89,7 +89,7 @@ def embedding_page(page: EmbeddingPage) -> pb.ListEmbeddingsResponse:
 
 
 def similarity_query(message: pb.SearchSimilarRequest, limits: Limits) -> SimilarityQuery:
-    """Return what a caller looks for; errors as of `new_embedding`."""
+    """Return the query of SearchSimilar; errors as of `new_embedding`."""
     if bool(message.vector) == bool(message.node_id):
         raise InvalidArgument("give a vector or a node_id, not both", field="vector")
     if message.vector:

@@ -1,4 +1,4 @@
-"""Between messages and values. What comes in is checked here, and an error names the field by its path."""
+"""Fields of messages, checked and converted; an error names the field by its path."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ids_of(field: str, texts: Sequence[str], *, count_max: int) -> list[str]:
     """Return some ids in their canonical spelling, at least one, each once, in their order.
 
     Raises:
-        InvalidArgument: there is none, or one is not a UUID.
+        InvalidArgument: the list is empty, or an id is not a UUID.
         LimitExceeded: they are too many.
     """
     if not texts:
@@ -77,7 +77,7 @@ def name(text: str, limits: Limits) -> str:
 
 
 def batch_ids(field: str, texts: Sequence[str]) -> list[str]:
-    """Return the ids that are asked for, each once; errors as of `data_change`."""
+    """Return the requested ids, each once; errors as of `data_change`."""
     return ids_of(field, texts, count_max=BATCH_MAX)
 
 
@@ -110,10 +110,10 @@ def type_names(field: str, texts: Sequence[str], limits: Limits) -> list[str]:
 
 
 def micros_of(field: str, message: Timestamp) -> int:
-    """Return a caller's time; what is finer than a microsecond is cut off.
+    """Return a caller's time, cut to microseconds.
 
     Raises:
-        InvalidArgument: it is outside of what a Timestamp may hold.
+        InvalidArgument: it is outside of the range of a Timestamp.
     """
     if not (_SECONDS_MIN <= message.seconds <= _SECONDS_MAX and 0 <= message.nanos < _NANOS):
         raise InvalidArgument(f"{field} is not a time between the years 1 and 9999", field=field)

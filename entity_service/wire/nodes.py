@@ -70,17 +70,17 @@ def reset(message: pb.ResetNodeRequest) -> Reset:
 def io_change(message: pb.SetNodeIORequest, limits: Limits) -> NodeIOChange:
     """Return the change of SetNodeIO; errors as of `data_change`."""
     node_id = id_of("node_id", message.node_id)
-    given = [field for field in ("input_json", "output_json") if message.HasField(field)]
-    if not given:
+    sides = [field for field in ("input_json", "output_json") if message.HasField(field)]
+    if not sides:
         raise InvalidArgument("neither input_json nor output_json is given", field="input_json")
-    for field in given:
+    for field in sides:
         parse_json(
             field, getattr(message, field), size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max
         )
     return NodeIOChange(
         node_id=node_id,
-        input_json=message.input_json if "input_json" in given else None,
-        output_json=message.output_json if "output_json" in given else None,
+        input_json=message.input_json if "input_json" in sides else None,
+        output_json=message.output_json if "output_json" in sides else None,
     )
 
 

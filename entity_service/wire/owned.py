@@ -1,4 +1,4 @@
-"""The counts of what a user owns, as a message."""
+"""The counts of the rows that a user owns, as a message."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from entity_service.model.owned import Owned
 from service_runtime.copying import copied
 
 
-def owned(found: Owned) -> pb.Owned:
-    """Return the message of what a user owns, or what is erased of it."""
-    message = copied(pb.Owned, found, finished_at=None)
-    if found.finished_at:
-        message.finished_at.FromDatetime(found.finished_at)
+def owned(counts: Owned) -> pb.Owned:
+    """Return the message of the rows that a user owns, or that an erasure has removed."""
+    message = copied(pb.Owned, counts, finished_at=None)
+    if counts.finished_at:
+        message.finished_at.FromDatetime(counts.finished_at)
     return message

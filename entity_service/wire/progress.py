@@ -102,7 +102,7 @@ def _type(field: str, number: int) -> str:
     """Return the name of a type.
 
     Raises:
-        InvalidArgument: it is none, or a newer client names one that this server does not know.
+        InvalidArgument: it is unknown to this server.
     """
     if number not in _TYPES:
         raise InvalidArgument(f"{field} {number} is unknown", field=field)

@@ -17,7 +17,7 @@ from service_runtime.pages import page_size
 
 
 def node_search(message: pb.SearchNodesRequest, limits: Limits) -> NodeSearch:
-    """Return what a caller looks for.
+    """Return the search of SearchNodes.
 
     Raises:
         InvalidArgument: a field is malformed.

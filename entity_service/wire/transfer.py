@@ -36,11 +36,11 @@ BATCH_ROWS = 1000
 
 BATCH_BYTES = 1024 * 1024
 
-_LINES_BEFORE_MAX = 2**53  # what is counted on stays a number of every client
+_LINES_BEFORE_MAX = 2**53  # counts above it are no longer exact in every client
 
 _LINE_COPIES = 2  # of a line that has not ended: as it came, and put together
 
-_BATCH_COPIES = 6  # of the lines of a batch: its rows, what is made of them, and what is sent to Postgres
+_BATCH_COPIES = 6  # of the lines of a batch: its rows, their values, and the parameters for Postgres
 
 _AT_ONCE = 100  # lines that are parsed before other callers have their turn
 
@@ -78,13 +78,13 @@ class ImportLines:
 
     Args:
         requests: Its messages: a header, then bytes, cut anywhere.
-        limits: What a row may hold.
+        limits: The limits of a row.
     """
 
     def __init__(self, requests: AsyncIterator[pb.ImportGraphRequest], limits: Limits) -> None:
         self._requests = requests
         self._limits = limits
-        self._held = hold_bytes()
+        self._charged = hold_bytes()
         self._begun_bytes = 0  # of a line that has not ended
         self._batches_bytes = 0  # of the batch that is being read, and the one that is being written
         self._lines: AsyncGenerator[bytes, None] = _lines(_chunks(requests), self._charge_begun)
@@ -104,13 +104,13 @@ class ImportLines:
         if not 0 <= message.header.lines_before <= _LINES_BEFORE_MAX:
             raise InvalidArgument("header.lines_before is negative or above 2^53", field="header.lines_before")
         self._number = message.header.lines_before
-        said = graph_name(message.header.graph_name, self._limits, field="header.graph_name")
+        header_graph = graph_name(message.header.graph_name, self._limits, field="header.graph_name")
         self._first = await anext(self._lines, None)
         named = self._named()
-        self.graph_name = said if message.header.graph_name or not named else named
+        self.graph_name = header_graph if message.header.graph_name or not named else named
 
     async def batches(self) -> AsyncGenerator[ImportBatch, None]:
-        """Yield what the lines say, in batches, one at least.
+        """Yield the rows of the lines, in batches, one at least.
 
         Raises:
             InvalidArgument, LimitExceeded: a line is malformed; the error names it.
@@ -137,8 +137,8 @@ class ImportLines:
         yield batch.made(self._number)
 
     def close(self) -> None:
-        """Give back what is held."""
-        self._held.release()
+        """Give the held bytes back."""
+        self._charged.release()
 
     def _charge_begun(self, size_bytes: int) -> None:
         self._begun_bytes = size_bytes
@@ -149,7 +149,7 @@ class ImportLines:
         self._charge()
 
     def _charge(self) -> None:
-        self._held.set(self._begun_bytes * _LINE_COPIES + self._batches_bytes * _BATCH_COPIES)
+        self._charged.set(self._begun_bytes * _LINE_COPIES + self._batches_bytes * _BATCH_COPIES)
 
     def _add(self, batch: _Batch, line: bytes) -> None:
         self._number += 1
@@ -201,7 +201,7 @@ class _Batch:
         return self._rows >= BATCH_ROWS or self._bytes >= BATCH_BYTES
 
     def made(self, lines: int) -> ImportBatch:
-        """Return the batch, at so many lines of the import."""
+        """Return the batch, which ends at line number `lines` of the import."""
         return ImportBatch(
             write=GraphWrite(
                 nodes=self._nodes, edges=self._edges, node_paths=self._node_paths, edge_paths=self._edge_paths
@@ -243,7 +243,7 @@ class _Batch:
         if not isinstance(is_archived, bool):
             raise InvalidArgument(f"{path}.is_archived is neither true nor false", field=f"{path}.is_archived")
         general = row["general_type_name"]
-        given = NewNode(
+        new_node = NewNode(
             row["id"],
             row.get("external_id") or None,
             self._graph_name,
@@ -256,18 +256,18 @@ class _Batch:
             _time(path, row) if "created_at" in row else None,
             self._owner(path, row),
         )
-        node = checked_node(path, given, self._limits)
+        node = checked_node(path, new_node, self._limits)
         if is_archived:
             self._archived_ids.add(node.id)
         self._nodes.append(node)
         self._node_paths.append(path)
 
     def _owner(self, path: str, row: dict[str, Any]) -> str | None:
-        """Return whose a node is that says so: only who may act for him, or for all, brings in what is his.
+        """Return the owner that a row names: a caller who does not act for all users may import only its own rows.
 
         Raises:
             PermissionDenied: the caller may not.
-            LimitExceeded: it can be nobody's id.
+            LimitExceeded: it is too long for a user id.
         """
         owner: str | None = row.get("owner_user_id") or None
         if owner is not None:
@@ -279,7 +279,7 @@ class _Batch:
     def _add_edge(self, path: str, line: bytes, row: dict[str, Any]) -> None:
         required = ("id", "from_node_id", "to_node_id", "edge_type")
         _check_members(path, row, _EDGE, texts=_EDGE_TEXTS, required=required)
-        given = NewEdge(
+        new_edge = NewEdge(
             row["id"],
             self._graph_name,
             row["from_node_id"],
@@ -288,7 +288,7 @@ class _Batch:
             _document(line, "edge", "data", row["data"]) if "data" in row else "{}",
             _time(path, row) if "created_at" in row else None,
         )
-        self._edges.append(checked_edge(path, given, self._limits))
+        self._edges.append(checked_edge(path, new_edge, self._limits))
         self._edge_paths.append(path)
 
     def _add_embedding(self, path: str, line: bytes, row: dict[str, Any]) -> None:
@@ -348,7 +348,7 @@ def imported(graph: str, done: Imported) -> pb.ImportGraphResponse:
 
 
 def export_query(message: pb.ExportGraphRequest, limits: Limits) -> ExportQuery:
-    """Return what a caller wants to read out.
+    """Return the query of ExportGraph.
 
     Raises:
         InvalidArgument, LimitExceeded: the name is malformed.
@@ -367,12 +367,12 @@ def exported(page: ExportPage) -> pb.ExportGraphResponse:
 async def _chunks(requests: AsyncIterator[pb.ImportGraphRequest]) -> AsyncGenerator[bytes, None]:
     async for request in requests:
         if request.WhichOneof("content") != "lines":
-            raise InvalidArgument("a message behind the first is not lines", field="lines")
+            raise InvalidArgument("every message after the first must have lines", field="lines")
         yield request.lines
 
 
 async def _lines(chunks: AsyncGenerator[bytes, None], charge: Callable[[int], None]) -> AsyncGenerator[bytes, None]:
-    """Yield lines, without their ends; an empty rest is none.
+    """Yield lines, without their ends; an empty rest is not a line.
 
     Args:
         chunks: Cut anywhere.
@@ -424,7 +424,7 @@ def _parsed(path: str, line: bytes, kinds: tuple[str, ...], limits: Limits) -> t
         raise InvalidArgument(f"{path} is not an object with one member", field=path)
     ((kind, row),) = value.items()
     if kind not in kinds:
-        raise InvalidArgument(f"{path} is none of {', '.join(kinds)}", field=path)
+        raise InvalidArgument(f"{path} has an unknown kind; it must be one of {', '.join(kinds)}", field=path)
     if not isinstance(row, dict):
         raise InvalidArgument(f"{path}.{kind} is not an object", field=f"{path}.{kind}")
     return kind, row
@@ -438,14 +438,14 @@ def _check_members(
     required: tuple[str, ...],
     texts: frozenset[str] = frozenset(),
 ) -> None:
-    """Refuse a row with members that nobody would read, or without those that make it, or that are no `texts`.
+    """Refuse a row with unknown members, without required ones, or with members that must be texts and are not.
 
     Raises:
         InvalidArgument: with the first of them.
     """
     for member, value in row.items():
         if member not in known:
-            raise InvalidArgument(f"{path} has a member that is none of its kind's", field=path, known=sorted(known))
+            raise InvalidArgument(f"{path} has a member that its kind does not have", field=path, known=sorted(known))
         if member in texts and not isinstance(value, str):
             raise _no_text(path, member)
     for member in required:
@@ -470,16 +470,16 @@ def _time(path: str, row: dict[str, Any]) -> int:
     try:
         time = datetime.fromisoformat(_text(path, row, "created_at"))
         if time.tzinfo is None:
-            raise ValueError("which moment is meant depends on who reads it")
+            raise ValueError("the time must have a time zone")
         return micros(time if time.tzinfo is UTC else time.astimezone(UTC))
     except (ValueError, OverflowError):
         raise InvalidArgument(f"{field} is not a time with a zone", field=field) from None
 
 
 def _document(line: bytes, kind: str, member: str, value: object) -> str:
-    """Return the text of a document in a line, every digit as it is there.
+    """Return the text of a document in a line, with every digit as it was sent.
 
-    Lines that we wrote end in it: what stands between its name and the two braces at the end is taken, if it is
+    Lines that we wrote end in it: the text between its name and the two braces at the end is taken, if it is
     the value. Any other line is parsed again by a slower parser that leaves numbers alone.
     """
     start = line.find(b'"%s":' % member.encode())
@@ -494,7 +494,7 @@ def _document(line: bytes, kind: str, member: str, value: object) -> str:
 
 
 def _as_it_is(digits: str) -> orjson.Fragment:
-    """Return what is written as these digits. In Python, so that others get the interpreter among a million of them."""
+    """Return these digits as JSON. A function in Python, so that other threads run between a million of them."""
     return orjson.Fragment(digits)
 
 

@@ -1,4 +1,4 @@
-"""Walks: what is asked, and their pages as messages."""
+"""Traverse: its request as a walk, and the pages of a walk as messages."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _columns(values: Sequence[int]) -> tuple[Column, ...]:
         if value not in _COLUMNS:
             raise InvalidArgument(f"column {value} is unknown", field=f"columns[{position}]")
     if len(set(values)) < len(values):
-        raise InvalidArgument("a column is there twice", field="columns")
+        raise InvalidArgument("columns has a column twice; name each once", field="columns")
     return tuple(_COLUMNS[value] for value in values)
 
 

@@ -19,8 +19,8 @@ def new_node(path: str, message: pb.NodeInput, limits: Limits, *, made_id: str) 
 
     Args:
         path: Of the message in its request.
-        message: What the caller says of it.
-        limits: What a write may hold.
+        message: The node in the request.
+        limits: The limits of a write.
         made_id: Its id, if the caller gave none.
 
     Raises:
@@ -49,7 +49,7 @@ def checked_node(path: str, node: NewNode, limits: Limits) -> NewNode:
     _, external_id, graph, bundle, general, specific, name, status, data_json, *_ = node
     texts = graph + bundle + general + specific + name + status
     chars_max = limits.type_chars_max
-    # A call has a thousand: only where these say that something may be wrong are fields looked at one by one.
+    # A call has a thousand nodes: fields are checked one by one only if this quick test says that one may be wrong.
     if not general or "\0" in texts or len(texts) > chars_max or len(texts) > limits.name_chars_max:
         check_text(f"{path}.general_type_name", general, chars_max=chars_max, required=True)
         check_text(f"{path}.graph_name", graph, chars_max=chars_max)
@@ -130,13 +130,13 @@ def graph_write(message: pb.WriteGraphRequest, limits: Limits) -> GraphWrite:
     nodes: list[NewNode] = []
     edges: list[NewEdge] = []
     for position, node in enumerate(message.nodes):
-        made = "" if node.id else made_id(first, position)
-        any_made = any_made or bool(made)
-        nodes.append(new_node(f"nodes[{position}]", node, limits, made_id=made))
+        new_id_of_row = "" if node.id else made_id(first, position)
+        any_made = any_made or bool(new_id_of_row)
+        nodes.append(new_node(f"nodes[{position}]", node, limits, made_id=new_id_of_row))
     for position, edge in enumerate(message.edges):
-        made = "" if edge.id else made_id(first, nodes_count + position)
-        any_made = any_made or bool(made)
-        edges.append(new_edge(f"edges[{position}]", edge, limits, made_id=made))
+        new_id_of_row = "" if edge.id else made_id(first, nodes_count + position)
+        any_made = any_made or bool(new_id_of_row)
+        edges.append(new_edge(f"edges[{position}]", edge, limits, made_id=new_id_of_row))
     return GraphWrite(nodes=nodes, edges=edges, first_made_id=first if any_made else None)
 
 

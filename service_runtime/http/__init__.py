@@ -1,4 +1,4 @@
-"""HTTP beside gRPC: one hardened door, and what is behind it. It needs the extra `http`."""
+"""HTTP next to gRPC: one hardened door, and the endpoints that it serves. It needs the extra `http`."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def serving_rpcs(
     beside: Mapping[str, Endpoint] | None = None,
     scopes: Mapping[str, Sequence[str]] | None = None,
 ) -> AbstractAsyncContextManager[int]:
-    """Return what serves the unary RPCs of some services on HTTP_PORT for a block, yielding the port.
+    """Return a context manager that serves the unary RPCs of some services on HTTP_PORT, yielding the port.
 
     Args:
-        settings: Where.
-        services: Which.
-        border: What every call goes through.
-        beside: What else is on the port, by its paths.
-        scopes: What to ask an issuer for that goes there.
+        settings: The port and its limits.
+        services: Theirs.
+        border: Every call goes through it.
+        beside: Further endpoints on the port, by path.
+        scopes: The scopes that clients of each path request from the issuer.
 
     Raises:
         HttpMissing: the package is not installed.
         CannotListen: in the block's beginning: the address is taken.
     """
     try:
-        from service_runtime.http import connect, door  # only who has a port for it needs the package
+        from service_runtime.http import connect, door  # only a service with an HTTP port needs the package
     except ImportError as error:
         raise HttpMissing(f"HTTP_PORT needs the package uvicorn: {install('http')}") from error
     options = door.HttpOptions(
@@ -67,11 +67,11 @@ def serving_rpcs(
 
 
 def protected(settings: ServiceSettings, scopes: Mapping[str, Sequence[str]]) -> Resources | None:
-    """Return what a port says of where tokens come from; None: none are taken.
+    """Return the document of a port that says where tokens come from, or None if it takes no tokens.
 
     Args:
-        settings: Whose they are.
-        scopes: What to ask the issuer for, by path; of the port as a whole it is all that there are.
+        settings: The issuer.
+        scopes: The scopes to request from the issuer, by path; for the port as a whole, all of them.
     """
     if not settings.jwt_issuer:
         return None

@@ -1,4 +1,4 @@
-"""What an HTTP server and what it serves say to each other: ASGI, in the types that we use of it."""
+"""The interface of an HTTP server and its applications: ASGI, in the types that we use of it."""
 
 from __future__ import annotations
 

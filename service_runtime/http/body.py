@@ -10,8 +10,8 @@ from service_runtime.http.asgi import Receive
 
 START_S = 10.0  # that a body may take, however small
 BYTES_PER_S = 64 * 1024  # and each byte adds to it: who drips, or says nothing, is past it soon
-_COPIES = 3  # of it: as it came, as one piece, and as what is made of it
-_DROPPED_BYTES_MAX = 16 * 1024 * 1024  # what is too large is read up to here, or its sender would not read our answer
+_COPIES = 3  # of the body: its chunks, the whole, and the parsed value
+_DROPPED_BYTES_MAX = 16 * 1024 * 1024  # of a body that is too large, read so that its sender reads our answer
 
 
 async def read_whole(receive: Receive, *, bytes_max: int, held: CallBytes, hint: str = "") -> bytes:
@@ -20,8 +20,8 @@ async def read_whole(receive: Receive, *, bytes_max: int, held: CallBytes, hint:
     Args:
         receive: The request's.
         bytes_max: Its largest size.
-        held: Is charged for what has come so far; the caller of this gives it back.
-        hint: What to do instead of sending a larger one.
+        held: Is charged for the bytes so far; the caller of this function gives them back.
+        hint: The advice in the error of a larger one.
 
     Raises:
         Cancelled: its sender hung up.
@@ -54,8 +54,8 @@ async def read_whole(receive: Receive, *, bytes_max: int, held: CallBytes, hint:
             body.clear()
         more = message.get("more_body", False)
     if size_bytes > bytes_max:
-        told = f"the body has {size_bytes} bytes{'' if not more else ' or more'}; the limit is {bytes_max}"
+        error_text = f"the body has {size_bytes} bytes{'' if not more else ' or more'}; the limit is {bytes_max}"
         raise LimitExceeded(
-            f"{told}: {hint}" if hint else told, limit="body_bytes", limit_max=bytes_max, value=size_bytes
+            f"{error_text}: {hint}" if hint else error_text, limit="body_bytes", limit_max=bytes_max, value=size_bytes
         )
     return bytes(body)

@@ -1,7 +1,7 @@
 """The unary RPCs over HTTP, in the form of the Connect protocol: `POST /package.Service/Method`, in JSON or protobuf.
 
-https://connectrpc.com/docs/protocol says it. What is served is what gRPC serves, inside the same border: this file
-knows how a request and an answer look over HTTP, and which requests are none of the protocol's.
+The protocol is specified at https://connectrpc.com/docs/protocol. It serves the same RPCs as gRPC, through the same
+border. This file translates requests and answers, and refuses requests that the protocol does not have.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from service_runtime.server import Service
 
 JSON, PROTO = "application/json", "application/proto"
 BODY_BYTES_MAX = {JSON: 1024 * 1024, PROTO: 4 * 1024 * 1024}
-_HINT = {JSON: f"send what is larger as {PROTO}", PROTO: ""}
+_HINT = {JSON: f"send larger messages as {PROTO}", PROTO: ""}
 
 _TIMEOUT = re.compile(r"[0-9]{1,10}")
 _CHARSET = re.compile(r'charset="?utf-8"?', re.IGNORECASE)
 
-# As the protocol has them; what is not here is 500.
+# As the protocol has them; any other code is 500.
 HTTP_STATUS = {
     grpc.StatusCode.CANCELLED: 499,
     grpc.StatusCode.INVALID_ARGUMENT: 400,
@@ -73,7 +73,7 @@ class _Method:
 
 
 class _NotThere(Exception):
-    """A request that is none of the protocol's: how it is answered."""
+    """A request that the protocol does not have, with the status of its answer."""
 
     def __init__(self, status: int, error: ContextKeepError, **headers: str) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class Connect:
 
     Args:
         services: Which.
-        border: What every call goes through.
+        border: Every call goes through it.
     """
 
     allowed_headers: Sequence[str] = (
@@ -103,7 +103,7 @@ class Connect:
         self._json = JsonMessages([pool.FindServiceByName(service.full_name).file for service in services])
 
     async def answer(self, request: door.Request, send: Send) -> None:
-        """Make the call of a request, and send what it says."""
+        """Make the call of a request, and send its answer."""
         current_call.set(None)  # a connection's requests may have one context
         try:
             content_type, body = await self._called(request)
@@ -138,7 +138,7 @@ class Connect:
         return door.refused(error, status or HTTP_STATUS.get(error.code, 500), _error(error), headers or {})
 
     async def close(self) -> None:
-        """End what the calls have begun."""
+        """Cancel the tasks of the calls."""
         await self._json.close()
 
     async def _called(self, request: door.Request) -> tuple[str, bytes]:
@@ -202,10 +202,10 @@ async def serving(
     """Serve for the block, yielding the port; on exit let running calls finish, for `drain_s` at most.
 
     Args:
-        services: Whose unary RPCs.
-        border: What every call goes through.
-        options: Where.
-        beside: What else is on the port, by its paths.
+        services: Their unary RPCs.
+        border: Every call goes through it.
+        options: The address and limits of the port.
+        beside: Further endpoints on the port, by path.
 
     Raises:
         CannotListen: the address is taken.
@@ -219,7 +219,7 @@ async def serving(
 
 
 class _Collecting:
-    """Takes what is added to a gRPC server."""
+    """Collects the handlers that are added to a gRPC server."""
 
     def __init__(self) -> None:
         self.handlers: dict[str, Any] = {}  # by path
@@ -246,23 +246,23 @@ def _methods_of(services: Sequence[Service]) -> dict[str, _Method]:
 
 
 def _content_type(request: door.Request) -> str:
-    """Return in which form the request is.
+    """Return the encoding of a request.
 
     Raises:
-        _NotThere: it is none of the protocol's, or of another form.
+            _NotThere: the protocol does not have it, or its encoding.
         InvalidArgument: it is of another version of the protocol.
     """
     if request.method != "POST":
         raise _NotThere(405, Unimplemented("an RPC is called by POST /package.Service/Method"), allow="POST")
-    said = request.headers.get("content-type", "")
-    content_type, _, parameters = (part.strip().lower() for part in said.partition(";"))
+    header = request.headers.get("content-type", "")
+    content_type, _, parameters = (part.strip().lower() for part in header.partition(";"))
     if content_type not in (JSON, PROTO) or (parameters and not _CHARSET.fullmatch(parameters)):
-        told = f"the content type is {JSON} or {PROTO}"
+        message = f"the content type is {JSON} or {PROTO}"
         if content_type.startswith("application/grpc"):
-            told += "; gRPC has a port of its own"
+            message += "; gRPC has a port of its own"
         elif content_type.startswith("application/connect+"):
-            told += "; streams are gRPC's, on its own port"
-        raise _NotThere(415, Unimplemented(told), **{"accept-post": f"{JSON}, {PROTO}"})
+            message += "; streams are gRPC's, on its own port"
+        raise _NotThere(415, Unimplemented(message), **{"accept-post": f"{JSON}, {PROTO}"})
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise _NotThere(501, Unimplemented("send the body uncompressed"), **{"accept-encoding": "identity"})
     if request.headers.get("connect-protocol-version", "1") != "1":
@@ -274,20 +274,20 @@ def _timeout_s(request: door.Request) -> float | None:
     """Return the seconds that the caller gives the call.
 
     Raises:
-        InvalidArgument: they are none.
+        InvalidArgument: it is not a number of milliseconds.
     """
-    said = request.headers.get("connect-timeout-ms")
-    if said is None:
+    timeout_header = request.headers.get("connect-timeout-ms")
+    if timeout_header is None:
         return None
-    if not _TIMEOUT.fullmatch(said):
+    if not _TIMEOUT.fullmatch(timeout_header):
         raise InvalidArgument("connect-timeout-ms is a number of ten digits at most", field="connect-timeout-ms")
-    return int(said) / 1000
+    return int(timeout_header) / 1000
 
 
 def _error(error: ContextKeepError) -> dict[str, Any]:
     status = Status.FromString(details_of(error))
     code = "canceled" if error.code is grpc.StatusCode.CANCELLED else error.code.name.lower()
-    return {"code": code, "message": status.message, "details": [_detail(one) for one in status.details]}
+    return {"code": code, "message": status.message, "details": [_detail(detail) for detail in status.details]}
 
 
 def _detail(packed: Any) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""The door of an HTTP port: lets requests in that may come in, one for each place, and refuses the others.
+"""The door of an HTTP port: admits requests up to the number of call slots, and refuses the others.
 
-Whatever is behind it says how an answer looks, and who calls; there may be several, by their paths, and one of them may
-be behind several doors. The door knows hosts, origins and places, and what becomes of a request whose caller has gone,
-or that a drain ends.
+An endpoint renders answers and authenticates callers. A door may have several endpoints, by their paths, and several
+doors may share one. The door checks hosts and origins, and ends a request whose caller has gone or that a drain ends.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import Any, Protocol
 import orjson
 
 from contextkeep.errors import Cancelled, ContextKeepError, InvalidArgument, PermissionDenied, Unavailable
+from service_runtime.admission import CallLimits, CallSlot, CallSlots
 from service_runtime.auth import Principal
 from service_runtime.held_bytes import CallBytes
 from service_runtime.http.asgi import PIECE_BYTES, HttpResponse, Message, Receive, Scope, Send
@@ -26,13 +26,12 @@ from service_runtime.http.body import read_whole
 from service_runtime.http.listening import listening
 from service_runtime.http.resources import PREFIX, Resources
 from service_runtime.interceptors import CALL_ID_KEY
-from service_runtime.places import CallLimits, CallSlot, Places
 from service_runtime.server import is_loopback
 from service_runtime.tls import TlsFiles
 
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+)(:[0-9]*)?")  # RFC 9110: no user, no path
 _ORIGIN = re.compile(rf"https?://{_HOST.pattern}")
-_METADATA = ("authorization", "x-api-key", "traceparent", "tracestate")  # what a call is told of its request
+_METADATA = ("authorization", "x-api-key", "traceparent", "tracestate")  # the headers that become a call's metadata
 _PREFLIGHT_S = 7200  # that a browser need not ask again whether it may call
 
 
@@ -62,7 +61,7 @@ class HttpOptions:
 class Request:
     """A request that was let in."""
 
-    def __init__(self, scope: Scope, receive: Receive, place: CallSlot) -> None:
+    def __init__(self, scope: Scope, receive: Receive, slot: CallSlot) -> None:
         self.scope = scope
         self.receive = receive
         self.method: str = scope["method"]
@@ -72,12 +71,12 @@ class Request:
         }
         self.peer = _peer(scope)
         self.was_left = False
-        self._place = place
+        self._slot = slot
         self._watching: asyncio.Task[None] | None = None
 
     @property
     def metadata(self) -> list[tuple[str, str]]:
-        """What a call is told of it."""
+        """Return the metadata of the call that it becomes."""
         return [(name, self.headers[name]) for name in _METADATA if name in self.headers]
 
     def belongs_to(self, principal: Principal) -> None:
@@ -86,14 +85,14 @@ class Request:
         Raises:
             TooManyCalls: it is one more than the share of the caller.
         """
-        self._place.belongs_to(principal)
+        self._slot.belongs_to(principal)
 
     async def body(self, *, bytes_max: int, held: CallBytes, hint: str = "") -> bytes:
         """Return the body; see `read_whole`."""
         return await read_whole(self.receive, bytes_max=bytes_max, held=held, hint=hint)
 
     def give_up_when_left(self) -> None:
-        """Cancel this task, whose request's body is read, when the caller hangs up: nobody waits for what it does."""
+        """Cancel this task, which reads the request's body, when the caller hangs up."""
         working = asyncio.current_task()
         assert working is not None
 
@@ -106,13 +105,13 @@ class Request:
         self._watching = asyncio.create_task(watch())
 
     def stop_watching(self) -> None:
-        """Do so no more: from the beginning of the answer on its sending sees whether somebody is there."""
+        """Stop watching: once the answer begins, sending it notices that the caller has gone."""
         if self._watching is not None:
             self._watching.cancel()
 
 
 class Endpoint(Protocol):
-    """What is behind a door."""
+    """The handler of the requests that a door admits."""
 
     log: logging.Logger
     allowed_headers: Sequence[str]  # of requests, that pages of browsers may send
@@ -130,32 +129,32 @@ class Endpoint(Protocol):
         ...
 
 
-def refused(error: ContextKeepError, status: int, said: object, headers: Mapping[str, str]) -> HttpResponse:
+def refused(error: ContextKeepError, status: int, body: object, headers: Mapping[str, str]) -> HttpResponse:
     """Return an answer that refuses a request.
 
     Args:
-        error: Why. When to try again, and that a key is asked for, stand in the headers as HTTP has them.
+        error: Its time to retry and the credential that it demands go into headers.
         status: Of HTTP.
-        said: What the body says of it, as JSON.
-        headers: More of them.
+        body: The body, as JSON.
+        headers: Further headers.
     """
     shown = {"content-type": "application/json", **headers}
     if status == 401:
         shown["www-authenticate"] = "Bearer"
     if error.retry_after_s is not None:
         shown["retry-after"] = str(math.ceil(error.retry_after_s))
-    return HttpResponse(status=status, body=orjson.dumps(said), headers=shown)
+    return HttpResponse(status=status, body=orjson.dumps(body), headers=shown)
 
 
 def serving(
     endpoint: Endpoint, options: HttpOptions, *, beside: Mapping[str, Endpoint] | None = None
 ) -> AbstractAsyncContextManager[int]:
-    """Return what serves for a block, yielding the port; see `listening`.
+    """Return a server for a block, yielding the port; see `listening`.
 
     Args:
-        endpoint: What is behind the door.
-        options: Where it is.
-        beside: What is behind it at single paths.
+        endpoint: Handles the requests.
+        options: The address and limits of the port.
+        beside: Further endpoints, by path.
     """
     return listening(
         _Door(endpoint, options, beside or {}),
@@ -177,16 +176,16 @@ class _Door:
         self._origins = options.origins
         self._resources = options.resources
         self._on_loopback = is_loopback(options.host)
-        self._places = Places(options.limits, what="requests")
+        self._slots = CallSlots(options.limits, what="requests")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        place = CallSlot(self._places)
-        request = Request(scope, receive, place)
+        slot = CallSlot(self._slots)
+        request = Request(scope, receive, slot)
         answering = _Answering(send, request, self._resources)
         endpoint = self._beside.get(request.path, self._endpoint)
         log = endpoint.log
         try:
-            place.take()
+            slot.take()
             self._check(request, answering)
             document = self._document(request)
             if _is_preflight(request):
@@ -210,28 +209,28 @@ class _Door:
             raise
         finally:
             request.stop_watching()
-            place.give_back()
+            slot.give_back()
 
     def _check(self, request: Request, answering: _Answering) -> None:
-        # A page of a browser that its user visits can call what listens on loopback, by any name that leads there.
+        # A web page that the user visits can call a server on loopback, by any name that leads there.
         origin = request.headers.get("origin")
         if origin is not None:
             if not self._may_call(origin):
                 raise PermissionDenied(f"pages of this origin may not call; {self._origins.setting} has those that may")
             answering.allow(origin)
         if self._on_loopback and not is_loopback(_named(_HOST, request.headers.get("host", ""))):
-            raise InvalidArgument("this is not the host that was asked for", field="host")
+            raise InvalidArgument("the host header does not name this server: call it by its own address", field="host")
 
     def _document(self, request: Request) -> HttpResponse | None:
-        """Return what is said of where tokens come from, to everybody who asks; None: he asks for something else."""
+        """Return the document that says where tokens come from, or None if the request wants another path."""
         if not request.path.startswith(PREFIX):
             return None
-        found = self._resources and self._resources.document(
+        document = self._resources and self._resources.document(
             request.path, scheme=request.scope["scheme"], host=request.headers.get("host", "")
         )
         if request.method not in ("GET", "OPTIONS"):
             return HttpResponse(status=405, headers={"allow": "GET"})
-        return found or HttpResponse(status=404)
+        return document or HttpResponse(status=404)
 
     def _may_call(self, origin: str) -> bool:
         if origin in self._origins.allowed:
@@ -240,7 +239,7 @@ class _Door:
 
 
 class _Answering:
-    """Sends an answer, tells a browser which page may read it, and who is refused where tokens come from."""
+    """Sends an answer with the CORS headers of its origin, and says in a refusal where tokens come from."""
 
     def __init__(self, send: Send, request: Request, resources: Resources | None) -> None:
         self._send = send
@@ -274,7 +273,7 @@ class _Answering:
         await self._send(message)
 
     def _leading_on(self, header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
-        """Return a header; of a refusal the one that says which credential is asked for, with where it comes from."""
+        """Return a header; `www-authenticate` also names the address of the document about tokens."""
         name, value = header
         if name != b"www-authenticate" or self._resources is None:
             return header
@@ -310,8 +309,8 @@ def _is_preflight(request: Request) -> bool:
 
 def _named(form: re.Pattern[str], text: str) -> str:
     """Return the name in a header of this form; empty if it has another."""
-    found = form.fullmatch(text)
-    return found["name"].lower() if found else ""
+    match = form.fullmatch(text)
+    return match["name"].lower() if match else ""
 
 
 def _peer(scope: Scope) -> str:

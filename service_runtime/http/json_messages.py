@@ -1,7 +1,7 @@
 """Messages as JSON: small ones here, large ones in a few other processes, which tenants and keys take turns with.
 
-Python's reader of protobuf's JSON takes 1 to 4 us for each value that it makes. So what is done here is bounded by the
-number of values, too, and takes 20 ms at most. A tenant has one of the processes at most, so that another tenant's
+Python's reader of protobuf's JSON takes 1 to 4 us for each value that it makes. So work in this process is bounded by
+the number of values, too, and takes 20 ms at most. A tenant has one of the processes at most, so that another tenant's
 message never waits for all of its messages; the CPU time of each message is bounded.
 """
 
@@ -19,8 +19,10 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from google.protobuf.message import Message
 
 from contextkeep.errors import InvalidArgument, LimitExceeded, Unavailable
+from service_runtime.admission import Shares
 from service_runtime.auth import Principal
 from service_runtime.documents import check_containers
+from service_runtime.fair_queue import FairQueue, Turn
 from service_runtime.http import json_process
 from service_runtime.http.json_process import (
     DONE,
@@ -33,11 +35,9 @@ from service_runtime.http.json_process import (
     WRONG,
     WrongJson,
 )
-from service_runtime.places import Shares
-from service_runtime.turns import Turn, Turns
 
 PROCESSES = 2
-READ_CPU_S_MAX = 2.0  # of a process for one message; a MiB of what is slowest to read takes 1 s
+READ_CPU_S_MAX = 2.0  # of a process for one message; a MiB of the slowest values takes 1 s
 WORK_S_MAX = 15.0  # on the clock, in a process that is ready; 4 MiB of vectors take 3 s of CPU to write
 _START_S_MAX = 15.0  # of a process
 _SHARES = Shares(of_tenant=0.5, of_key=0.5)  # a tenant has one of them
@@ -56,7 +56,7 @@ class JsonMessages:
 
     def __init__(self, files: Iterable[FileDescriptor]) -> None:
         self._protos = _with_imports(files).SerializeToString()
-        self._turns = Turns(PROCESSES, _SHARES)
+        self._turns = FairQueue(PROCESSES, _SHARES)
         self._idle: list[Process] = []
 
     async def read(self, message_class: type[Message], text: bytes, *, of: Principal) -> Message:
@@ -74,14 +74,14 @@ class JsonMessages:
         values = sum(map(text.count, (b",", b"[", b"{")))
         try:
             if len(text) <= _HERE_BYTES and values <= _HERE_VALUES:
-                found: Message = json_process.read(message_class, text)
-                return found
+                message: Message = json_process.read(message_class, text)
+                return message
             check_containers("request", text.decode(errors="replace"))
-            made = await self._elsewhere(READ, message_class, text, of)
+            payload = await self._elsewhere(READ, message_class, text, of)
         except WrongJson as wrong:
-            told = f"the request is no JSON of a {message_class.DESCRIPTOR.name}: {wrong}"
-            raise InvalidArgument(told, field="request") from None
-        return message_class.FromString(made)
+            error_text = f"the request is no JSON of a {message_class.DESCRIPTOR.name}: {wrong}"
+            raise InvalidArgument(error_text, field="request") from None
+        return message_class.FromString(payload)
 
     async def write(self, message: Message, *, of: Principal) -> bytes:
         """Return a message as JSON.
@@ -102,7 +102,7 @@ class JsonMessages:
         while self._idle:
             await _end(self._idle.pop())
 
-    async def _elsewhere(self, kind: int, message_class: type[Message], given: bytes, principal: Principal) -> bytes:
+    async def _elsewhere(self, kind: int, message_class: type[Message], payload: bytes, principal: Principal) -> bytes:
         async with Turn(self._turns, principal) as turn:
             await turn.take()
             process = self._idle.pop() if self._idle else None
@@ -112,14 +112,14 @@ class JsonMessages:
                     process = await self._begun()
                     await _until_ready(process)
                 async with asyncio.timeout(WORK_S_MAX):
-                    ended, made = await _asked(process, kind, message_class, given)
+                    ended, answer = await _answer_of(process, kind, message_class, payload)
                 is_done = True
             except TimeoutError:
                 raise _too_long(WORK_S_MAX) from None
             except (OSError, EOFError) as error:
                 raise Unavailable("the process that reads large JSON ended", dependency="json") from error
             finally:
-                # Whoever gives up has the process killed: it would work on, and its answer be another's.
+                # A cancelled call kills the process: it would work on, and its answer would go to the next call.
                 if is_done and process is not None:
                     self._idle.append(process)
                 elif process is not None:
@@ -127,8 +127,8 @@ class JsonMessages:
         if ended == TOO_LONG:
             raise _too_long(READ_CPU_S_MAX)
         if ended == WRONG:
-            raise WrongJson(made.decode(errors="replace"))
-        return made
+            raise WrongJson(answer.decode(errors="replace"))
+        return answer
 
     async def _begun(self) -> Process:
         process = await asyncio.create_subprocess_exec(
@@ -157,12 +157,12 @@ async def _until_ready(process: Process) -> None:
         raise Unavailable("the process that reads large JSON does not start", dependency="json") from None
 
 
-async def _asked(process: Process, kind: int, message_class: type[Message], given: bytes) -> tuple[int, bytes]:
+async def _answer_of(process: Process, kind: int, message_class: type[Message], payload: bytes) -> tuple[int, bytes]:
     assert process.stdin is not None and process.stdout is not None
     name = message_class.DESCRIPTOR.full_name.encode()
     cpu_s_max = READ_CPU_S_MAX if kind == READ else 0
-    process.stdin.write(WORK.pack(kind, cpu_s_max, len(name), len(given)) + name)
-    process.stdin.write(given)
+    process.stdin.write(WORK.pack(kind, cpu_s_max, len(name), len(payload)) + name)
+    process.stdin.write(payload)
     await process.stdin.drain()
     ended, size = DONE.unpack(await process.stdout.readexactly(DONE.size))
     return ended, await process.stdout.readexactly(size)
@@ -185,8 +185,8 @@ async def _end(process: Process) -> None:
 
 
 def _with_imports(files: Iterable[FileDescriptor]) -> FileDescriptorSet:
-    """Return files and what they import, each behind what it needs."""
-    found = FileDescriptorSet()
+    """Return files and their imports, each after the files that it needs."""
+    file_set = FileDescriptorSet()
     seen: set[str] = set()
 
     def add(file: Any) -> None:
@@ -197,8 +197,8 @@ def _with_imports(files: Iterable[FileDescriptor]) -> FileDescriptorSet:
             add(imported)
         copy = FileDescriptorProto()
         file.CopyToProto(copy)
-        found.file.append(copy)
+        file_set.file.append(copy)
 
     for file in files:
         add(file)
-    return found
+    return file_set

@@ -33,7 +33,7 @@ class _TooLong(BaseException):
 
 
 class WrongJson(Exception):
-    """The JSON is none of its message; the text says why."""
+    """The JSON does not fit its message; the text says why."""
 
 
 def read(message_class: Any, text: bytes) -> Any:
@@ -74,22 +74,22 @@ def main() -> None:
     while head := incoming.read(WORK.size):
         kind, cpu_s_max, name_size, size = WORK.unpack(head)
         message_class = GetMessageClass(pool.FindMessageTypeByName(_exactly(incoming, name_size).decode()))
-        given = _exactly(incoming, size)
+        payload = _exactly(incoming, size)
         try:
             signal.setitimer(signal.ITIMER_PROF, cpu_s_max)
             if kind == READ:
-                made = read(message_class, given).SerializeToString()
+                answer = read(message_class, payload).SerializeToString()
             else:
-                made = write(message_class.FromString(given))
+                answer = write(message_class.FromString(payload))
             signal.setitimer(signal.ITIMER_PROF, 0)
             ended = MADE
         except WrongJson as wrong:
-            made, ended = str(wrong).encode(), WRONG
+            answer, ended = str(wrong).encode(), WRONG
         except _TooLong:
-            made, ended = b"", TOO_LONG
+            answer, ended = b"", TOO_LONG
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-        outgoing.write(DONE.pack(ended, len(made)) + made)
+        outgoing.write(DONE.pack(ended, len(answer)) + answer)
         outgoing.flush()
 
 

@@ -17,11 +17,11 @@ from service_runtime.server import CannotListen
 from service_runtime.tls import TlsFiles, server_context
 
 HEAD_S_MAX = 10.0  # that the head of a request may take; for the first, since the connection was made
-READ_S_MAX = 30.0  # that a caller may not read of what is ready for it
+READ_S_MAX = 30.0  # the longest that a caller may leave ready bytes unread
 
 
 class _Connection(H11Protocol):
-    """Hangs up on who takes too long to say what he wants, or to read his answer: uvicorn waits for ever for both."""
+    """Hangs up on a caller that takes too long to send its request or to read its answer: uvicorn waits for ever."""
 
     connections_max: int
     _hanging_up: asyncio.TimerHandle | None = None

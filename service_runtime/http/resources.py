@@ -22,32 +22,32 @@ _HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """What of a port is protected, by the tokens of one issuer."""
+    """The paths of a port that tokens of an issuer protect."""
 
     issuer: str
     scopes: Mapping[str, Sequence[str]]  # to ask it for, by path; "": of the port as a whole
     public_url: str = ""  # "https://context.example.com", as callers reach the port; empty: as they say themselves
 
     def document(self, path: str, *, scheme: str, host: str) -> HttpResponse | None:
-        """Return what a request for a document is answered; None: it is for something else.
+        """Return the answer to a request for a document, or None if it is for something else.
 
         Args:
             path: Of the request.
-            scheme: By which it came.
-            host: What it says that it is for.
+            scheme: Of the request.
+            host: The request's host header.
         """
         protected = path.removeprefix(PREFIX)
         origin = self._origin(scheme, host)
         if not path.startswith(PREFIX) or protected not in self.scopes or not origin:
             return None
-        said = {
+        fields = {
             "resource": f"{origin}{protected}",
             "authorization_servers": [self.issuer],
             "scopes_supported": list(self.scopes[protected]),
             "bearer_methods_supported": ["header"],
         }
         headers = {"content-type": "application/json", "cache-control": "no-store"}
-        return HttpResponse(status=200, body=orjson.dumps(said), headers=headers)
+        return HttpResponse(status=200, body=orjson.dumps(fields), headers=headers)
 
     def challenge(self, challenge: str, path: str, *, scheme: str, host: str, has_credential: bool) -> str:
         """Return a refusal's `WWW-Authenticate` that leads to the document.
@@ -56,7 +56,7 @@ class Resources:
             challenge: As it is without.
             path: Of the request that is refused.
             scheme: By which it came.
-            host: What it says that it is for.
+            host: The host header of the request.
             has_credential: It came with one, which is not valid or does not reach so far.
         """
         parameters = []

@@ -1,18 +1,17 @@
 """Postgres: one database or many, two doors, one border where driver errors become ours.
 
-`Tenant.query` runs one statement in one round trip; `Tenant.transaction` runs several. Both set the tenant, and what
-else row-level security checks, and a statement timeout of what is left of the call's deadline; statements whose
-parameters have names are given the tenant as `tenant_id`. All settings
-are local to the transaction: nothing of a session survives, so that PgBouncer may hand the connection on.
-Tables without a tenant are read by `Database.untenanted`. Where there are many databases, `Database` finds the one
-where a tenant lives, and nobody else knows of it.
+`Tenant.query` runs one statement in one round trip; `Tenant.transaction` runs several. Both set the tenant, the other
+settings that row-level security reads, and a statement timeout of the call's remaining time. Statements whose
+parameters have names get the tenant as `tenant_id`. All settings are local to the transaction: no session state
+survives, so that PgBouncer may hand the connection on. `Database.untenanted` reads tables without a tenant. Where there
+are many databases, `Database` finds the one where a tenant lives, and no other code knows of it.
 
-Health has a connection of its own, so that it tells of Postgres and not of how busy we are. What nobody waits for does
-not wait at locks for long, so that the connections are there for callers.
+Health has a connection of its own, so that it reports Postgres and not our load. Background work does not wait at locks
+for long, so that its connections are free for callers.
 
-A Postgres that is gone says so: its connections close, and are replaced when they are asked for. One that is frozen,
-or whose machine has vanished, says nothing at all. Then the caller is told while there is time, and the connection
-and all that idle beside it are hung up on: it is not the caller's part to find out which of ten are dead.
+If Postgres stops, its connections close and are replaced on use. If it freezes, or its machine vanishes, nothing is
+reported at all. Then the caller gets an error before its deadline, and the connection and all idle ones are closed, so
+that later callers do not find out one by one that they are dead.
 """
 
 from contextkeep.errors import SchemaBehind

@@ -29,7 +29,7 @@ class TextArray(list[str | None]):
 
 class _TextArrayDumper(Dumper):
     format = Format.BINARY
-    # Its type is what the statement says, as that of NULL: of other types it would be another prepared statement.
+    # Its type is that of the statement, as that of NULL: with other types it would be another prepared statement.
     oid = 0
 
     def dump(self, obj: TextArray) -> bytes:
@@ -47,7 +47,7 @@ class _TextArrayDumper(Dumper):
 
 def json_rows(rows: Iterable[Mapping[str, object]]) -> str:
     """Return rows as the parameter of `json_to_recordset`: less than an array for each column takes."""
-    # One by one: what is written at once keeps the interpreter until it is done, in whichever thread.
+    # Row by row: one call for all of them would keep the interpreter until it is done, in any thread.
     return f"[{b','.join([orjson.dumps(row) for row in rows]).decode()}]"
 
 

@@ -2,11 +2,11 @@
 
 A call is cancelled by its client, by its deadline and by the end of the process, often by two of them at nearly the
 same time. psycopg takes the first cancellation to Postgres and waits for the answer; a second one, while it does, makes
-it hang up, forget the statement half-way, and print an "Exception ignored" that nobody can act on. Here the work of the
-first is done beside the task that was cancelled: however often that happens, the connection lives.
+it hang up, forget the statement half-way, and print an "Exception ignored" that no reader can act on. Here another task
+cancels the statement: however often the call is cancelled, the connection lives.
 
 A backend that still waits for a statement forgets a cancellation. On a busy machine it may come before the statement
-that it is for, which would then run to its end; so Postgres is asked again until it answers.
+that it is for, which would then run to its end; so the cancellation is sent again until Postgres answers.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Row = Any  # a named tuple of the statement's columns
 
 CONNECT_TIMEOUT_S = 5
 CANCEL_S_MAX = 2.0  # that Postgres may take to end a statement whose caller is gone
-_CANCEL_AGAIN_S = 0.25  # behind a cancellation that may have come too early
+_CANCEL_AGAIN_S = 0.25  # after a cancellation that may have come too early
 _WAIT_INTERVAL_S = 0.1  # psycopg's own
 
 
 class CancelledOnce(psycopg.AsyncConnection[Any]):
-    """psycopg's, but for what happens when who waits for it is cancelled.
+    """psycopg's connection, but for cancelled callers.
 
     Attributes:
         is_home: It leads to the home database, where the keys are.
@@ -43,10 +43,10 @@ class CancelledOnce(psycopg.AsyncConnection[Any]):
     answered_at = 0.0
 
     async def wait(self, gen: PQGen[RV], interval: float = _WAIT_INTERVAL_S, timeout: float | None = None) -> RV:
-        """Return what a generator of psycopg's comes to; all that is sent or read on the connection comes through here.
+        """Return the result of a generator of psycopg's; all bytes that are sent or read go through it.
 
         Raises:
-            asyncio.CancelledError: the task was cancelled. What ran in Postgres has ended, or the connection is closed.
+            asyncio.CancelledError: the task was cancelled. The statement has ended, or the connection is closed.
         """
         try:
             return await waiting.wait_async(gen, self.pgconn.socket, interval=interval, timeout=timeout)
@@ -73,7 +73,7 @@ class CancelledOnce(psycopg.AsyncConnection[Any]):
                 return
             except (psycopg.Error, OSError, TimeoutError):
                 self.pgconn.finish()
-        with suppress(psycopg.Error, RuntimeError):  # its `finally` may read on, from what is closed
+        with suppress(psycopg.Error, RuntimeError):  # its `finally` may read from a closed connection
             gen.close()
 
 
@@ -85,7 +85,7 @@ async def is_alive(connection: Connection) -> bool:
     """Tell whether a connection survived its idleness.
 
     An idle connection has nothing to say. If its socket is readable, Postgres has closed it (or, with TLS, sent
-    a ticket), and only then it is worth a round trip. So a restart costs nobody a call, and a checkout two
+    a ticket), and only then it is worth a round trip. So a restart fails no call, and a checkout costs two
     microseconds.
     """
     socket_state = select.poll()  # `select.select` takes no descriptor above 1,023

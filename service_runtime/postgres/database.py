@@ -1,7 +1,7 @@
 """The database, as all code but this package knows it: one, or many with each tenant in one of them.
 
-Then a tenant's statements go where it lives (`directory.py`). Which database that is nobody else has to know: keys, and
-all that has no tenant, are in the home database, and what runs over all tenants leaves out those of a database that
+Then a tenant's statements go where it lives (`directory.py`). No other code has to know which database that is: keys,
+and all rows without a tenant, are in the home database, and work over all tenants leaves out those of a database that
 does not answer.
 """
 
@@ -27,7 +27,7 @@ from service_runtime.postgres.tenant import ANSWER_TIMEOUT_MAX_S, Lend, Residenc
 _log = logging.getLogger("postgres")
 
 _TENANTS_AT_ONCE = 1_000
-_OPERATORS_TIMEOUT_S = 5.0  # that a database takes at most for what operators ask of all: one that hangs holds up none
+_OPERATORS_TIMEOUT_S = 5.0  # of a database in a command over all of them: one that hangs delays no other
 _TENANTS = "SELECT id, database FROM access.tenant ORDER BY id"
 _ELSEWHERE = "SELECT EXISTS (SELECT FROM access.tenant WHERE database IS NOT NULL) AS elsewhere"
 _OLD_COPY = """
@@ -97,7 +97,7 @@ class Database:
         """Let metrics read the pools, of all databases together; and of each other one, whether it answers."""
         for name, key, meaning in (
             ("contextkeep_postgres_connections", "pool_size", "Connections to Postgres"),
-            ("contextkeep_postgres_connections_idle", "pool_available", "Connections that nobody uses"),
+            ("contextkeep_postgres_connections_idle", "pool_available", "Idle connections to Postgres"),
             ("contextkeep_postgres_waiting", "requests_waiting", "Calls that wait for a connection"),
         ):
             metrics.watch(name, meaning, partial(self._figure, key))
@@ -116,9 +116,9 @@ class Database:
         """Return the door to those of a tenant's rows that a principal may see: for all calls.
 
         Args:
-            principal: Its bounds hold; and of what belongs to users, it sees what is its user's and what is nobody's.
-                Where the request may name a user, it is that of `Principal.acting_for`.
-            context_id: The context whose rows are meant. None: of rows that belong to contexts there are none.
+            principal: Its bounds hold, and it sees the rows of its user and those of no user. Where the request may
+                name a user, it is that of `Principal.acting_for`.
+            context_id: The context whose rows are visible. None hides all rows of contexts.
         """
         tenant_id = principal.tenant_id
         return Tenant(
@@ -132,10 +132,10 @@ class Database:
         )
 
     def tenant(self, tenant_id: UUID) -> Tenant:
-        """Return the door to the rows of one tenant: for background work, which nobody called for.
+        """Return the door to the rows of one tenant, for background work.
 
-        What belongs to contexts or users is behind it only for statements that are `Across` them. What it waits for at
-        a lock for longer than `LOCK_TIMEOUT_S` fails with `Unavailable`.
+        Rows of contexts or users are visible to statements `Across` them only. A statement that waits at a lock for
+        longer than `LOCK_TIMEOUT_S` fails with `Unavailable`.
         """
         return Tenant(
             self._lending(tenant_id),
@@ -151,13 +151,13 @@ class Database:
         return list(self._pools)
 
     def operating(self, principal: Principal, name: str) -> Tenant:
-        """Return the door to one database for what operators do for all tenants, by functions of the owner.
+        """Return the door to one database for functions of operators over all tenants.
 
-        The home database sees for itself whether the key may. The others have no keys, and are told for which one it
-        is, as they are told of tenants: whoever comes here for one of these has asked the home first.
+        The home database checks the key itself. The others have no keys and trust the given id, as they trust the id of
+        a tenant: so call a function of the home database first.
 
         Raises:
-            Unavailable: it did not answer when its health was last looked at, or is none of those that we know.
+            Unavailable: it did not answer its last health check, or is unknown.
         """
         if name == HOME:
             return self.of(principal).at_home()
@@ -175,7 +175,7 @@ class Database:
         """Run one statement on tables of the home database that have no tenant, in a transaction of its own.
 
         Raises:
-            Unavailable: Postgres does not answer, or what the statement needs is locked.
+            Unavailable: Postgres does not answer, or another transaction holds a lock that the statement needs.
         """
         return await self._home.untenanted(sql, parameters, timeout_s=timeout_s)
 
@@ -185,7 +185,7 @@ class Database:
         A database that does not answer is left out, if it is not the home.
 
         Raises:
-            Unavailable: the home database does not answer, or what the statement needs is locked there.
+            Unavailable: the home database does not answer, or another transaction holds a lock there.
         """
 
         async def other(named: str, pool: Pool) -> list[Row]:
@@ -213,7 +213,7 @@ class Database:
         return sorted(row.name or "home" for row in await self.everywhere(_OLD_COPY, (tenant_id,)))
 
     async def tenants(self, *, reachable: bool = False) -> list[Tenant]:
-        """Return what works on each tenant, in the order of their ids.
+        """Return the doors of all tenants for background work, in the order of their ids.
 
         Args:
             reachable: Leave out those of a database that did not answer when it was last checked, or had a problem.
@@ -221,49 +221,49 @@ class Database:
         Raises:
             Unavailable: the home database does not answer.
         """
-        found = []
+        tenants = []
         for number, row in enumerate(await self._home.untenanted(_TENANTS)):
             if number % _TENANTS_AT_ONCE == 0:
                 await asyncio.sleep(0)  # ten thousand take a tenth of a second: others have their turn
             named = self._directory.remember(row.id, row.database)
             if not reachable or ((pool := self._pools.get(named)) is not None and pool.answers):
-                found.append(self.tenant(row.id))
-        return found
+                tenants.append(self.tenant(row.id))
+        return tenants
 
     async def healthy(
         self, sql: str, *, problem: Callable[[str, Sequence[Row]], ContextKeepError | None]
     ) -> Mapping[str, ContextKeepError | None]:
         """Run the statement of a health check in each database; it does not wait for the connections of calls.
 
-        Until the next check, nobody is served from another database that does not answer, or has a problem.
+        Until the next check, no tenant is served from another database that does not answer or has a problem.
 
         Args:
             sql: The statement.
-            problem: Says what is wrong with a database, by its name and what it answered; None: nothing.
+            problem: Returns the problem of a database, from its name and its answer, or None if there is none.
 
         Returns:
-            What is wrong with each of the others, by its name; None: nothing.
+            The problem of each of the other databases, by its name, or None.
 
         Raises:
             Unavailable: the home database does not answer.
-            ContextKeepError: what is wrong with it.
+            ContextKeepError: the problem of the home database.
         """
-        asked = list(self._pools.items())
-        answers = await asyncio.gather(*(pool.healthy(sql) for _, pool in asked), return_exceptions=True)
-        found: dict[str, ContextKeepError | None] = {}
-        for (named, pool), answer in zip(asked, answers, strict=True):
+        pools = list(self._pools.items())
+        answers = await asyncio.gather(*(pool.healthy(sql) for _, pool in pools), return_exceptions=True)
+        problems: dict[str, ContextKeepError | None] = {}
+        for (named, pool), answer in zip(pools, answers, strict=True):
             wrong = answer if isinstance(answer, BaseException) else problem(named, answer)
             if wrong is not None and not isinstance(wrong, ContextKeepError):
                 raise wrong
             pool.answers = wrong is None or named == HOME
-            found[named] = wrong
-        if at_home := found.pop(HOME):
+            problems[named] = wrong
+        if at_home := problems.pop(HOME):
             raise at_home
-        return found
+        return problems
 
     @property
     def away(self) -> tuple[str, ...]:
-        """The databases that serve nobody since their last check: `tenants(reachable=True)` leaves them out."""
+        """The databases that serve no tenant since their last check: `tenants(reachable=True)` leaves them out."""
         return tuple(named for named, pool in self._pools.items() if not pool.answers)
 
     async def notice_others(self) -> None:

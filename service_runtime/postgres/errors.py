@@ -34,7 +34,7 @@ NOT_HERE = "CK001"  # as `access.enter` raises it
 
 
 def translated(error: BaseException) -> Exception | None:
-    """Return our error for one of the driver; None for constraints and for what only a fault of ours can be."""
+    """Return our error for an error of the driver, or None for constraints and for faults of our own."""
     match error:
         case PoolTimeout() | TooManyRequests():
             return Overloaded("no database connection is free", dependency="postgres", retry_after_s=RETRY_AFTER_S)
@@ -47,27 +47,33 @@ def translated(error: BaseException) -> Exception | None:
         case pg.InsufficientPrivilege() if '"bounds' in (error.diag.message_primary or ""):
             return PermissionDenied("the key is bound to other graphs, agent bundles, apps or contexts")
         case pg.InsufficientPrivilege() if error.diag.message_primary == "key refused":
-            return PermissionDenied("the key is not valid for this, or what it asks for is more than it has")
+            return PermissionDenied("the key is not valid for this call, or grants less than the call needs")
         case pg.UndefinedTable() | pg.UndefinedColumn() | pg.InvalidSchemaName():
-            return _behind()
+            return _schema_behind()
         case pg.UndefinedFunction() if (error.diag.message_primary or "").startswith("function "):  # not an operator
-            return _behind()
+            return _schema_behind()
         case pg.InsufficientPrivilege() if (error.diag.message_primary or "") in _NOT_YET_GRANTED:
-            return _behind()
+            return _schema_behind()
         case psycopg.DatabaseError() if error.sqlstate == NOT_HERE:
             return lives_elsewhere()
         case pg.SerializationFailure() | pg.DeadlockDetected():
             return Aborted("another call changed the same rows; try again")
         case pg.ProgramLimitExceeded():
-            return LimitExceeded("a value is larger than the database takes")
+            return LimitExceeded("a value is larger than the database can store")
         case pg.DataError() if error.sqlstate:
-            # A number that jsonb cannot hold, a time out of range: what no check in front of it knows.
+            # A number that jsonb cannot hold, a time out of range: earlier checks do not know.
             return InvalidArgument(f"a value cannot be stored: {error.diag.message_primary}")
         case pg.LockNotAvailable():
-            return Unavailable("what this needs is locked", dependency="postgres", retry_after_s=RETRY_AFTER_S)
+            return Unavailable(
+                "another transaction holds a lock that this call needs; try again",
+                dependency="postgres",
+                retry_after_s=RETRY_AFTER_S,
+            )
         case pg.ReadOnlySqlTransaction():  # the tenant leaves it, or it fails over
             return Unavailable(
-                "the database takes no writes at the moment", dependency="postgres", retry_after_s=WRITES_AGAIN_S
+                "the database is read-only at the moment; try again",
+                dependency="postgres",
+                retry_after_s=WRITES_AGAIN_S,
             )
         case psycopg.OperationalError() | OSError():
             return unavailable()
@@ -75,19 +81,21 @@ def translated(error: BaseException) -> Exception | None:
             return None
 
 
-def _behind() -> SchemaBehind:
+def _schema_behind() -> SchemaBehind:
     return SchemaBehind(
-        "the database lacks what this version needs: run `migrate`", dependency="postgres", retry_after_s=RETRY_AFTER_S
+        "the database lacks migrations of this version: run `migrate`",
+        dependency="postgres",
+        retry_after_s=RETRY_AFTER_S,
     )
 
 
 def lives_elsewhere() -> TenantMoving:
-    """Return the error of a tenant whom a database does not serve, and who was looked for."""
+    """Return the error of a tenant that a database refuses although the directory names that database."""
     return TenantMoving(
         "the tenant is on its way to another database", dependency="postgres", retry_after_s=RETRY_AFTER_S
     )
 
 
 def unavailable() -> Unavailable:
-    """Return the error of a Postgres that says nothing."""
+    """Return the error of a Postgres that does not answer."""
     return Unavailable("the database does not answer", dependency="postgres", retry_after_s=RETRY_AFTER_S)

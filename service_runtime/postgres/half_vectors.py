@@ -21,7 +21,7 @@ async def take_half_vectors(connection: psycopg.AsyncConnection[Any]) -> None:
         psycopg.ProgrammingError: the database has no pgvector, or one older than the type.
     """
     cursor = await connection.cursor(row_factory=tuple_row).execute(_TYPE)
-    if (found := await cursor.fetchone()) is None:
+    if (row := await cursor.fetchone()) is None:
         raise psycopg.ProgrammingError("halfvec type not found in the database")
-    name, oid, array_oid = found
+    name, oid, array_oid = row
     register_halfvec_info(connection, TypeInfo(name, oid, array_oid))

@@ -37,7 +37,7 @@ class Pool:
     """Connections to one database, and one for health; made by `Pool.open`.
 
     Attributes:
-        answers: What the last look at its health said; True before the first.
+        answers: The outcome of the last health check; True before the first.
     """
 
     def __init__(self, pool: AsyncConnectionPool[Connection], for_health: AsyncConnectionPool[Connection]) -> None:
@@ -72,7 +72,7 @@ class Pool:
             configure: Prepares each new connection, such as its adapters; nothing that lives in the session.
             prepared_statements: Prepare statements that come again. They live in the session, after all: a pooler
                 that hands connections on must know of them.
-            is_home: It is the home database. Of others, connections are made when they are asked for.
+            is_home: It is the home database. Connections to others are made on use.
 
         Raises:
             UnsafeRole: row-level security would not hold for the role.
@@ -114,7 +114,7 @@ class Pool:
                 },
             )
 
-        # The one for health is made when it is asked for: commands have none.
+        # The connection for health is made on use: commands need none.
         opened = cls(
             pool(name, size_min=1 if is_home else 0, size_max=connections_max),
             pool(f"{name}-health", size_min=0, size_max=1),
@@ -132,7 +132,7 @@ class Pool:
         """Run one statement on tables that have no tenant, in a transaction of its own.
 
         Raises:
-            Unavailable: Postgres does not answer, or what the statement needs is locked.
+            Unavailable: Postgres does not answer, or another transaction holds a lock that the statement needs.
         """
         async with self.connection(timeout_s=timeout_s) as connection:
             async with connection.pipeline():
@@ -155,7 +155,7 @@ class Pool:
     ) -> AsyncIterator[Connection]:
         """Lend a connection, inside the error border: for this package and for tests.
 
-        What runs on it is cancelled shortly before the time of the call is up, or `timeout_s`; if Postgres does not
+        A statement on it is cancelled shortly before the call's deadline, or after `timeout_s`; if Postgres does not
         even answer that, the connection is cut.
         """
         pool = of or self._pool

@@ -27,7 +27,7 @@ class UnsafeRole(FailedPrecondition):
 
 
 async def ask(url: str, configure: Configure | None = None) -> None:
-    """Connect once as a service does, and say what is wrong in Postgres's own words: for an operator.
+    """Connect once as a service does, and report a problem in Postgres's own words: for an operator.
 
     Raises:
         Unavailable: Postgres does not answer, or refuses the role.
@@ -49,7 +49,7 @@ async def require_safe_role(connection: psycopg.AsyncConnection[Any]) -> None:
     """Refuse a role that passes every policy in silence: a superuser, one with BYPASSRLS, an owner of our tables.
 
     Raises:
-        UnsafeRole: with what to do.
+        UnsafeRole: the message says what to do.
     """
     cursor: psycopg.AsyncCursor[Row] = connection.cursor(row_factory=namedtuple_row)
     await cursor.execute(_ROLE)

@@ -50,14 +50,14 @@ async def execute(
 def _numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
     """Return a statement with Postgres's own placeholders, and the names of its parameters in their order.
 
-    psycopg keeps what it parsed only of statements of up to 4,096 characters; the largest of ours take 0.1 ms.
+    psycopg keeps the parsed form only of statements of up to 4,096 characters; the largest of ours take 0.1 ms.
     """
     names: dict[str, int] = {}
 
-    def number(found: re.Match[str]) -> str:
-        if found[0] == "%%":
+    def number(match: re.Match[str]) -> str:
+        if match[0] == "%%":
             return "%"
-        return f"${names.setdefault(found[1], len(names) + 1)}"
+        return f"${names.setdefault(match[1], len(names) + 1)}"
 
     return _PLACEHOLDER.sub(number, sql).encode(), tuple(names)
 

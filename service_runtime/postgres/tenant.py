@@ -1,6 +1,6 @@
 """A tenant's rows: one statement in one round trip, or several in a transaction.
 
-What row-level security reads, and how long it may take, is said with each of them, and forgotten after it.
+The settings that row-level security reads, and the timeout, travel with each statement and end with its transaction.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _T = TypeVar("_T")
 Lend = Callable[[], AbstractAsyncContextManager[Connection]]
 
 ANSWER_TIMEOUT_MAX_S = 60.0  # outside of calls, and of calls without a deadline
-LOCK_TIMEOUT_S = 5.0  # of a statement that is no caller's; a caller's waits at a lock for as long as he does
-# Whoever survived a deadlock has to wake up first: a loser that is back at once takes his lock from under him.
+LOCK_TIMEOUT_S = 5.0  # of background statements; a statement of a caller waits at a lock until its deadline
+# Back off first: the transaction that survived the deadlock needs time to wake up, or the loser takes its lock again.
 AGAIN_AFTER_S = 0.02
 
 _TRACED_AS = {"db.system.name": "postgresql"}
 
-# Generic plans: our statements are written for their indexes whatever the values are, and the larger ones take longer
-# to plan than to run (a page of twenty nodes: 0.8 ms planned anew, 0.2 ms not). And never compiled: the planner does
+# Generic plans: our statements are written for their indexes with any values, and the larger ones take longer
+# to plan than to run (a page of twenty nodes: 0.8 ms planned again, 0.2 ms not). And never compiled: the planner does
 # not know how little a look-up finds, takes walks for a thousand times their work, and would compile them first, each
 # time, where Postgres has LLVM.
 _SET_LOCAL = """
@@ -51,14 +51,14 @@ SELECT
     set_config('transaction_read_only', 'on', true) AS read_only
 """
 _TENANT = "set_config('app.tenant', %(tenant_id)s, true) AS tenant"
-# Where there are many databases, this one says whether the tenant lives in it: what we remember may be old. The lock is
-# for whoever moves the tenant, who waits for those who have come before. Migration 0010 of `access` says the rest.
+# Where there are many databases, this one says whether the tenant lives in it: our memory may be old. The lock is
+# for movers of tenants, which wait for transactions that began before. Migration 0010 of `access` says the rest.
 _TENANT_WHO_LIVES_HERE = """set_config('app.tenant', CASE
         (SELECT r.state FROM access.residence r WHERE r.tenant_id = %(tenant_id)s::uuid)
         WHEN 'HERE' THEN %(tenant_id)s::uuid::text ELSE access.enter(%(tenant_id)s::uuid)
     END, true) AS tenant, pg_advisory_xact_lock_shared(1634493815, uuid_hash(%(tenant_id)s::uuid)) IS NULL AS lock"""
 GIVING_WAY = f"set_config('lock_timeout', '{round(LOCK_TIMEOUT_S * 1000)}', true) AS lock_timeout"
-# What policies read beside the tenant; what is not said here reads as nothing, and hides what depends on it.
+# Further settings that policies read. One that is not set reads as empty, and hides the rows that depend on it.
 _MORE = {
     "bounds": ", set_config('app.bounds', %(bounds)s, true) AS bounds",
     "subject": ", set_config('app.subject', %(subject)s, true) AS subject",
@@ -82,7 +82,7 @@ class Across:
     """
 
     sql: str
-    why: str  # it has to, and what holds it instead
+    why: str  # the reason, and what protects other users' rows instead
     contexts: bool = False  # those of the tenant
     subjects: bool = False  # all users' rows; refused without `admin`
     administrators: bool = False  # all users' rows for a principal with `admin`, and its own for any other one
@@ -90,7 +90,7 @@ class Across:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residence:
-    """What to do where a tenant's rows are in one of many databases.
+    """The check that a tenant's rows are in this one of many databases.
 
     Attributes:
         look_again: Called with a tenant that its database refused: the next connection is to where it lives now.
@@ -108,12 +108,12 @@ class Tenant:
         lend: Lends a connection to the database where they are, as `Database.connection` does.
         tenant_id: Whose.
         bounds: `Principal.bounds`: which of them. Empty: all.
-        subject: "=" and the id of the user for whom it is, who may be nobody. Empty: of what belongs to users, nothing.
-        context: The id of the context whose rows are meant. Empty: of what belongs to contexts, nothing.
+        subject: "=" and the id of the user whose rows are visible, or "=" alone for no user. Empty hides rows of users.
+        context: The id of the context whose rows are visible. Empty hides rows of contexts.
         operator: The id of the key for whom functions of operators are called, in a database that has no keys.
         sees_all_subjects: Runs statements that are `Across` users, and gives administrators' statements all rows.
         gives_way: Waits at locks for no longer than `LOCK_TIMEOUT_S`.
-        residence: None: there is one database, and nobody to ask whether the tenant lives in it.
+        residence: How to check that the tenant lives in this database; None if there is only one database.
     """
 
     def __init__(
@@ -132,18 +132,18 @@ class Tenant:
         self._lend = lend
         self.tenant_id = tenant_id
         self.bounds = bounds
-        self._said = {"bounds": bounds, "subject": subject, "context": context, "operator": operator}
+        self._policy_settings = {"bounds": bounds, "subject": subject, "context": context, "operator": operator}
         self._sees_all_subjects = sees_all_subjects
         self._gives_way = gives_way
         self._residence = residence
 
     @property
     def may_live_elsewhere(self) -> bool:
-        """There are databases beside the one where the keys are."""
+        """Say whether there are several databases, so that the tenant may live in another one."""
         return self._residence is not None
 
     def at_home(self) -> Tenant:
-        """Return the door to what the home database has of the tenant, wherever it lives: its keys."""
+        """Return the door to the tenant's rows in the home database, wherever it lives: its keys."""
         if self._residence is None:
             return self
         door = copy(self)
@@ -169,21 +169,23 @@ class Tenant:
             Unavailable: Postgres does not answer, or has no connection for us (`Overloaded`).
             DeadlineExceeded: the statement took longer than the call has.
             StorageFull: Postgres has no room left.
-            PermissionDenied: what it writes is outside of the bounds; or it is `Across` users, of whom one is seen.
-            psycopg.IntegrityError: a constraint; only the store knows what it means.
+            PermissionDenied: the row is outside of the bounds; or the statement is `Across` users, and one is visible.
+            psycopg.IntegrityError: a constraint; the store translates it.
         """
-        statement, said = (sql, self._said) if isinstance(sql, str) else (sql.sql, self._said_across(sql))
-        settings = self._settings(_SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL, said)
-        given = _of_tenant(parameters, self.tenant_id)
+        statement, policy_settings = (
+            (sql, self._policy_settings) if isinstance(sql, str) else (sql.sql, self._policy_settings_across(sql))
+        )
+        settings = self._settings(_SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL, policy_settings)
+        named_parameters = _of_tenant(parameters, self.tenant_id)
 
         async def run() -> list[Row]:
             async with self._lend() as connection:
                 try:
                     async with connection.pipeline():
-                        await connection.execute(settings, {**said, **self._values()})
-                        cursor = await execute(connection, statement, given, named=named, prepare=not ad_hoc)
+                        await connection.execute(settings, {**policy_settings, **self._values()})
+                        cursor = await execute(connection, statement, named_parameters, named=named, prepare=not ad_hoc)
                 except psycopg.DatabaseError as error:
-                    # Postgres never saw the statement, and psycopg may take it for prepared: so it forgets what is.
+                    # Postgres never saw the statement, and psycopg may take it for prepared: so it forgets them all.
                     # `DEALLOCATE ALL` would do so only the first time.
                     if error.sqlstate == NOT_HERE:
                         connection._prepared.clear()
@@ -200,11 +202,11 @@ class Tenant:
         It runs again after a deadlock or a serialisation failure, twice at most, so it must have no effect of its own.
 
         Args:
-            work: What is to be done.
+            work: Gets the transaction and runs its statements.
             across: All of its statements look as far as this one.
 
         Raises:
-            Whatever `work` raises, after a rollback; and the errors of `query`.
+            The errors of `work`, after a rollback; and the errors of `query`.
         """
         return await self._in_transaction(work, across=across)
 
@@ -218,14 +220,14 @@ class Tenant:
     async def _in_transaction(
         self, work: Callable[[Transaction], Awaitable[_T]], *, first: bytes = b"", across: Across | None = None
     ) -> _T:
-        said = self._said_across(across) if across else self._said
-        settings = self._settings(_SET_LOCAL_OF_SEVERAL, said)
+        policy_settings = self._policy_settings_across(across) if across else self._policy_settings
+        settings = self._settings(_SET_LOCAL_OF_SEVERAL, policy_settings)
 
         async def run() -> _T:
             async with self._lend() as connection, connection.transaction():
                 if first:
                     await connection.execute(first)
-                await connection.execute(settings, {**said, **self._values()})
+                await connection.execute(settings, {**policy_settings, **self._values()})
                 return await work(Transaction(connection, self.tenant_id, bounds=self.bounds, door=self))
 
         with tracing.span("postgres transaction", **_TRACED_AS):
@@ -244,17 +246,17 @@ class Tenant:
         timeout_s = answer_s(min(remaining_s(), ANSWER_TIMEOUT_MAX_S))
         return {"tenant_id": str(self.tenant_id), "timeout": str(max(1, int(timeout_s * 1000)))}
 
-    def _settings(self, settings: str, said: Mapping[str, str]) -> bytes:
-        """Return the statement that begins a transaction; what is said and empty is not set."""
-        names = tuple([name for name, value in said.items() if value])
+    def _settings(self, settings: str, policy_settings: Mapping[str, str]) -> bytes:
+        """Return the statement that begins a transaction; empty settings are left out."""
+        names = tuple([name for name, value in policy_settings.items() if value])
         return _beginning(settings, names, asks=self._residence is not None, gives_way=self._gives_way)
 
-    def _said_across(self, statement: Across) -> dict[str, str]:
+    def _policy_settings_across(self, statement: Across) -> dict[str, str]:
         if statement.subjects and not self._sees_all_subjects:
             raise PermissionDenied("the key lacks the scope admin", scope="admin")
         sees_all = statement.subjects or (statement.administrators and self._sees_all_subjects)
         wider = {"context": _ALL} if statement.contexts else {}
-        return self._said | wider | ({"subject": _ALL} if sees_all else {})
+        return self._policy_settings | wider | ({"subject": _ALL} if sees_all else {})
 
 
 class Transaction:
@@ -275,7 +277,7 @@ class Transaction:
         """Run one statement where the keys are, and return its rows.
 
         In this transaction, if it is one of that database. Else in one of its own, of the same tenant and with the same
-        bounds, which is committed when this returns, whatever becomes of this one.
+        bounds, which is committed when this returns, even if this transaction fails.
         """
         if self.is_at_home:
             return await self.query(sql, parameters)
@@ -287,12 +289,12 @@ class Transaction:
 
     async def query(self, sql: str, parameters: Parameters = (), *, named: bool = True) -> list[Row]:
         """Run one statement and return its rows; `named` as of `Tenant.query`."""
-        given = _of_tenant(parameters, self.tenant_id)
-        return await fetched(await execute(self._connection, sql, given, named=named))
+        named_parameters = _of_tenant(parameters, self.tenant_id)
+        return await fetched(await execute(self._connection, sql, named_parameters, named=named))
 
 
 def _of_tenant(parameters: Parameters, tenant_id: UUID) -> Parameters:
-    """Return the parameters of a statement, with the tenant if they have names or there are none."""
+    """Return the parameters of a statement, with the tenant if they have names or the statement has none."""
     if isinstance(parameters, Mapping) or not parameters:
         return {"tenant_id": tenant_id, **dict(parameters)}
     return parameters

@@ -1,4 +1,4 @@
-"""The end of what takes too long: cancelled while there is time to say so, and cut off if nobody answers."""
+"""The timeout of a statement: Postgres cancels it in time, or the connection is cut if Postgres is silent."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from service_runtime.postgres.connection import Connection
 
 
 class Watch:
-    """Sees to it that what runs on a connection ends in time.
+    """Ends a statement on a connection in time.
 
-    At first Postgres is asked to cancel it, which is the deadline's fault. If there is no answer, the socket is shut:
-    psycopg itself would wait for the server, and whoever waits gets its error now.
+    At first Postgres cancels it, and the error is DEADLINE_EXCEEDED. If Postgres does not answer, the socket is shut:
+    psycopg itself would wait for the server, and now its caller gets the error at once.
 
     Args:
         connection: One that was just lent.
-        left_s: What the call has left.
+        left_s: The remaining time of the call.
         silent: Called when there was no answer.
     """
 
@@ -35,7 +35,7 @@ class Watch:
         self._cancelling: asyncio.Task[None] | None = None
 
     def stop(self) -> bool:
-        """End the watch; True if it acted: a late cancellation would hit whoever gets the connection next."""
+        """End the watch; True if it acted: a late cancellation would hit the next user of the connection."""
         self._timer.cancel()
         return self._cancelling is not None
 

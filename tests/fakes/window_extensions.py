@@ -111,7 +111,7 @@ NAMES = {
     "compression_profile.striped": compression_profile,
 }
 _CACHES = (
-    extensions._found,
+    extensions._entry_points,
     extensions.installed,
     counting._own_counter,
     turns._own_renderer,

@@ -98,8 +98,8 @@ def blinded_of(setting: str, value: str) -> AbstractContextManager[None]:
     """Tell Postgres that every call about a user (`subject`) or a `context` is about another."""
 
     def change(door: Tenant) -> None:
-        if door._said[setting]:
-            door._said[setting] = value
+        if door._policy_settings[setting]:
+            door._policy_settings[setting] = value
 
     return blinded_to(change)
 
@@ -114,7 +114,7 @@ def _bound(name: str, **bounds: Callable[[], Any]) -> dict[str, Any]:
         of_stranger = key(Key(tenant_id=uuid.uuid4()), uuid.uuid4()).principal.bounds
 
         def change(door: Tenant) -> None:
-            door.bounds = door._said["bounds"] = of_stranger
+            door.bounds = door._policy_settings["bounds"] = of_stranger
 
         return blinded_to(change)
 

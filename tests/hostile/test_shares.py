@@ -265,7 +265,7 @@ async def test_cheap_calls_of_one_key_wait_in_its_own_queue(
     as_key: Open, urls: Urls, metrics_port: int, monkeypatch: pytest.MonkeyPatch
 ):
     """Fifty calls of one key at once raised the p95 of others to half a second."""
-    monkeypatch.setattr("service_runtime.turns.LEASE_S", 60.0)
+    monkeypatch.setattr("service_runtime.fair_queue.LEASE_S", 60.0)
     greedy, waiting = as_key("greedy"), "contextkeep_ordinary_calls_waiting"
     record = await greedy.records.insert("data/json", "one", content={})
     async with searches_stand_still(urls):

@@ -33,9 +33,9 @@ from entity_service.store.node_search import FIELDS
 from service_runtime.auth import Principal
 from service_runtime.conditions import Bindings, condition_sql
 from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.policies import EXEMPT
 from service_runtime.postgres import Database, Tenant, take_half_vectors
 from service_runtime.postgres import tenant as tenant_module
-from service_runtime.walls import EXEMPT
 from tests.conftest import Urls, cloned
 
 ALONE, BOUND, POISONED = (uuid.UUID(int=number, version=4) for number in (2, 4, 6))
@@ -389,7 +389,7 @@ def test_only_exempt_operators_stand_in_front_of_the_wall(tree: dict[str, Any]):
             condition = condition_sql("where", text, fields, Bindings())
         except InvalidArgument:
             continue
-        found = set(_OPERATOR.findall(in_front_of_the_wall(condition, fields.wall)))
+        found = set(_OPERATOR.findall(in_front_of_the_wall(condition, fields.policy)))
         assert found <= set(EXEMPT), condition
 
 

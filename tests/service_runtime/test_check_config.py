@@ -117,12 +117,12 @@ def test_where_one_setting_is_wrong_the_others_show_what_they_are(run: Run):
         (
             "context_service",
             {"CONTEXT_SERVICE_HOST": "0.0.0.0", "ALLOW_ANONYMOUS": "true"},
-            "would give everybody the data: unset ALLOW_ANONYMOUS",
+            "would open the data to the network: unset ALLOW_ANONYMOUS",
         ),
         (
             "entity_service",
             {"ENTITY_SERVICE_HOST": "0.0.0.0", "ALLOW_ANONYMOUS": "true"},
-            "would give everybody the data: unset ALLOW_ANONYMOUS",
+            "would open the data to the network: unset ALLOW_ANONYMOUS",
         ),
         ("entity_service", {"TLS_CERTIFICATE_PATH": "/none", "TLS_KEY_PATH": "/none"}, "cannot read /none"),
     ],

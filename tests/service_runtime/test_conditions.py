@@ -44,7 +44,7 @@ FIELDS = Fields(
         "tags": Field(FieldType.TEXTS, "t.tags"),
     },
     documents={"data": "t.data"},
-    wall="t.is_visible",
+    policy="t.is_visible",
 )
 TYPES = {name: field.type for name, field in FIELDS.columns.items()}
 
@@ -405,7 +405,7 @@ def test_an_index_serves_what_a_path_equals(connection: psycopg.Connection):
     connection.execute("ANALYZE u")
     bindings = Bindings()
     where = condition_sql(
-        "where_json", '{"data.a": 7}', Fields(columns={}, documents={"data": "u.data"}, wall="TRUE"), bindings
+        "where_json", '{"data.a": 7}', Fields(columns={}, documents={"data": "u.data"}, policy="TRUE"), bindings
     )
     plan = connection.execute(f"EXPLAIN SELECT id FROM u WHERE {where}".encode(), bindings.values).fetchall()
     assert "u_data" in str(plan)

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from contextkeep.entity.v1 import entity_graph_pb2  # noqa: F401 - its descriptors say which scope the RPC needs
 from contextkeep.errors import HeldBytesExceeded, InvalidArgument
 from service_runtime import held_bytes
+from service_runtime.admission import Shares
 from service_runtime.auth import Principal
 from service_runtime.held_bytes import CallBytes, HeldBytes, MemoryLimits
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
-from service_runtime.places import Shares
 from service_runtime.settings import ServiceSettings
 from tests.conftest import PRINCIPAL
 from tests.errors import raised

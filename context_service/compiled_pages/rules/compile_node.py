@@ -30,7 +30,7 @@ from contextkeep.errors import LimitExceeded, NodeBudgetExceeded
 from service_runtime.calls import give_way
 from service_runtime.checks import utf8_bytes
 from service_runtime.copying import copied
-from service_runtime.turns import SLICE_S
+from service_runtime.fair_queue import SLICE_S
 
 TITLE_CHARS_MAX = 200
 ALIASES_MAX, ALIAS_CHARS_MAX = 20, 200

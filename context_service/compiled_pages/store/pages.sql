@@ -108,7 +108,7 @@ SELECT d.page_id, bool_or(d.node_owner_id IS NOT NULL AND d.node_id = p.node_id)
     bool_or(d.node_owner_id IS NULL AND d.node_id = p.node_id) AS may_be_own
 FROM context.page_dependency d
 JOIN context.compiled_page p ON p.tenant_id = d.tenant_id AND p.page_id = d.page_id
-WHERE d.ctid >= %(first)s::tid AND d.ctid < %(behind)s::tid AND d.tenant_id = %(tenant_id)s
+WHERE d.ctid >= %(first)s::tid AND d.ctid < %(end)s::tid AND d.tenant_id = %(tenant_id)s
     AND (d.node_owner_id = %(owner_id)s OR d.node_owner_id IS NULL)
 GROUP BY d.page_id;
 

@@ -48,12 +48,12 @@ from service_runtime.auth import Principal
 from service_runtime.calls import give_way
 from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
+from service_runtime.fair_queue import SLICE_S
 from service_runtime.given_keys import IssuedKey, make_context_key
 from service_runtime.ids import new_id
 from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import AnsweredBefore, Request, Requests
-from service_runtime.turns import SLICE_S
 
 CHANGEABLE = frozenset({"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile"})
 _CUTTING = 16  # cost of preparing a message, in parses of the same bytes

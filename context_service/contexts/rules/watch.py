@@ -103,7 +103,7 @@ class Watching:
         for name, value in (("seq_from", seq_from), ("change_after", change_after)):
             if value < 0:
                 raise InvalidArgument(f"{name} must be 0 or more (got {value})", field=name)
-        with self._lookout.place(principal):
+        with self._lookout.slot(principal):
             if await self._log.read(context_id, principal=principal) is None:
                 raise not_found(context_id)
             seq, change = max(seq_from, 1), change_after

@@ -14,9 +14,9 @@ from typing import TypeVar
 
 from context_service.history.pure.limits import HistoryLimits
 from context_service.kernel.cel import CompileBudget
+from service_runtime.admission import Shares
 from service_runtime.auth import Principal
-from service_runtime.places import Shares
-from service_runtime.turns import Turn, Turns
+from service_runtime.fair_queue import FairQueue, Turn
 
 THREADS = 2
 _SHARES = Shares(of_tenant=1, of_key=0.5)  # a key has one of them
@@ -30,7 +30,7 @@ class CompilePool:
     def __init__(self, limits: HistoryLimits) -> None:
         self._limits = limits
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="compile")
-        self._turns = Turns(THREADS, _SHARES)
+        self._turns = FairQueue(THREADS, _SHARES)
 
     @asynccontextmanager
     async def turn(self, principal: Principal) -> AsyncIterator[None]:

@@ -1,8 +1,8 @@
 """CEL over JSON: expressions of users, run inside a server for many tenants.
 
 `compile_expression` checks an expression and turns it into closures, once.
-`Expression.evaluate` runs it on plain JSON values and charges what it does to
-the call's budget, so it ends soon whatever the expression and the data are.
+`Expression.evaluate` runs it on plain JSON values and charges each step to the
+call's budget, so it ends soon with any expression and any data.
 """
 
 from context_service.kernel.cel.budget import CallBudget, CompileBudget, CompileStopped, ExpressionLimits

@@ -1,13 +1,13 @@
-"""What compiling and evaluating expressions may cost, and how both end early.
+"""Budgets of compiling and evaluating expressions, so that both end early.
 
-A step of an evaluation is worth a third of a microsecond at most: whatever takes longer charges more of them, so an
+A step of an evaluation is worth a third of a microsecond at most: slower operations charge more of them, so an
 evaluation at its limit has run for some milliseconds. Code without loops is charged as a whole before it starts; loops,
 scans and builders charge in proportion to their work, always before they do it.
 
 All of compiling is linear in the symbols of a text, which are its names, values, operators and brackets: 20 to 40 us
-each, of which the parser takes most. So symbols are counted as they are read, over all expressions that are compiled
-together. A budget is also where the thread that compiles looks whether anybody still waits for it, and gives way to
-others: in Python only one thread runs at a time, and the event loop would wait for each of its turns.
+each, mostly in the parser. So symbols are counted as they are read, over all expressions that are compiled together.
+Through its budget the compiling thread also learns that no caller waits any more, and lets other threads run: in Python
+only one thread runs at a time, and the event loop would wait for each of its turns.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class CallBudget:
         self.bytes_left = 0  # of the evaluation that runs
 
     def unspent(self) -> CallBudget:
-        """Return a budget of the same size, of which nothing is spent."""
+        """Return a full budget of the same size."""
         return CallBudget(
             steps_max=self.steps_max,
             evaluation_steps_max=self.evaluation_steps_max,
@@ -88,9 +88,9 @@ class CallBudget:
         return self.steps_max - self.call_steps_left
 
     def resume(self, steps_left: int) -> None:
-        """Go on with the evaluation that began when the call had `steps_left`: they pay for what is made of its value.
+        """Go on with the evaluation that began when the call had `steps_left`: it pays for work on its value.
 
-        Bytes are not counted anew.
+        Bytes are not counted again.
         """
         floor = steps_left - self.evaluation_steps_max
         self.nearly_spent = floor < 0
@@ -100,7 +100,7 @@ class CallBudget:
         """Pay for work that is about to be done.
 
         Raises:
-            EvaluationBudgetExceeded: the evaluation has not so many steps left.
+            EvaluationBudgetExceeded: the evaluation has fewer steps left.
             CallBudgetExceeded: the call has not.
         """
         self.call_steps_left -= steps
@@ -128,7 +128,7 @@ class CallBudget:
         """Pay for a value that is about to be built.
 
         Raises:
-            EvaluationBudgetExceeded: the evaluation has not so many bytes left.
+            EvaluationBudgetExceeded: the evaluation has fewer bytes left.
         """
         self.bytes_left -= size_bytes
         if self.bytes_left < 0:
@@ -163,7 +163,7 @@ _REST_S: Final = 0.001
 
 
 class CompileStopped(Exception):
-    """Nobody waits for what is compiled."""
+    """No caller waits for the compiled expression."""
 
 
 class CompileBudget:
@@ -171,7 +171,7 @@ class CompileBudget:
 
     Args:
         symbols_max: How many.
-        expression: What each of them may have.
+        expression: The limits of each expression.
         gives_way: Whether another thread waits for its turn whenever this one works, as an event loop does.
     """
 
@@ -183,7 +183,7 @@ class CompileBudget:
         gives_way: bool = False,
     ) -> None:
         self.expression = expression
-        self.trees: dict[str, Node] = {}  # of what was read, by its text
+        self.trees: dict[str, Node] = {}  # by the text that was parsed
         self._symbols_max = symbols_max
         self._symbols = 0
         self._stopped = False
@@ -195,7 +195,7 @@ class CompileBudget:
 
         Raises:
             ExpressionTooLarge: there are too many; it names the place `at`.
-            CompileStopped: nobody waits any more.
+            CompileStopped: no caller waits any more.
         """
         self._symbols += symbols
         if self._symbols > self._symbols_max:
@@ -213,10 +213,10 @@ class CompileBudget:
         self._stopped = True
 
     def look(self) -> None:
-        """Look whether to go on; whoever works calls it for each small piece of work.
+        """Raise if compiling must stop; the compiler calls it for each small piece of work.
 
         Raises:
-            CompileStopped: nobody waits any more.
+            CompileStopped: no caller waits any more.
         """
         self._looks += 1
         if self._looks % _LOOK_EVERY:

@@ -1,4 +1,4 @@
-"""What each kind of node runs as: calls and look-ups, operators, logic, loops.
+"""The closures of each kind of node: calls and look-ups, operators, logic, loops.
 
 A closure takes the environment (`paths.Env`) and gives a value. The compiler makes one for each node of a tree out of
 those of its parts. An error of a function or an operator gets the place of the token that it happened in.
@@ -16,7 +16,7 @@ from context_service.kernel.cel.paths import BUDGET, Env, Run
 from context_service.kernel.cel.syntax import Position
 from context_service.kernel.cel.values import NUMBERS, BoolKey, Uint, key_of, keys_of, no_overload, number, type_name
 
-# Calls and look-ups: what happens once the arguments have values.
+# Calls and look-ups, once the arguments have values.
 
 _SHOWN_CHARS_MAX: Final = 60  # of a key, in a message
 
@@ -134,7 +134,7 @@ def equal_to(run: Run, value: Any, *, negated: bool) -> Run | None:
         return (lambda env: run(env) is not value) if negated else (lambda env: run(env) is value)
     if kind in NUMBERS and abs(value) <= 2**53:
         # Exact, so comparing as Python does is comparing as doubles. A bool is no number here.
-        return lambda env: ((found := run(env)) == value and type(found) is not bool) is not negated
+        return lambda env: ((value_of_field := run(env)) == value and type(value_of_field) is not bool) is not negated
     return None
 
 
@@ -223,7 +223,7 @@ def negation(operand: Run, at: Position) -> Run:
 
 
 def choice(branches: Sequence[tuple[Run, Run]], otherwise: Run, at: Position) -> Run:
-    """Return the closure of `c1 ? v1 : c2 ? v2 : otherwise`; only what is taken runs."""
+    """Return the closure of `c1 ? v1 : c2 ? v2 : otherwise`; only the chosen branch runs."""
     if len(branches) == 1:
         ((condition, then),) = branches
 

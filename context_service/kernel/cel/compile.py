@@ -94,7 +94,7 @@ class Code:
 
     @property
     def value(self) -> Any:
-        """What a constant is; constants read nothing of the environment."""
+        """The value of a constant; constants read nothing of the environment."""
         return self.run([])
 
 
@@ -108,9 +108,9 @@ class Compiler:
 
     Args:
         variables: The names it may read.
-        budget: What pays for it, and may stop it.
-        checked: Refuse what can be seen to be wrong.
-        fields: Of the variables whose fields are always the same ones.
+        budget: Pays for the work, and may stop it.
+        checked: Refuse an expression that is evidently wrong.
+        fields: Fields of the variables that always have the same ones.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Compiler:
 
     @property
     def paths(self) -> frozenset[tuple[str, ...]]:
-        """What the compiled code reads of the variables, as far as it is evident."""
+        """The variables and fields that the compiled code reads, as far as it is evident."""
         return frozenset(self._paths)
 
     @property
@@ -139,7 +139,7 @@ class Compiler:
 
         Raises:
             CelError: an unknown name or function, or a wrong number of arguments.
-            CompileStopped: nobody waits for it.
+            CompileStopped: no caller waits for it.
         """
         self._budget.look()
         compile_node: Callable[[Compiler, Any, _Scope], Code] = _NODES[type(node)]
@@ -211,12 +211,12 @@ class Compiler:
         return Code(indexer(operand.run, index.run, node.at), 3 + operand.cost + index.cost)
 
     def _path(self, node: Node, scope: _Scope, *, noted: bool = True) -> Code | None:
-        """Compile a chain of fields that starts at a name; None if `node` is none.
+        """Compile a chain of fields that starts at a name, or return None if `node` is not such a chain.
 
         Args:
             node: The chain.
             scope: The names that macros bind.
-            noted: Add the chain to what the expression reads.
+            noted: Add the chain to the fields that the expression reads.
         """
         keys: list[str] = []
         places: list[Position] = []
@@ -376,7 +376,7 @@ class Compiler:
         (arg,) = node.args
         if not isinstance(arg, Select):
             return self._refuse("has needs a field, as in has(entity.data)", arg.at)
-        self._path(arg, scope)  # notes the field as read, and not all that is beside it
+        self._path(arg, scope)  # notes this field as read, and not its siblings
         operand = self._path(arg.operand, scope, noted=False) or self.code(arg.operand, scope)
         code = Code(tester(operand.run, arg.field, arg.at), 2 + operand.cost, "bool")
         return _tested(code, presence(operand.path, arg.field))
@@ -503,7 +503,7 @@ def _qualified(node: Call) -> str | None:
 
 def _unknown_function(name: str) -> str:
     if name in METHODS or name in _LOOPS:
-        return f"{name} is a method: write it behind a value, as in x.{name}(...)"
+        return f"{name} is a method: write it after a value, as in x.{name}(...)"
     return f"unknown function {name!r}{hint(name)}"
 
 
@@ -513,7 +513,7 @@ def _unknown_method(name: str) -> str:
     return f"unknown method {name!r}{hint(name)}"
 
 
-def _wrong_arity(function: Function, given: int) -> str:
+def _wrong_arity(function: Function, arguments_count: int) -> str:
     low, high = function.arity_min, function.arity_max
     if low == high:
         count = f"{low} argument{'' if low == 1 else 's'}"
@@ -521,4 +521,4 @@ def _wrong_arity(function: Function, given: int) -> str:
         count = f"{low} or {high} arguments"
     else:
         count = f"{low} or more arguments"
-    return f"{function.name} takes {count}, not {given}"
+    return f"{function.name} takes {count}, not {arguments_count}"

@@ -1,8 +1,8 @@
-"""What can go wrong with an expression, before it runs and while it runs; and what its author probably meant.
+"""Errors of an expression, before it runs and while it runs, with a guess at its author's intent.
 
 `CelError` is the author's: it is raised at registration and points at a token.
 `EvaluationError` is the data's: one node lacks a field or has another type.
-`CallBudgetExceeded` is neither: the call as a whole has spent what it may, so
+`CallBudgetExceeded` is neither: the call as a whole has spent its budget, so
 no operator and no caller that skips failing nodes may take it for one of them.
 """
 
@@ -33,7 +33,7 @@ class ExpressionTooLarge(CelError):
     """An expression past a limit on its length or its nesting."""
 
     def __init__(self, message: str, line: int, column: int, *, limit: str, maximum: int, value: int) -> None:
-        """Keep the limit's name, what it is, and what passed it, for the error's metadata."""
+        """Keep the limit's name and value, and the value that passed it, for the error's metadata."""
         super().__init__(message, line, column)
         self.limit = limit  # "length" or "nesting"
         self.maximum = maximum
@@ -80,7 +80,7 @@ class CallBudgetExceeded(Exception):
     """All evaluations of a call together passed its steps. It fails the call."""
 
     def __init__(self, message: str, *, maximum: int, value: int) -> None:
-        """Keep the limit, and what would have been spent, for the error's metadata."""
+        """Keep the limit, and the steps or bytes beyond it, for the error's metadata."""
         super().__init__(message)
         self.message = message
         self.limit = "call_steps"
@@ -88,7 +88,7 @@ class CallBudgetExceeded(Exception):
         self.value = value
 
 
-# Names that Python, JavaScript and SQL have for what CEL calls otherwise.
+# Names of Python, JavaScript and SQL for functions and operators that have other names in CEL.
 
 _MEANT: Final = {
     "=": "==",
@@ -116,6 +116,6 @@ _MEANT: Final = {
 
 
 def hint(text: str) -> str:
-    """Return what to add to the refusal of `text`; nothing where it is not known."""
+    """Return a hint for the refusal of `text`, or an empty text."""
     meant = _MEANT.get(text)
     return f"; CEL has {meant}" if meant else ""

@@ -14,7 +14,7 @@ from context_service.kernel.cel.paths import VARIABLES, Path, Presence
 from context_service.kernel.cel.syntax import Conditional, Node
 from context_service.kernel.cel.values import type_name
 
-# "content" is a text, or an object or a list, which become JSON, or null. Which of them, whoever reads the value sees.
+# "content" is a text, or an object or a list, which become JSON, or null. The reader of the value sees its type.
 ResultType = Literal["bool", "string", "list", "map", "content", "any"]
 _CONTENT = ("string", "list", "map", "null_type")
 _RESULTS: dict[str, type] = {"bool": bool, "string": str, "list": list, "map": dict}
@@ -25,7 +25,7 @@ class Expression:
     """A compiled expression. It holds no state, so threads may share it."""
 
     source: str
-    # What it reads: a variable's name and the fields below it, as far as they are evident.
+    # The fields that it reads: a variable's name and the fields below it, as far as they are evident.
     paths: frozenset[tuple[str, ...]]
     _code: Code = field(repr=False)
     _locals: tuple[None, ...] = field(repr=False)
@@ -37,7 +37,7 @@ class Expression:
         Args:
             variables: JSON values and aware datetimes by name; a name left out fails
                 where it is read.
-            budget: The call's. Whatever the outcome, the steps are charged to it.
+            budget: The call's. The steps are charged to it also after an error.
 
         Raises:
             EvaluationError: the expression fails on this data.
@@ -47,7 +47,7 @@ class Expression:
         return self.evaluator(budget)(variables)
 
     def evaluator(self, budget: CallBudget) -> Evaluator:
-        """Return what evaluates it for one node of a call after another, as `evaluate` does."""
+        """Return an evaluator for one node of a call after another, as `evaluate` does for one."""
         return evaluator(self._code, self._locals, self._result, budget)
 
 
@@ -65,8 +65,8 @@ def compile_expression(
         source: The expression.
         variables: The names it may read.
         result: The type that every evaluation must give.
-        budget: What it is compiled on, with others; None: alone.
-        fields: Of the variables that always have the same ones.
+        budget: The budget of all expressions that are compiled together; None makes one for this expression.
+        fields: Fields of the variables that always have the same ones.
 
     Raises:
         ExpressionTooLarge: `source` passes the budget.
@@ -133,13 +133,13 @@ Evaluator = Callable[[Mapping[str, Any]], object]
 
 
 def evaluator(code: Code, names: tuple[None, ...], result: type | None, budget: CallBudget) -> Evaluator:
-    """Return what evaluates an expression.
+    """Return the evaluator of an expression.
 
     Args:
         code: The expression.
         names: A place for each name that its macros bind.
-        result: The type that its value must have; None: any.
-        budget: The call's. Whatever the outcome, the steps are charged to it.
+        result: The type that its value must have, or None for any.
+        budget: The call's. The steps are charged to it also after an error.
     """
     if code.constant:
         value = code.value

@@ -4,7 +4,7 @@ The grammar's own lexer takes exponential time on some texts and reads some
 literals wrongly: it rejects `\?` and `\X41` and lets unknown escapes through.
 So tokens are made here, and escapes are read as the language definition has
 them. Length and nesting are checked here too: nothing that passes them can be
-slow or deep for what follows.
+slow or deep for the parser.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Token:
     """One lexical element."""
 
     kind: str  # "name", "quoted", "int", "uint", "float", "string", "bytes", or "op"
-    text: str  # as written; of a quoted name, what stands between the backticks
-    value: object  # of a literal, what it stands for; an int may be 2**63, for the minus before it
+    text: str  # as written; of a quoted name, the text between the backticks
+    value: object  # the value of a literal; an int may be 2**63, for the minus before it
     at: Position
 
 
@@ -177,7 +177,7 @@ def _unreadable(source: str, offset: int) -> str:
     return f"unexpected character {source[offset]!r}{hint(source[offset])}"
 
 
-# String and bytes literals: what stands between the quotes.
+# String and bytes literals: the text between the quotes.
 
 _SIMPLE = {
     "\\": "\\",
@@ -210,7 +210,7 @@ class BadEscape(ValueError):
 
 
 def unescape_string(text: str) -> str:
-    """Return the string that `text` stands for.
+    """Return the value of the string literal `text`.
 
     Raises:
         BadEscape: an unknown escape, or one that is no Unicode character.
@@ -219,15 +219,15 @@ def unescape_string(text: str) -> str:
     done = 0
     high: tuple[int, int] | None = None  # a high surrogate, and the escape's offset
     while True:
-        found = text.find("\\", done)
-        if high is not None and found != done:
+        escape = text.find("\\", done)
+        if high is not None and escape != done:
             raise BadEscape("the escape is half of a surrogate pair", high[1])
-        if found < 0:
+        if escape < 0:
             parts.append(text[done:])
             return "".join(parts)
-        parts.append(text[done:found])
-        simple, code, wide = _read_escape(text, found)
-        done = found + len(wide)
+        parts.append(text[done:escape])
+        simple, code, wide = _read_escape(text, escape)
+        done = escape + len(wide)
         if high is not None:
             if not 0xDC00 <= code <= 0xDFFF:
                 raise BadEscape("the escape is half of a surrogate pair", high[1])
@@ -236,28 +236,28 @@ def unescape_string(text: str) -> str:
         elif simple is not None:
             parts.append(simple)
         elif 0xD800 <= code <= 0xDBFF and wide[1] == "u":
-            high = (code, found)
+            high = (code, escape)
         elif 0xD800 <= code <= 0xDFFF or code > 0x10FFFF:
-            raise BadEscape("the escape is no Unicode character", found)
+            raise BadEscape("the escape is no Unicode character", escape)
         else:
             parts.append(chr(code))
 
 
 def unescape_bytes(text: str) -> bytes:
-    """Return the bytes that `text` stands for; characters are UTF-8.
+    """Return the value of the bytes literal `text`; characters are UTF-8.
 
     Raises:
         BadEscape: an unknown escape, or a Unicode one, which bytes do not have.
     """
     parts: list[bytes] = []
     done = 0
-    while (found := text.find("\\", done)) >= 0:
-        parts.append(text[done:found].encode())
-        simple, code, wide = _read_escape(text, found)
+    while (escape := text.find("\\", done)) >= 0:
+        parts.append(text[done:escape].encode())
+        simple, code, wide = _read_escape(text, escape)
         if wide[1] in "uU":
-            raise BadEscape("bytes have no Unicode escapes", found)
+            raise BadEscape("bytes have no Unicode escapes", escape)
         parts.append(simple.encode() if simple is not None else bytes([code]))
-        done = found + len(wide)
+        done = escape + len(wide)
     parts.append(text[done:].encode())
     return b"".join(parts)
 

@@ -83,7 +83,7 @@ def parse(source: str, budget: CompileBudget) -> Node:
     Raises:
         ExpressionTooLarge: `source` is longer or deeper than an expression may be, or there are no symbols left.
         CelError: `source` is not an expression of the language.
-        CompileStopped: nobody waits for it.
+        CompileStopped: no caller waits for it.
     """
     tokens, end = tokens_of(source, budget)
     parser, punctuation = _grammar()
@@ -268,7 +268,7 @@ class _Builder:
     def _unquoted(self, name: Any) -> Token:
         token: Token = self._tokens[name.start_pos]
         if token.kind == "quoted":
-            raise CelError("only a field's name may stand in backticks", *token.at)
+            raise CelError("only a field's name may be in backticks", *token.at)
         return token
 
     def _unreserved(self, name: Any) -> Token:

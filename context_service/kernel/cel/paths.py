@@ -1,8 +1,8 @@
-"""Reading fields out of documents, and asking which are there: `entity.data.content` as one closure.
+"""Reading fields of documents, and testing for fields: `entity.data.content` as one closure.
 
 A JSON object is a dict and nothing else in JSON takes a string as an index, so
-Python's own errors tell a missing field; what exactly is missing is found only
-when it has to be told.
+Python's own errors report a missing field; the exact path is computed only
+when the error needs it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from context_service.kernel.cel.errors import EvaluationError
 from context_service.kernel.cel.syntax import Position
 from context_service.kernel.cel.values import number, type_name
 
-# What a closure runs on: the call's budget, the variables, then the names that macros bind.
+# The environment of a closure: the call's budget, the variables, then the names that macros bind.
 Env = list[Any]
 Run = Callable[[Env], Any]
 BUDGET: Final = 0
@@ -146,9 +146,9 @@ def _no_fields(value: Any, field: str, at: Position) -> EvaluationError:
     return EvaluationError(f"{type_name(value)} has no fields, so no {field!r}", *at)
 
 
-# Which fields of a map are there: `has(entity.data.a) && !has(entity.data.b)` as one closure. Most rules ask this of
-# every node. The map is read once and no part of the test is called; whatever is not as it should be is left to the
-# ordinary closure, which says what is wrong, and charges for it.
+# Tests for fields of a map: `has(entity.data.a) && !has(entity.data.b)` as one closure. Most rules run such a test on
+# every node. The map is read once and no part of the test is called; if anything is unusual, the ordinary closure runs,
+# reports the error, and charges for it.
 
 _PLAIN_KEYS = 2  # a variable and one field: `entity.data`
 
@@ -160,7 +160,7 @@ class Presence(NamedTuple):
     wanted: tuple[tuple[str, bool], ...]
 
     def tester(self, ordinary: Run) -> Run:
-        """Return the closure that tests it; `ordinary` does the same for what is no map, too."""
+        """Return the closure that tests it; `ordinary` does the same, and also takes values that are not maps."""
         slot, (first, second), _ = self.path
         wanted = self.wanted
 

@@ -1,10 +1,10 @@
-"""The tree of an expression: what the parser says and the compiler reads.
+"""The tree of an expression: the output of the parser and the input of the compiler.
 
 Chains that users write long (`&&`, `||`, operators of one precedence, `?:` in
 the else branch) are one flat node each, so that the depth of the tree is the
 nesting a reader sees and a recursive pass over it stays shallow.
 
-`outcomes` and `elements` are what an expression may give, as far as its text shows it. One whose result is computed
+`outcomes` and `elements` are the possible values of an expression, as far as its text shows. A computed one
 shows nothing. One that ends in a choice, a look-up in a map that is written out, or a list of literals shows each value
 that may come of it.
 """
@@ -42,7 +42,7 @@ class Ident:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """`operand.field`; `quoted` if the field stands in backticks."""
+    """`operand.field`; `quoted` if the field is in backticks."""
 
     operand: Node
     field: str
@@ -96,7 +96,7 @@ class Unary:
 
 
 class Step(NamedTuple):
-    """One operator of a chain with what stands right of it."""
+    """One operator of a chain with its right operand."""
 
     operator: str
     operand: Node
@@ -136,7 +136,7 @@ Node: TypeAlias = (
 
 
 def outcomes(node: Node) -> Iterator[Node]:
-    """Yield the parts of an expression one of which gives its value: of a choice, both sides."""
+    """Yield the parts of an expression that may become its value: of a choice, both sides."""
     match node:
         case Conditional():
             for _, then in node.branches:

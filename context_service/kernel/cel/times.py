@@ -63,7 +63,7 @@ class Timestamp:
 
     @classmethod
     def parse(cls, text: str) -> Timestamp:
-        """Return the timestamp of an RFC 3339 text; what is below a nanosecond is cut off.
+        """Return the timestamp of an RFC 3339 text, cut to nanoseconds.
 
         Raises:
             EvaluationError: not RFC 3339, no such date or time, or outside the range.
@@ -82,7 +82,7 @@ class Timestamp:
         try:
             moment = datetime(*map(int, match.group(1, 2, 3, 4, 5, 6)), tzinfo=UTC)  # type: ignore[arg-type,misc]
         except ValueError as error:
-            raise EvaluationError(f"the timestamp is none: {error}") from None
+            raise EvaluationError(f"the timestamp is invalid: {error}") from None
         nanos = int(fraction[:9].ljust(9, "0")) if fraction else 0
         return cls(_ns(moment) + nanos - offset_s * SECOND_NS)
 
@@ -213,7 +213,7 @@ def _fraction(nanos: int) -> str:
     return f".{nanos:09}".rstrip("0") if nanos else ""
 
 
-# Bounded by the number of zones there are; what is not a zone is not kept.
+# Bounded by the number of existing zones; texts that are not a zone are not kept.
 @lru_cache(maxsize=1024)
 def _zone(name: str) -> tzinfo:
     """Return the zone of a name or of a fixed offset like `-08:00` or `02:00`."""

@@ -1,4 +1,4 @@
-"""CEL's values in Python: JSON as it is parsed, and what JSON lacks.
+"""CEL's values in Python: JSON as it is parsed, and the types that JSON lacks.
 
 null is None, bool is bool, int is int, double is float, string is str, bytes is
 bytes, list is list, map is dict. uint is `Uint`; a timestamp is `Timestamp`, or
@@ -123,7 +123,7 @@ def aligned(left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def key_of(value: Any) -> Any:
-    """Return what stands for `value` among a dict's keys; None if it can be no key.
+    """Return the key of a dict that stands for `value`, or None if it cannot be a key.
 
     A double is a key for lookups only: 2.0 finds 2, and 2.5 finds nothing.
     """

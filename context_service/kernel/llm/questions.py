@@ -1,7 +1,7 @@
-"""Vectors of questions: made while somebody waits, so in little time or not at all.
+"""Vectors of questions: made while a caller waits, so in little time or not at all.
 
-An embedder that failed is left alone for a while, longer each time: those who ask meanwhile learn at once what it
-failed by, and do not wait for it again.
+An embedder that failed is not called for a while, longer each time: calls in between get its error at once, and do not
+wait for it again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from service_runtime.calls import answer_s, aside, remaining_s
 _log = logging.getLogger("embedder")
 
 _LATE = "the embedder did not answer in time"
-_SHARE = 0.5  # of the time that a call has left: the rest is for what is found by words
+_SHARE = 0.5  # of the remaining time of a call: the rest is for the search by words
 
 
 class NoVector(Exception):
@@ -30,7 +30,7 @@ class QuestionVectors:
     """Makes vectors of questions, each of unit length; of one that several ask at once, once.
 
     Args:
-        embedder: What makes them.
+        embedder: Makes the vectors.
         known: Those that were made lately.
         timeout_s: That one may take.
         text_chars: So much of a question is embedded.
@@ -67,7 +67,7 @@ class QuestionVectors:
         seconds = min(self._timeout_s, answer_s(remaining_s()) * _SHARE)
         try:
             async with aside(), asyncio.timeout(seconds):
-                (embedding,) = await self._made(tenant_id, text)
+                (embedding,) = await self._vectors_of(tenant_id, text)
         except TextRefused as error:  # of another text there is one
             raise NoVector(str(error)) from error
         except TimeoutError as error:
@@ -81,19 +81,19 @@ class QuestionVectors:
         self._pauses.answered()
         return self._known.put(tenant_id, text, embedding.values)
 
-    async def _made(self, tenant_id: UUID, text: str) -> list[Embedding]:
-        """Return what the embedder makes of a text. Who goes away first leaves it to those who wait for it, too."""
+    async def _vectors_of(self, tenant_id: UUID, text: str) -> list[Embedding]:
+        """Return the vectors of a text. If one waiting call is cancelled, the others still get them."""
         key = tenant_id, text
         making = self._under_way.get(key)
         if making is None:
             making = self._under_way[key] = asyncio.create_task(self._embedder.embed([text]))
-            making.add_done_callback(lambda made: self._ended(key, made))
+            making.add_done_callback(lambda task: self._ended(key, task))
         return await asyncio.shield(making)
 
-    def _ended(self, key: tuple[UUID, str], made: asyncio.Task[list[Embedding]]) -> None:
+    def _ended(self, key: tuple[UUID, str], task: asyncio.Task[list[Embedding]]) -> None:
         del self._under_way[key]
-        if not made.cancelled():
-            made.exception()  # asked for, or asyncio would log it
+        if not task.cancelled():
+            task.exception()  # read, or asyncio would log it
 
     def _failed(self, by: str, *, asked_s: float = 0.0) -> None:
         pause_s = self._pauses.failed(by, asked_s=asked_s)

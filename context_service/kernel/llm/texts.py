@@ -1,4 +1,4 @@
-"""What writes texts, and how it fails; none of this knows where its model is."""
+"""The interface of models that write texts, and the errors; independent of the model's place."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Chat(Protocol):
         ...
 
     async def text(self, *, system: str, user: str, tokens_max: int, model: str = "") -> str:
-        """Return what a model says, within its time and that of the call under way.
+        """Return the answer of a model, within its timeout and the deadline of the call under way.
 
         Args:
-            system: What it is to do.
-            user: With what.
-            tokens_max: It may say so many.
-            model: Which; empty: the first.
+            system: The instructions.
+            user: The input.
+            tokens_max: The longest answer.
+            model: Its name; empty takes the first.
 
         Raises:
             ChatFailed: nothing that can be used.

@@ -1,8 +1,8 @@
 """Conversations as the requests of model vendors want them.
 
-What is said is a row of turns (`turns`); each vendor's module says which pieces a turn becomes, and in which shape
-it wants them (`bodies`). A turn's pieces depend on nothing but the turn: what was sent before stays as it was, byte for
-byte, and so does the vendor's cache of it.
+A conversation is a list of turns (`turns`). Each vendor's module splits a turn into pieces, and says which shape their
+list has (`bodies`). A turn's pieces depend on nothing but the turn, so text that was sent before stays the same byte
+for byte, and so does the vendor's cache of it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
     "pieces",
 ]
 
-RENDERER = 1  # version of what turns become: what is kept with an older one stays as it was
+RENDERER = 1  # version of the pieces of turns; pieces that were stored with an older one stay as they are
 
 
 # A request that begins with the model's turn is refused by Claude on Bedrock ("first message must use the user role";
@@ -65,13 +65,13 @@ _USER_FIRST = frozenset({Format.ANTHROPIC, Format.GEMINI})
 
 
 def pieces(turn: Turn, to: Format) -> list[RequestPart]:
-    """Return what a turn becomes; nothing, if there is nothing in it that the vendor takes."""
-    made: list[RequestPart] = _MODULES[to].pieces(turn)
-    return made
+    """Return the pieces of a turn; none if the vendor takes nothing of it."""
+    request_parts: list[RequestPart] = _MODULES[to].pieces(turn)
+    return request_parts
 
 
 def empty(to: Format, start: str = "") -> Body:
-    """Return a body with nothing in it but, if it is said, what the object begins with."""
+    """Return a body without pieces; `start` is the beginning of its object."""
     return Body(_MODULES[to].SHAPE, start.encode())
 
 
@@ -85,11 +85,11 @@ def body(turns: Iterable[Turn], to: Format) -> bytes:
 
 
 def beginning(turns: Iterable[Turn], to: Format) -> list[Turn]:
-    """Return the turn that has to stand in front of others: a user's, if they begin with the model and it may not."""
+    """Return the turn that must come before others: a user's, if they begin with the model and it may not."""
     if to not in _USER_FIRST:
         return []
-    made = ([Rendered.of(piece) for piece in pieces(turn, to)] for turn in turns if turn.role != "system")
-    first = next((rendered for rendered in made if rendered), [])
+    rendered_turns = ([Rendered.of(piece) for piece in pieces(turn, to)] for turn in turns if turn.role != "system")
+    first = next((rendered for rendered in rendered_turns if rendered), [])
     return [Turn("user", parts=[Part(text=BEGINNING)])] if needs_beginning(first) else []
 
 

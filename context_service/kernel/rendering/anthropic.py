@@ -31,22 +31,22 @@ _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # w
 
 
 def pieces(turn: Turn) -> list[RequestPart]:
-    """Return the blocks of a turn: thinking and what is said, then calls, then their results, which are the user's."""
-    made = []
+    """Return the blocks of a turn: thinking and text, then calls, then their results, which are the user's."""
+    request_parts = []
     lasting = 0  # pieces up to the last one that is no thinking
     for part in turn.parts:
         if block := _block(part, turn.role):
-            made.append(RequestPart(turn.role, block))
-            lasting = lasting if part.reasoning is not None else len(made)
+            request_parts.append(RequestPart(turn.role, block))
+            lasting = lasting if part.reasoning is not None else len(request_parts)
     if turn.role == "system":
-        return made
+        return request_parts
     if not turn.calls:  # "The final block in an assistant message cannot be `thinking`."
-        del made[lasting:]
-    made += [RequestPart("assistant", _tool_use(call)) for call in turn.calls]
+        del request_parts[lasting:]
+    request_parts += [RequestPart("assistant", _tool_use(call)) for call in turn.calls]
     for call in turn.calls:
         if call.result is not None:
-            made.append(RequestPart("user", _tool_result(call, call.result), is_result=True))
-    return made
+            request_parts.append(RequestPart("user", _tool_result(call, call.result), is_result=True))
+    return request_parts
 
 
 def _block(part: Part, role: str) -> dict[str, Any] | orjson.Fragment | None:

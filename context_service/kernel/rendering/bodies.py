@@ -1,8 +1,8 @@
-"""What pieces are together: the messages of a request, piece by piece.
+"""The body of a request: its messages, joined piece by piece.
 
-A body is as long as a prompt, and each prompt is the one before with more behind it: so what is joined once stays, and
-only what is new is added. Some vendors want a message for a piece; with others roles take turns, and a message has all
-pieces of a turn; those have a place for system prompts in front of all messages.
+A body is as long as a prompt, and each prompt is the one before with more after it: so joined pieces stay joined, and
+only new ones are added. Some vendors want a message for a piece; with others roles alternate, and a message has all
+pieces of a turn; those have a list of system prompts in front of all messages.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from context_service.kernel.rendering.turns import RequestPart
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How a vendor wants pieces.
+    """The shape of a vendor's requests.
 
     Attributes:
-        messages: What the list of messages is called.
-        pieces: What the list of a message's pieces is called; empty: a piece is a message.
-        system: What stands around system prompts, in front and behind; empty: they are messages.
+        messages: The member with the list of messages.
+        pieces: The member of a message with the list of its pieces; empty if a piece is a message.
+        system: The text before and after system prompts; empty if they are messages.
         system_at: Where their list is, as a JSON Pointer.
         results_apart: Results have messages of their own.
     """
@@ -65,7 +65,7 @@ class Body:
     _counts: tuple[int, int, int] = (0, 0, 0)  # of system prompts, of messages, of pieces of the last message
 
     def with_pieces(self, pieces: Iterable[Rendered]) -> Body:
-        """Return a body with more behind it."""
+        """Return a body with more pieces at its end."""
         shape, last = self.shape, self._last
         system, messages = [self._system] if self._system else [], [self._messages]
         systems, count, within = self._counts
@@ -99,14 +99,14 @@ class Body:
 
     @property
     def prefix(self) -> bytes:
-        """All of it, without what closes it: whatever is added stands behind that."""
-        before, behind = self.shape.system
-        system = f"{before}[".encode() + self._system + f"]{behind},".encode() if self._system else b""
+        """The body without its closing brackets: pieces are added after it."""
+        before, after = self.shape.system
+        system = f"{before}[".encode() + self._system + f"]{after},".encode() if self._system else b""
         return b"".join([b"{", self.start, system, f'"{self.shape.messages}":['.encode(), self._messages])
 
     @property
     def end(self) -> bytes:
-        """What closes it."""
+        """The closing brackets of the body."""
         return b"]}]}" if self._last and self.shape.pieces else b"]}"
 
     @property

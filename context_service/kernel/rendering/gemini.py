@@ -1,4 +1,4 @@
-"""Gemini's generateContent: results are known by their names and their order, and stand alone.
+"""Gemini's generateContent: results are matched by their names and their order, and have turns of their own.
 
 A thought signature is of the part that it came with: of the first call of its turn, else of the last text. A block of
 reasoning has it as its bytes.
@@ -35,9 +35,9 @@ _MEDIA = re.compile(r"(?:image|audio|video)/.+|application/pdf")
 
 
 def pieces(turn: Turn) -> list[RequestPart]:
-    """Return the parts of a turn: what is said, then calls, then their results, which are the user's."""
+    """Return the parts of a turn: texts, then calls, then their results, which are the user's."""
     role = {"assistant": "model"}.get(turn.role, turn.role)
-    parts = [part for said in turn.said() if (part := _part(said, turn.role))]
+    parts = [part for spoken_part in turn.said() if (part := _part(spoken_part, turn.role))]
     if turn.role == "system":
         return [RequestPart("system", part) for part in parts]
     # Without ids, which not all of its APIs take.
@@ -46,12 +46,14 @@ def pieces(turn: Turn) -> list[RequestPart]:
     ]
     if (signature := _signature(turn)) and (calls or parts):
         (calls[0] if calls else parts[-1])["thoughtSignature"] = signature
-    made = [RequestPart(role, part) for part in parts]
-    made += [RequestPart("model", call) for call in calls]
+    request_parts = [RequestPart(role, part) for part in parts]
+    request_parts += [RequestPart("model", call) for call in calls]
     for call in turn.calls:
         if call.result is not None:
-            made.append(RequestPart("user", {"functionResponse": _response(call, call.result)}, is_result=True))
-    return made
+            request_parts.append(
+                RequestPart("user", {"functionResponse": _response(call, call.result)}, is_result=True)
+            )
+    return request_parts
 
 
 def _part(part: Part, role: str) -> dict[str, Any] | None:

@@ -23,16 +23,16 @@ _NOT_OF_NAMES = r"[\s<|\\/>]"
 
 
 def pieces(turn: Turn) -> list[RequestPart]:
-    """Return the messages of a turn: what is said with its calls, then a message for each result."""
+    """Return the messages of a turn: its text with its calls, then a message for each result."""
     message: dict[str, Any] = {"role": turn.role}
     if turn.name:
         message["name"] = plain_name(turn.name, rest=_NOT_OF_NAMES)
-    said = turn.said()
-    blocks = list(map(_block, said))
+    spoken_parts = turn.said()
+    blocks = list(map(_block, spoken_parts))
     if turn.role == "user" and any(block["type"] != "text" for block in blocks):
         message["content"] = blocks
     else:
-        message["content"] = text_of(said) or None
+        message["content"] = text_of(spoken_parts) or None
     if turn.calls:
         message["tool_calls"] = [
             {
@@ -47,12 +47,12 @@ def pieces(turn: Turn) -> list[RequestPart]:
         ]
     if message["content"] is None and not turn.calls:
         return []
-    made = [RequestPart(turn.role, message)]
+    request_parts = [RequestPart(turn.role, message)]
     for call in turn.calls:
         if call.result is not None:
             result = {"role": "tool", "tool_call_id": call.id, "content": call.result.text}
-            made.append(RequestPart("tool", result, is_result=True))
-    return made
+            request_parts.append(RequestPart("tool", result, is_result=True))
+    return request_parts
 
 
 def _block(part: Part) -> dict[str, Any]:

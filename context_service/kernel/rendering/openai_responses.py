@@ -31,18 +31,18 @@ SHAPE = Shape(messages="input")
 
 def pieces(turn: Turn) -> list[RequestPart]:
     """Return the items of a turn: reasoning and messages in their order, calls, and their results."""
-    made: list[RequestPart] = []
+    request_parts: list[RequestPart] = []
     lasting = 0  # items up to the last one that is no reasoning
     for is_reasoning, group in groupby(turn.parts, key=lambda part: part.reasoning is not None):
         parts = list(group)
         if is_reasoning and turn.role == "assistant":
             blocks = [block for part in parts if (block := reasoning_of(part, "openai")) and block.data_json]
-            made += [RequestPart(turn.role, orjson.Fragment(block.data_json)) for block in blocks]
+            request_parts += [RequestPart(turn.role, orjson.Fragment(block.data_json)) for block in blocks]
         elif not is_reasoning and (message := _message(turn.role, parts)):
-            made.append(RequestPart(turn.role, message))
-            lasting = len(made)
+            request_parts.append(RequestPart(turn.role, message))
+            lasting = len(request_parts)
     if not turn.calls:  # "Item 'rs_…' of type 'reasoning' was provided without its required following item."
-        del made[lasting:]
+        del request_parts[lasting:]
     for call in turn.calls:
         item = {
             "type": "function_call",
@@ -50,19 +50,19 @@ def pieces(turn: Turn) -> list[RequestPart]:
             "name": plain_name(call.call.name),
             "arguments": orjson.dumps(arguments(call.call)).decode(),
         }
-        made.append(RequestPart(turn.role, item))
+        request_parts.append(RequestPart(turn.role, item))
     for call in turn.calls:
         if call.result is not None:
             item = {"type": "function_call_output", "call_id": call.id, "output": call.result.text}
-            made.append(RequestPart("tool", item, is_result=True))
-    return made
+            request_parts.append(RequestPart("tool", item, is_result=True))
+    return request_parts
 
 
-def _message(role: str, said: list[Part]) -> dict[str, Any] | None:
-    """Return the message of parts; None: they say nothing."""
-    if role == "user" and any(part.url is not None for part in said):
-        return {"role": "user", "content": list(map(_block, said))}
-    text = text_of(said)
+def _message(role: str, parts: list[Part]) -> dict[str, Any] | None:
+    """Return the message of parts, or None if they have no text."""
+    if role == "user" and any(part.url is not None for part in parts):
+        return {"role": "user", "content": list(map(_block, parts))}
+    text = text_of(parts)
     return {"role": role, "content": text} if text else None
 
 

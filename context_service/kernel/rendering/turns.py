@@ -1,4 +1,4 @@
-"""Turns, which every vendor's request is made of, and what they have in common as text."""
+"""Turns, the common form of conversations for all vendors, and their texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.*)", 
 
 
 class Result(NamedTuple):
-    """What a tool answered, as a model reads it."""
+    """The result of a tool, as a model reads it."""
 
     text: str
     is_error: bool
@@ -35,10 +35,10 @@ class Call:
 
 @dataclass(slots=True)
 class Turn:
-    """What one role says in one go; of an assistant's, then the calls.
+    """The text of one role in one go; of an assistant's, then the calls.
 
-    Blocks of reasoning are among an assistant's parts, in front of what followed from them. They go to the vendor who
-    made them as they came, and to nobody else.
+    Blocks of reasoning are among an assistant's parts, in front of the text that followed from them. They go unchanged
+    to the vendor that made them, and to no other.
     """
 
     role: str
@@ -47,12 +47,12 @@ class Turn:
     calls: list[Call] = field(default_factory=list)
 
     def said(self) -> list[Part]:
-        """Return what is said: the parts without reasoning."""
+        """Return the parts without reasoning."""
         return [part for part in self.parts if part.reasoning is None]
 
 
 class RequestPart(NamedTuple):
-    """What a request is made of: a message, or a block of one."""
+    """A piece of a request: a message, or a block of one."""
 
     role: str
     value: dict[str, Any] | orjson.Fragment  # as JSON; of reasoning the bytes that it came in
@@ -67,12 +67,12 @@ class InlineFile(NamedTuple):
 
 
 def in_order(content: str, parts: Sequence[Part]) -> list[tuple[int, Part]]:
-    """Return what a message says in the order in which it was said, each part with its number; the content has 0.
+    """Return the content and parts of a message in their original order, each part with its number; the content has 0.
 
     Reasoning at the head of the parts led to the content, so it comes before the content.
     """
     numbered = list(enumerate(parts, 1))
-    lead = list(takewhile(lambda one: one[1].reasoning is not None, numbered))
+    lead = list(takewhile(lambda numbered_part: numbered_part[1].reasoning is not None, numbered))
     return [*lead, *([(0, Part(text=content))] if content else []), *numbered[len(lead) :]]
 
 
@@ -82,9 +82,9 @@ def is_only_reasoning(parts: Sequence[Part]) -> bool:
 
 
 def inline_file(url: str) -> InlineFile | None:
-    """Return the file that a `data:` URL holds; None: it is another URL."""
-    found = _DATA_URL.fullmatch(url)
-    return InlineFile(found["type"], found["data"]) if found else None
+    """Return the file of a `data:` URL, or None for another URL."""
+    match = _DATA_URL.fullmatch(url)
+    return InlineFile(match["type"], match["data"]) if match else None
 
 
 def media_type_of(part: Part) -> str:
@@ -120,7 +120,7 @@ def part_text(part: Part) -> str:
 
 
 def result_text(content_json: str) -> str:
-    """Return what a tool answered as text: a text as it is, null as none, anything else as JSON."""
+    """Return the answer of a tool as text: a text as it is, null as an empty text, anything else as JSON."""
     value = orjson.loads(content_json or "null")
     if value is None:
         return ""

@@ -1,11 +1,11 @@
-"""What a vendor bills beside what we count: the ratios of the last bills, and what follows from them."""
+"""Calibration of token counts: the ratios of billed to counted tokens of the last bills, and factors from them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 RATIOS_MAX = 128  # bills that are remembered
-_PART = 10_000  # ratios are kept as whole parts of so many
+_PART = 10_000  # ratios are kept as whole multiples of 1/10,000
 _RATIO_MIN, _RATIO_MAX = 0.5, 2.0  # beyond them a bill is for something else: pictures, hidden reasoning
 _DOUBT = 20  # bills that have to be there before they are all that counts
 _BUDGET_PERCENT, _TYPICAL_PERCENT = 95, 50
@@ -13,32 +13,32 @@ _BUDGET_PERCENT, _TYPICAL_PERCENT = 95, 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The ratios of what was billed to what was counted, of the last bills.
+    """The ratios of billed to counted tokens, of the last bills.
 
     Both factors are empirical quantiles of them by nearest rank (definition 1 of Hyndman and Fan, Sample Quantiles in
     Statistical Packages, 1996): no bill is ever made up, and the same bills give the same factor everywhere. While
-    there are fewer than twenty, the missing ones count as if all had been billed as it was counted: so one bill alone
-    moves nothing, two that are higher make budgets careful, and it takes nineteen to make them larger.
+    there are fewer than twenty bills, the missing ones count with ratio 1: so one bill alone moves nothing, two that
+    are higher make budgets careful, and it takes nineteen to make them larger.
     """
 
     ratios: tuple[int, ...] = ()  # in parts of 10,000, the newest last
 
     @property
     def factor(self) -> float:
-        """What a count is multiplied by to be no less than what is billed, in 95 of 100; from 0.5 to 2."""
+        """The factor that makes a count no less than the bill in 95 of 100 cases; from 0.5 to 2."""
         return self._quantile(_BUDGET_PERCENT)
 
     @property
     def typical(self) -> float:
-        """What a count is multiplied by to be what is expected: half of the bills are higher."""
+        """The factor that makes a count the expected bill: half of the bills are higher."""
         return self._quantile(_TYPICAL_PERCENT)
 
     def after(self, *, counted: int, billed: int) -> Calibration:
-        """Return what is known after one more bill.
+        """Return the calibration after one more bill.
 
         Args:
-            counted: What was counted, before any calibration; above 0.
-            billed: What the vendor says it was.
+            counted: The tokens counted before any calibration; above 0.
+            billed: The tokens on the vendor's bill.
         """
         bounded = min(max(billed / counted, _RATIO_MIN), _RATIO_MAX)
         return Calibration(ratios=(*self.ratios, round(bounded * _PART))[-RATIOS_MAX:])
@@ -54,7 +54,7 @@ def is_believed(*, counted: int, billed: int) -> bool:
 
 
 def calibrated(counted: int, factor: float) -> int:
-    """Return what is billed at most for tokens that were counted."""
+    """Return the largest bill for a number of counted tokens."""
     return -(-counted * _parts(factor) // _PART)
 
 

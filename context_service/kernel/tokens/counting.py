@@ -1,8 +1,8 @@
 """Counting tokens as a family of models does.
 
 OpenAI's encodings are counted exactly with the extra `tokens`, else about (`estimates`). Those of Claude and Gemini are
-not public: they are o200k_base times what was found on mixed texts. What bills say (`Calibration`) changes no count,
-but what is made of counts: texts that were counted once stay as they are.
+not public: they are o200k_base times a factor measured on mixed texts. Bills (`Calibration`) change no count, but the
+budgets computed from counts: a text that was counted once keeps its count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from service_runtime.documents import beside_the_loop, check_wanted
 
 O200K, CL100K = "o200k_base", "cl100k_base"
 
-# Of a text that is counted at once: 1 ms, of dashes 6, in which no other thread runs.
+# Of a text that is counted in one go: 1 ms, of dashes 6; no other thread runs meanwhile.
 _PIECE_CHARS = 8 * 1024
 # Where a tokenizer of either encoding always parts: a word, one space, a word. So pieces have the tokens of the whole.
 _BORDER = re.compile(r"(?<=[^\W\d_]) (?=[^\W\d_])")
@@ -79,7 +79,7 @@ class TokenCounter:
             tokens = self._tokenizer(text)
         else:
             tokens = sum(map(self._tokenizer, _pieces(text)))
-        # Not one more for what multiplying adds behind the comma; and a token has a byte at least.
+        # Rounded, so that errors of the multiplication do not add a token; and a token has a byte at least.
         counted = math.ceil(round(tokens * self._family.factor, 6))
         return counted if counted <= len(text) else min(counted, len(text.encode(errors="surrogatepass")))
 
@@ -95,13 +95,13 @@ def is_exact(family: str) -> bool:
 
 @cache
 def _own_counter(family: str) -> Guarded | None:
-    """Return what an operator installed to count the tokens of a family; None: nothing."""
+    """Return the installed extension that counts the tokens of a family, or None."""
     own = installed(f"token_counter.{family}")
     return Guarded(f"token_counter.{family}", own, call_s=_OWN_CALL_S) if own else None
 
 
 def _a_count(answer: object, text: str) -> int:
-    """Return what was counted, if a text can have so many: a token has a byte at least, and not thousands of them."""
+    """Return the count of an extension if it is possible: a token has one byte at least, and not thousands of them."""
     if type(answer) is not int or not len(text) / _OWN_CHARS_MAX <= answer <= len(text.encode(errors="surrogatepass")):
         raise ValueError(f"a text of {len(text)} characters cannot have {answer!r:.40} tokens")
     return answer
@@ -114,7 +114,7 @@ def _is_installed() -> bool:
 
 @cache
 def _tokenizer(encoding: str) -> Callable[[str], int] | None:
-    """Return what counts, None where it is not installed."""
+    """Return a counter, or None without its package."""
     bindings = _bindings()
     if bindings is None:
         return None
@@ -123,7 +123,7 @@ def _tokenizer(encoding: str) -> Callable[[str], int] | None:
     def counted(text: str) -> int:
         try:
             return count(text)
-        except UnicodeEncodeError:  # half a character is what tiktoken makes of it
+        except UnicodeEncodeError:  # tiktoken decodes half a character to an invalid one
             return count(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
     return counted
@@ -142,7 +142,7 @@ def _bindings() -> Any:
             return None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        sys.modules[name] = module  # it can be loaded once in a process: whoever imports the package gets this one
+        sys.modules[name] = module  # it can be loaded once in a process, so later imports of the package get this one
     return sys.modules[name]
 
 

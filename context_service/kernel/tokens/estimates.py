@@ -1,7 +1,7 @@
 """About how many tokens a text has, where no tokenizer is installed.
 
 Characters divided by four is right for English only: of Chinese it counts a fifth, of base64 a third. Here each kind of
-characters counts what tokenizers make of it: a word is a token, a row of letters and digits without a word in it
+characters counts as tokenizers do: a word is a token, a row of letters and digits without a word in it
 many, a Chinese letter nearly one. The weights fit o200k_base and cl100k_base; a test holds them to both.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-# Keys, hashes, base64: rows with so many digits among their letters.
+# Keys, hashes, base64: rows with many digits among their letters.
 _ROW = re.compile(r"[A-Za-z0-9+/=_-]{24,}")
 _ROW_DIGITS = re.compile(r"[0-9]")
 _ROW_DIGITS_SHARE = (0.08, 0.9)
@@ -18,7 +18,7 @@ _ROW_CHARS = 1.6  # of a token
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")  # `getUserName` has three
 _LONG_PIECE = re.compile(r"[A-Z]?[a-z]{10,}|[A-Z]{5,}")
 _LONG_PIECE_CHARS = 9
-_MORE_CHARS = 4  # a token, of what is longer
+_MORE_CHARS = 4  # for each token of a longer piece
 _DIGITS = re.compile(r"[0-9]{1,3}")
 _SIGNS = re.compile(r"[!-/:-@\[-`{-~]+")
 _SIGNS_CHARS = 4  # of a token

@@ -16,11 +16,11 @@ def imported_of(imported_json: str | None) -> pb.Imported | None:
     """Return the message of the column `imported`, or None if no import wrote the row."""
     if imported_json is None:
         return None
-    said = orjson.loads(imported_json)
-    claims = ((field, author) for field, author in sorted(said.items()) if field not in _OURS and author)
+    document = orjson.loads(imported_json)
+    claims = ((field, author) for field, author in sorted(document.items()) if field not in _OURS and author)
     return pb.Imported(
-        import_id=said["import_id"],
-        imported_by=said["imported_by"],
-        imported_at=times.timestamp(datetime.fromisoformat(said["imported_at"])),
+        import_id=document["import_id"],
+        imported_by=document["imported_by"],
+        imported_at=times.timestamp(datetime.fromisoformat(document["imported_at"])),
         claimed_authors=[pb.ClaimedAuthor(field=field, author=author) for field, author in claims],
     )

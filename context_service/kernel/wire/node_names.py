@@ -11,7 +11,7 @@ from service_runtime.ids import parse_id
 
 
 class ByExternalId(Protocol):
-    """What is used of a request that may name its node by the caller's own id."""
+    """The fields of a request that may name its node by the caller's own id."""
 
     external_id: str
     graph_name: str
@@ -27,7 +27,7 @@ class NodeNames:
         """Return the id of the node that a request names.
 
         Args:
-            field: What the request calls `node_id`.
+            field: The request's name of `node_id`.
             node_id: As it came; empty with an external id.
             request: Where the external id is, and its graph.
 

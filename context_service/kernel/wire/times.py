@@ -18,7 +18,7 @@ def time_of(field: str, timestamp: Timestamp) -> datetime:
     """Return a message as an aware time.
 
     Raises:
-        InvalidArgument: it is none between the years 1 and 9999; the violation names `field`.
+        InvalidArgument: it is not between the years 1 and 9999; the violation names `field`.
     """
     try:
         if not 0 <= timestamp.nanos < 1_000_000_000:

@@ -11,10 +11,10 @@ from uuid import UUID
 
 from context_service.retrieval.documents.kinds import PAGE_END, PAGED, Kind, Reason, Unread
 from service_runtime import confined
+from service_runtime.admission import Shares
 from service_runtime.auth import Principal
 from service_runtime.confined import Ended
-from service_runtime.places import Shares
-from service_runtime.turns import Turn, Turns
+from service_runtime.fair_queue import FairQueue, Turn
 
 FILE_BYTES_MAX = 64 * 2**20
 TEXT_CHARS_MAX = 2_000_000  # about 1,000 pages; of a longer text, the beginning
@@ -65,7 +65,7 @@ class DocumentReader:
         at_once = min(_AT_ONCE, max(1, together // _CHILD_BYTES_MIN))
         self._memory_bytes_max = min(memory_bytes_max, together // at_once)
         self._timeout_s = timeout_s
-        self._turns = Turns(at_once, _SHARES)
+        self._turns = FairQueue(at_once, _SHARES)
 
     async def read(
         self, kind: Kind, chunks: AsyncIterable[bytes], *, tenant_id: UUID, charset: str = ""

@@ -58,15 +58,15 @@ from contextkeep.errors import (
     LimitExceeded,
 )
 from service_runtime import background
+from service_runtime.admission import Shares
 from service_runtime.auth import Principal
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.documents import CONTAINERS_MAX, beside_the_loop, check_containers, parse_json
 from service_runtime.erased import hash_of
+from service_runtime.fair_queue import FairQueue, Turn
 from service_runtime.held_bytes import CallBytes, HeldBytes
-from service_runtime.places import Shares
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.tenants import Rounds
-from service_runtime.turns import Turn, Turns
 
 _log = logging.getLogger("transfer")
 
@@ -120,7 +120,7 @@ class Importing:
     ) -> None:
         self._database = database
         self._held = charge
-        self._turns = Turns(WRITING, _WRITING_SHARES)
+        self._turns = FairQueue(WRITING, _WRITING_SHARES)
         self._writer = writer
         self._provider = provider
         self._graph = graph

@@ -107,7 +107,7 @@ class WindowWatching:
                 raise InvalidArgument(f"{name} is negative", field=name)
         principal = principal.without_admin()
         told: Window | None = None
-        with self._lookout.place(principal):
+        with self._lookout.slot(principal):
             context_id = await self._rows.context_of(window_id, principal=principal)
             marks = self._lookout.marks(_WINDOW, window_id, principal=principal, check=check)
             async with aclosing(marks):

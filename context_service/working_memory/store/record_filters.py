@@ -45,7 +45,7 @@ RECORD_FIELDS = Fields(
         "index_state": Field(FieldType.TEXT, "lower(r.index_state)"),
     },
     documents={"metadata": "r.metadata"},
-    wall="r.is_visible",
+    policy="r.is_visible",
 )
 
 

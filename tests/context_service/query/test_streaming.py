@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
-from service_runtime.turns import Turns
+from service_runtime.fair_queue import FairQueue
 from tests.context_service.query.conftest import World, request_of
 from tests.errors import raised
 from tests.examples import examples
@@ -183,15 +183,15 @@ async def test_nobody_waits_for_one_that_hangs(world: World):
 
 async def test_who_reads_slowly_keeps_no_turn(world: World, monkeypatch: pytest.MonkeyPatch):
     """While his providers are asked and while his answer waits for him: he could keep all who search from it."""
-    every: list[Turns] = []
-    take = Turns.take
+    every: list[FairQueue] = []
+    take = FairQueue.take
 
-    async def noted(self: Turns, principal: Any) -> None:
+    async def noted(self: FairQueue, principal: Any) -> None:
         await take(self, principal)
         if self._at_once_max == EXPENSIVE_CALLS_MAX:
             every.append(self)
 
-    monkeypatch.setattr(Turns, "take", noted)
+    monkeypatch.setattr(FairQueue, "take", noted)
     calls = [aiter(stream(world, "workspace", "huge", limit=50, depth="deep")) for _ in range(4)]
     for call in calls:
         await anext(call)

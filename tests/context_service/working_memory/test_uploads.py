@@ -30,9 +30,9 @@ from contextkeep.errors import (
     Unavailable,
     UploadExpired,
 )
+from service_runtime.admission import Shares
 from service_runtime.calls import Call, current_call
 from service_runtime.held_bytes import HeldBytes, MemoryLimits
-from service_runtime.places import Shares
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL
 from tests.context_service.working_memory.callers import (

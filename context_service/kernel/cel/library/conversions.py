@@ -36,7 +36,7 @@ def to_int(budget: CallBudget, value: Any) -> int:
     if kind is Uint:
         return as_int(int(value))
     if kind is float:
-        # The bounds themselves are refused: a double near them may stand for an int beyond.
+        # The bounds themselves are refused: a double near them may mean an int beyond.
         if not -(2.0**63) < value < 2.0**63:
             raise EvaluationError("the double does not fit an int")
         return int(value)
@@ -83,7 +83,7 @@ def to_double(budget: CallBudget, value: Any) -> float:
 
 
 def to_string(budget: CallBudget, value: Any) -> str:
-    """Return a text: of a double its shortest form, of bytes what they are in UTF-8."""
+    """Return a text: the shortest form of a double, bytes decoded as UTF-8."""
     kind = type(value)
     if kind is str:
         return str(value)
@@ -112,7 +112,7 @@ def to_bytes(budget: CallBudget, value: Any) -> bytes:
 
 
 def to_bool(budget: CallBudget, value: Any) -> bool:
-    """Return a bool: of a text what it says."""
+    """Return a bool, also from its text."""
     if type(value) is bool:
         return value
     if type(value) is str:
@@ -174,7 +174,7 @@ def encoded(budget: CallBudget, text: str) -> bytes:
 
 
 def decoded(budget: CallBudget, data: bytes) -> str:
-    """Return the text that UTF-8 bytes stand for, paid for.
+    """Return the text of UTF-8 bytes, and charge for it.
 
     Raises:
         EvaluationError: the bytes are no UTF-8.

@@ -44,12 +44,12 @@ def format_text(budget: CallBudget, template: Any, args: Any) -> str:
     budget.charge_scan(len(template))
     parts: list[str] = []
     done = used = 0
-    while (found := template.find("%", done)) >= 0:
+    while (percent := template.find("%", done)) >= 0:
         budget.charge(_CLAUSE_STEPS)
-        parts.append(template[done:found])
-        match = _CLAUSE.match(template, found)
+        parts.append(template[done:percent])
+        match = _CLAUSE.match(template, percent)
         if match is None:
-            raise EvaluationError(f"unknown clause {template[found : found + 8]!r} in the format")
+            raise EvaluationError(f"unknown clause {template[percent : percent + 8]!r} in the format")
         done = match.end()
         precision, clause = match.groups()
         if clause is None:
@@ -74,7 +74,7 @@ def _string(budget: CallBudget, value: Any, digits: int) -> str:
 
 
 def _describe(budget: CallBudget, value: Any, parts: list[str], depth: int) -> None:
-    """Append the text of a value to `parts`; lists and maps hold the texts of what they hold."""
+    """Append the text of a value to `parts`; the texts of lists and maps contain those of their elements."""
     kind = type(value)
     budget.charge(2)
     if depth > _DEPTH_MAX:
@@ -189,23 +189,22 @@ _CLAUSES: Final[dict[str, Callable[[CallBudget, Any, int], str]]] = {
 
 
 # JSON: for metadata, parts, and text that is not a string. A value is small while it shares: a map of forty levels,
-# each of which holds the one below it twice, takes a few kilobytes, and as JSON more than there is. So a value is
-# walked before it is written, and each place where something stands is visited and paid for, however often the same
-# thing stands there.
+# each holding the one below it twice, takes a few kilobytes, but its JSON would fill any memory. So a value is
+# walked before it is written, and each position is visited and paid for, however often the same element appears.
 
 _BYTES_MAX: Final = 1024 * 1024
 _JSON_DEPTH_MAX: Final = 200
-_TEXT_STEPS: Final = 3  # of a JSON text, whatever is in it
-_CONTAINER_STEPS: Final = 2  # of a list or a map, besides what is in it
-_VISITS_PER_STEP: Final = 2  # of what is in it
-_CONVERTED_STEPS: Final = 10  # of what JSON has not, besides its visit: a timestamp takes 3 us
+_TEXT_STEPS: Final = 3  # of a JSON text, with any content
+_CONTAINER_STEPS: Final = 2  # of a list or a map, without its elements
+_VISITS_PER_STEP: Final = 2  # of its elements
+_CONVERTED_STEPS: Final = 10  # of a value that JSON does not have, besides its visit: a timestamp takes 3 us
 
 
 class JsonWriter:
     """Writes values as JSON texts, paid by the steps of the evaluation that runs."""
 
     def __init__(self, budget: CallBudget, *, bytes_max: int = _BYTES_MAX) -> None:
-        """Take what pays, and how many bytes all texts together may have, estimated from below."""
+        """Take the budget, and the limit of bytes of all texts together, estimated from below."""
         self._budget = budget
         self._bytes_max = bytes_max
         self._bytes_left = bytes_max
@@ -219,7 +218,7 @@ class JsonWriter:
         Raises:
             EvaluationBudgetExceeded: it takes more steps or bytes than there are, or is nested deeper than 200.
             CallBudgetExceeded: it takes more steps than the call has.
-            EvaluationError: no JSON stands for it.
+            EvaluationError: the value has no JSON form.
         """
         self._budget.charge(_TEXT_STEPS)
         written = value if self._is_json(value) else _converted(value)
@@ -229,7 +228,7 @@ class JsonWriter:
             raise EvaluationError(f"the value cannot be written as JSON: {error}") from None
 
     def charge_bytes(self, size_bytes: int) -> None:
-        """Count what stands beside the texts.
+        """Count the bytes between the texts.
 
         Raises:
             EvaluationBudgetExceeded: there is no room for it.
@@ -257,23 +256,23 @@ class JsonWriter:
             for container in level:
                 self._budget.charge(_CONTAINER_STEPS + len(container) // _VISITS_PER_STEP)
                 visits += len(container)
-                found = _visited(container, below)
-                self.charge_bytes(2 * len(container) + found[0])  # a comma or a bracket beside each
-                chars += found[0]
-                odd += found[1]
+                visited = _visited(container, below)
+                self.charge_bytes(2 * len(container) + visited[0])  # a comma or a bracket next to each
+                chars += visited[0]
+                odd += visited[1]
             level, depth = below, depth + 1
         self._budget.charge_scan(chars)
-        if odd:  # all of it is made anew
+        if odd:  # the whole value is built again
             self._budget.charge(visits + _CONVERTED_STEPS * odd)
         return not odd
 
 
 def _visited(container: Any, below: list[Any]) -> tuple[int, int]:
-    """Return how many characters stand in a list or a map, and how many of its values JSON has not.
+    """Return the number of characters in a list or a map, and of its values that JSON does not have.
 
     Args:
-        container: Visited; not what is in the lists and maps in it.
-        below: Those are added here.
+        container: Visited, without the lists and maps in it.
+        below: Lists and maps in it are added here.
     """
     chars = odd = 0
     items: Iterable[Any] = container

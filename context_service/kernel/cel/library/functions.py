@@ -1,4 +1,4 @@
-"""The functions there are: how each is called, what it costs, what it gives.
+"""The table of functions: the signature, the cost and the result of each.
 
 A function that is not in this table is refused at registration. A name with a
 dot is one of an extension's namespace; a method is called on its first argument.
@@ -17,7 +17,7 @@ from context_service.kernel.cel.library.formatting import format_text
 from context_service.kernel.cel.times import SECOND_NS, Duration, Timestamp, truncated
 from context_service.kernel.cel.values import no_overload
 
-# What timestamps and durations answer: `getFullYear()`, `getHours('Europe/Paris')` and the like. Months, days of the
+# The methods of timestamps and durations: `getFullYear()`, `getHours('Europe/Paris')` and the like. Months, days of the
 # year and days of the week count from 0, as does `getDayOfMonth`; `getDate` counts from 1. Without a zone the answer is
 # UTC's.
 
@@ -76,7 +76,7 @@ ACCESSORS: Final[dict[str, Accessor]] = {
 class Function:
     """One function or method.
 
-    `run` takes the call's budget and the arguments; it charges what depends on them.
+    `run` takes the call's budget and the arguments; it charges the cost that depends on them.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The math extension. int, uint and double stay what they are."""
+"""The math extension. int, uint and double keep their types."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def bit_not(budget: CallBudget, value: Any) -> Any:
 
 
 def bit_shift_left(budget: CallBudget, value: Any, bits: Any) -> Any:
-    """Return the 64 bits moved up; what passes the end is lost."""
+    """Return the 64 bits moved up; bits beyond the end are lost."""
     pattern = _shifted("math.bitShiftLeft", value, bits)
     moved = pattern << bits & UINT_MAX if bits < 64 else 0
     return _like(value, moved)

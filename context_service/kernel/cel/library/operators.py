@@ -113,7 +113,7 @@ def _divide_doubles(left: float, right: float) -> float:
 
 
 def remainder(budget: CallBudget, left: Any, right: Any) -> Any:
-    """Return what integer division leaves; it has the sign of the left side."""
+    """Return the remainder of an integer division; it has the sign of the left side."""
     kind = type(left)
     if kind is type(right) and (kind is int or kind is Uint):
         if right == 0:

@@ -1,7 +1,7 @@
 """Functions on texts: the standard ones, regular expressions, and the strings extension.
 
-Indexes and sizes count code points. Whatever builds charges the result's size
-before it builds it; whatever searches charges what it may pass.
+Indexes and sizes count code points. Functions that build a text charge its size
+first, and functions that search charge the text that they may pass.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def last_index_of(budget: CallBudget, text: Any, part: Any, last: Any = None) ->
     budget.charge_scan(len(text))
     # Python searches backwards in time up to the product of both lengths; so reverse both.
     head = text[: last + len(part)]
-    found = head[::-1].find(part[::-1])
-    return -1 if found < 0 else len(head) - found - len(part)
+    reversed_index = head[::-1].find(part[::-1])
+    return -1 if reversed_index < 0 else len(head) - reversed_index - len(part)
 
 
 def lower_ascii(budget: CallBudget, text: Any) -> str:
@@ -231,12 +231,12 @@ _SIZED: Final = frozenset({str, bytes, list, dict})
 
 # Regular expressions: RE2, in bounded time and memory. It is linear in the text, but with a factor as large as the
 # pattern's program when its automaton does not fit its memory: up to four nanoseconds for a byte and an instruction,
-# measured. That worst case is what is charged.
+# measured. The charge is that worst case.
 
 _MEMORY_BYTES_MAX: Final = 128 * 1024  # of a pattern: its program, and its automaton's cache
 _WORK_PER_STEP: Final = 128  # bytes of text times instructions
 _MATCH_STEPS: Final = 10
-_COMPILE_STEPS: Final = 1000  # up to a millisecond, of which the program's size decides
+_COMPILE_STEPS: Final = 1000  # up to a millisecond, depending on the program's size
 _COMPILE_STEPS_PER_CHAR: Final = 64  # a class like \pL takes 60 us
 _COMPILE_SYMBOLS: Final = 50  # of an expression take as long
 _CLASSES_MAX: Final = 100  # like \pL: up to 0.2 ms each, and while RE2 compiles no other thread runs

@@ -135,8 +135,8 @@ async def test_middleware_vetoes_annotates_and_adds_behind_the_last_step_once(ca
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"importance_scorers": "builtins:dict"}, "stands for nothing"),
-        ({"token_counter": "builtins:dict"}, "stands for nothing"),
+        ({"importance_scorers": "builtins:dict"}, "is unknown: use one of"),
+        ({"token_counter": "builtins:dict"}, "is unknown: use one of"),
         ({"token_counter.claude": "no_such_module:x"}, "cannot be made"),
         ({"token_counter.claude": "builtins:dict"}, "returns no function"),
     ],

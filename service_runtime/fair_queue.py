@@ -1,12 +1,12 @@
-"""Turns: who does expensive work now, and who waits for it.
+"""The fair queue: it decides which call does expensive work now, and which one waits.
 
-A history over a hundred thousand nodes, a search, a mapping to compile: any of them is let through, but few at once, or
-a handful of callers would have the event loop, the processor and the connections to Postgres. Who comes while others
-work waits; a turn that comes free goes to the next tenant that waits, and of its keys to the next one, so that forty
-calls of one key are before nobody else's first.
+A history over a hundred thousand nodes, a search, a mapping to compile: each of them is admitted, but few at once, or a
+handful of callers would have the event loop, the processor and the connections to Postgres. A call that comes while
+others work waits for a turn. A free turn goes to the next waiting tenant, and to the next of its keys, so that forty
+calls of one key never go before the first call of another.
 
-All other calls have ordinary turns, of which there are more. They end after `LEASE_S`, because such a call computes for
-a few milliseconds only, and what it waits for then (a lock, a bucket, a database that is away) must keep nobody out.
+All other calls have ordinary turns, and there are more of those. They end after `LEASE_S`: such a call computes for a
+few milliseconds only, and while it waits for a lock, a bucket or a database that is away, it must block no other call.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
 
+from service_runtime.admission import Shares, key_of
 from service_runtime.auth import Principal
-from service_runtime.places import Shares, key_of
 
 SLICE_S = 0.002  # of work between two looks at who else calls; one evaluation of a rule may take a little longer
 SPACING_S = 0.012  # from one slice of a key to its next one while others call, over all its calls
 SPACING_S_MAX = 0.1
-REST = 5  # times what a slice took lies behind it: it takes longer where the processor has other work than ours
-BURST = 10  # slices that a key has free: what an ordinary history takes
+REST = 5  # a key pauses for this many times the length of its last slice, which is longer on a busy processor
+BURST = 10  # slices that a key has free: as many as an ordinary history takes
 OTHERS_S = 1.0  # after its last call came, a key still calls: it may make one after the other
 LEASE_S = 0.1  # of an ordinary turn: a call that is not done by then waits for something other than the processor
 # grpc.aio takes calls from its core one at a time, which needs several passes of the event loop for each. While a key's
@@ -47,16 +47,15 @@ class _Slices:
         self.due_at = 0.0  # when the next one is, on the monotonic clock; `BURST` of them may come before
 
 
-class Turns:
+class FairQueue:
     """The turns of one server, or of one kind of work in it.
 
-    Work that has a turn is done in slices, after which whoever else calls comes first. He is to come soon, at each of
-    the many moments at which his call goes on: so the slices of a key come one by one, and with some time between them
-    as long as others call.
+    Work that has a turn is done in slices, and calls of other keys come between them. So that each of their many short
+    steps waits only briefly, the slices of a key run one by one, and some time apart as long as other keys call.
 
     Args:
-        at_once_max: How many there are.
-        shares: Whose they are.
+        at_once_max: The number of turns.
+        shares: The part of them that a tenant and a key may have.
         paced: A key gets more than `UNPACED` turns only one by one, when no call has just arrived.
     """
 
@@ -74,7 +73,7 @@ class Turns:
         self._lent: dict[Turn, float] = {}  # since when, the longest first
         self._expiring: asyncio.TimerHandle | None = None
         self._slices: dict[object, _Slices] = {}  # of each key
-        self._callers: list[tuple[float, object]] = []  # who called last, and who did before him: when, and the key
+        self._callers: list[tuple[float, object]] = []  # time and key of the last two keys that called
         # By tenant, then by key; whose turn was longest ago comes first.
         self._queues: OrderedDict[object, OrderedDict[object, deque[asyncio.Future[None]]]] = OrderedDict()
 
@@ -115,7 +114,7 @@ class Turns:
             self._expire_soon()
 
     async def take(self, principal: Principal) -> None:
-        """Wait for a turn; who is cancelled leaves the queue."""
+        """Wait for a turn; a cancelled call leaves the queue."""
         if self.take_now(principal):
             return
         tenant_id, key = principal.tenant_id.int, key_of(principal)
@@ -166,16 +165,16 @@ class Turns:
             self._pace()
 
     def seen(self, principal: Principal) -> None:
-        """Note that somebody calls, be it for expensive work or not."""
+        """Note a call of a key, for expensive work or not."""
         key, now = key_of(principal), time.monotonic()
-        self._callers = [(now, key), *(one for one in self._callers if one[1] != key)][:2]
+        self._callers = [(now, key), *(caller for caller in self._callers if caller[1] != key)][:2]
 
     async def give_way(self, principal: Principal, *, took_s: float) -> None:
-        """Let others come first: between two slices of the work of one who has a turn.
+        """Let other keys work between two slices of a call that has a turn.
 
         Args:
-            principal: Who has it.
-            took_s: How long ago his work went on.
+            principal: The caller of the work.
+            took_s: The length of the last slice.
         """
         key = key_of(principal)
         slices = self._slices.get(key)
@@ -237,17 +236,17 @@ class Turns:
 
 
 class Turn:
-    """What one call has of the turns: nothing until it takes one; given back at the end of the block.
+    """The turn of one call: none until it takes one; given back at the end of the block.
 
     Args:
         turns: Of expensive work.
-        principal: Who calls.
-        ordinary: Of all other work; None: that needs no turn.
+        principal: The caller.
+        ordinary: Of all other work; None if that needs no turn.
     """
 
     __slots__ = ("_has_one", "_has_ordinary", "_ordinary", "_principal", "_turns", "_went_on_at")
 
-    def __init__(self, turns: Turns, principal: Principal, ordinary: Turns | None = None) -> None:
+    def __init__(self, turns: FairQueue, principal: Principal, ordinary: FairQueue | None = None) -> None:
         self._turns = turns
         self._ordinary = ordinary
         self._has_ordinary = False
@@ -304,9 +303,9 @@ class Turn:
 
     @asynccontextmanager
     async def aside(self) -> AsyncIterator[None]:
-        """Let others work for the block, in which the call only waits for its caller or for another server.
+        """Give back the turn for the block; the call only waits for its caller or for another server meanwhile.
 
-        So who reads slowly keeps nobody from working, and two streams that wait for each other do not wait for ever.
+        So a slow reader blocks no other call, and two streams that wait for each other do not deadlock.
         """
         if not self._has_one:
             self.end_ordinary()

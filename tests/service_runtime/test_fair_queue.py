@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service_runtime.admission import Shares
 from service_runtime.auth import Principal
-from service_runtime.places import Shares
-from service_runtime.turns import BURST, PACE_S, SPACING_S, UNPACED, Turn, Turns
+from service_runtime.fair_queue import BURST, PACE_S, SPACING_S, UNPACED, FairQueue, Turn
 
 
-def turns_of(at_once: int, *, tenant: float = 1, key: float = 1) -> Turns:
+def turns_of(at_once: int, *, tenant: float = 1, key: float = 1) -> FairQueue:
     shares = Shares(of_tenant=tenant, of_key=key)
-    return Turns(at_once, shares)
+    return FairQueue(at_once, shares)
 
 
 def caller(tenant: int, key: int = 0) -> Principal:
@@ -129,7 +129,7 @@ async def test_a_call_next_to_fifty_cheap_ones_of_another_key_begins_at_once():
 
 async def test_a_key_gets_more_paced_turns_only_after_no_call_has_arrived_for_a_moment():
     """Else its calls fill the event loop, and other callers' calls wait in grpc's core."""
-    turns = Turns(16, Shares(of_tenant=0.75, of_key=0.5), paced=True)
+    turns = FairQueue(16, Shares(of_tenant=0.75, of_key=0.5), paced=True)
     waiting = [asyncio.create_task(turns.take(caller(1))) for _ in range(10)]
     await until_idle()
     assert (turns.taken, turns.waiting) == (UNPACED, 10 - UNPACED)
@@ -146,7 +146,7 @@ async def test_a_key_gets_more_paced_turns_only_after_no_call_has_arrived_for_a_
 
 
 async def test_a_key_gets_more_paced_turns_although_calls_arrive_all_the_time():
-    turns = Turns(16, Shares(of_tenant=0.75, of_key=0.5), paced=True)
+    turns = FairQueue(16, Shares(of_tenant=0.75, of_key=0.5), paced=True)
     waiting = [asyncio.create_task(turns.take(caller(1))) for _ in range(8)]
     async with asyncio.timeout(20):
         while turns.taken < 8:
@@ -157,7 +157,7 @@ async def test_a_key_gets_more_paced_turns_although_calls_arrive_all_the_time():
 
 async def test_a_call_that_waits_for_long_leaves_its_ordinary_turn(monkeypatch: pytest.MonkeyPatch):
     """A lock, or a database that is away, must not keep out those who need neither."""
-    monkeypatch.setattr("service_runtime.turns.LEASE_S", 0.01)
+    monkeypatch.setattr("service_runtime.fair_queue.LEASE_S", 0.01)
     ordinary = turns_of(1)
     async with Turn(turns_of(1), caller(1), ordinary) as waiting, Turn(turns_of(1), caller(2), ordinary) as following:
         await waiting.begin()
@@ -178,7 +178,7 @@ async def test_a_call_has_an_ordinary_or_an_expensive_turn():
     assert (ordinary.taken, expensive.taken) == (0, 0)
 
 
-async def sliced(turns: Turns, calls: int, *, slices: int) -> float:
+async def sliced(turns: FairQueue, calls: int, *, slices: int) -> float:
     """Return how long some calls of one key take for so many slices each that cost nothing."""
 
     async def work() -> None:

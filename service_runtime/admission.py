@@ -1,7 +1,7 @@
-"""Places: how many calls may be under way in a process, of a tenant, and of a key.
+"""Admission control: limits of the calls under way in a process, of a tenant, and of a key.
 
-Whoever holds a place keeps others out, be it by calls that are slow or by ones that say nothing. So no tenant can have
-all places, and no key all of its tenant's.
+A caller that holds a slot keeps others out, by slow calls or by silent ones. So no tenant can have all slots, and no
+key all of its tenant's.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ RETRY_AFTER_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """Which part of what a process can do at once is a tenant's, and a key's, at most."""
+    """The largest part of a process's capacity that a tenant may have, and a key."""
 
     of_tenant: float  # above 0, up to 1
     of_key: float
 
     def tenant_max(self, at_once: int) -> int:
-        """Return a tenant's share of so many; at least one."""
+        """Return a tenant's share of `at_once`; at least one."""
         return max(1, math.floor(at_once * self.of_tenant))
 
     def key_max(self, at_once: int) -> int:
-        """Return a key's, or another subject's, share of so many; at least one."""
+        """Return the share of a key, or of another subject, of `at_once`; at least one."""
         return max(1, math.floor(at_once * self.of_key))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallLimits:
-    """What the calls of a server may take up."""
+    """The limits of the calls of a server."""
 
     calls_max: int  # under way at once
     expensive_calls_max: int  # of them, those that do expensive work at once
@@ -45,16 +45,16 @@ class CallLimits:
 
 
 def key_of(principal: Principal) -> tuple[object, ...]:
-    """Return what tells a key, or another subject, from all others."""
+    """Return the identity of a key, or of another subject, for counters."""
     return (principal.tenant_id.int, principal.subject)  # an int: hashing a UUID takes five times as long
 
 
-class Places:
-    """The places of one server.
+class CallSlots:
+    """The slots for calls of one server.
 
     Args:
         limits: How many there are, and whose.
-        what: What takes one, as the error names it.
+        what: The counted things, as the error names them.
         limit: Which limit it is, in the metadata of the error.
     """
 
@@ -70,12 +70,12 @@ class Places:
 
 
 class CallSlot:
-    """What one call takes: nothing yet."""
+    """The slot of one call; empty until it is taken."""
 
-    __slots__ = ("_places", "_principal", "_taken")
+    __slots__ = ("_principal", "_slots", "_taken")
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, slots: CallSlots) -> None:
+        self._slots = slots
         self._taken = False
         self._principal: Principal | None = None
 
@@ -85,10 +85,10 @@ class CallSlot:
         Raises:
             TooManyCalls: all are taken.
         """
-        places = self._places
-        if places.taken >= places.calls_max:
-            raise _refusal(f"too many {places.what} are under way", places.limit, places.calls_max, places.taken + 1)
-        places.taken += 1
+        slots = self._slots
+        if slots.taken >= slots.calls_max:
+            raise _refusal(f"too many {slots.what} are under way", slots.limit, slots.calls_max, slots.taken + 1)
+        slots.taken += 1
         self._taken = True
 
     def belongs_to(self, principal: Principal) -> None:
@@ -97,34 +97,34 @@ class CallSlot:
         Raises:
             TooManyCalls: `limit` in the metadata says whose share it is.
         """
-        places = self._places
+        slots = self._slots
         key, tenant_id = key_of(principal), principal.tenant_id
         for whose, limit, limit_max, under_way in (
-            ("key", f"{places.limit}_of_key", places.key_max, places.of_key[key]),
-            ("tenant", f"{places.limit}_of_tenant", places.tenant_max, places.of_tenant[tenant_id]),
+            ("key", f"{slots.limit}_of_key", slots.key_max, slots.of_key[key]),
+            ("tenant", f"{slots.limit}_of_tenant", slots.tenant_max, slots.of_tenant[tenant_id]),
         ):
             if under_way >= limit_max:
-                self.give_back()  # at once: a flood of refusals takes nobody's place while they are told
+                self.give_back()  # before the refusal is sent, so that a flood of refusals takes no slot from others
                 raise _refusal(
-                    f"the {whose} has {under_way} {places.what} under way, its share of the process's "
-                    f"{places.calls_max}; end some, or wait for them",
+                    f"the {whose} has {under_way} {slots.what} under way, its share of the process's "
+                    f"{slots.calls_max}; end some, or wait for them",
                     limit,
                     limit_max,
                     under_way + 1,
                 )
         self._principal = principal
-        places.of_key[key] += 1
-        places.of_tenant[tenant_id] += 1
+        slots.of_key[key] += 1
+        slots.of_tenant[tenant_id] += 1
 
     def give_back(self) -> None:
         """Leave it, if it was taken."""
-        places, principal = self._places, self._principal
+        slots, principal = self._slots, self._principal
         if self._taken:
-            places.taken -= 1
+            slots.taken -= 1
             self._taken = False
         if principal is not None:
-            _subtract(places.of_tenant, principal.tenant_id)
-            _subtract(places.of_key, key_of(principal))
+            _subtract(slots.of_tenant, principal.tenant_id)
+            _subtract(slots.of_key, key_of(principal))
             self._principal = None
 
 
