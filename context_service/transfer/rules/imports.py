@@ -23,7 +23,6 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-import psycopg
 
 from context_service.kernel.graph import EntityGraph
 from context_service.retrieval.model import MEMORY, Scope
@@ -557,28 +556,23 @@ class _Import:
             ArchiveRefused: it cannot be applied.
         """
         try:
-            if piece.number == 0 or piece.kind == "manifest":
-                _manifest(run, piece)
-            elif piece.kind == "rows":
-                await self._rows(transaction, run, piece)
-            elif piece.kind == "context":
-                await self._begin_context(transaction, run, piece)
-            elif piece.kind == "context_end":
-                await self._end_context(transaction, run, piece)
-            elif piece.kind == "graph":
-                for kind, (written, existed) in counts.items():
-                    _count(run, f"graph.{kind}", written=written, present=existed)
-            elif piece.kind == "end":
-                if run.open_context is not None:
-                    raise piece.refused(f"context {run.context_id} is incomplete: its end is missing")
-                run.report["left_out"] = _left_out(piece)
-                run.report["ended"] = True
-        except psycopg.IntegrityError as error:
-            raise piece.refused(
-                f"a value violates {error.diag.constraint_name or error.diag.column_name or 'a constraint'}"
-            ) from error
-        except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex) as error:
-            raise piece.refused("a value cannot be stored") from error
+            with rows.refusing_values(piece.refused):
+                if piece.number == 0 or piece.kind == "manifest":
+                    _manifest(run, piece)
+                elif piece.kind == "rows":
+                    await self._rows(transaction, run, piece)
+                elif piece.kind == "context":
+                    await self._begin_context(transaction, run, piece)
+                elif piece.kind == "context_end":
+                    await self._end_context(transaction, run, piece)
+                elif piece.kind == "graph":
+                    for kind, (written, existed) in counts.items():
+                        _count(run, f"graph.{kind}", written=written, present=existed)
+                elif piece.kind == "end":
+                    if run.open_context is not None:
+                        raise piece.refused(f"context {run.context_id} is incomplete: its end is missing")
+                    run.report["left_out"] = _left_out(piece)
+                    run.report["ended"] = True
         except InvalidArgument as error:
             if isinstance(error, ArchiveRefused):
                 raise

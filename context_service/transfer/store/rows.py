@@ -6,11 +6,13 @@ The statements of all tables are built in the same way, from their columns in th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import psycopg
 from psycopg.types.json import Json
 
 from context_service.transfer.store.tables import CARRIED, Table
@@ -297,6 +299,18 @@ def _compare_sql(table: Table, row_columns: tuple[Column, ...]) -> str:
         WHERE {missing} OR {differs}
         ORDER BY row_place
     """  # noqa: S608 - as above
+
+
+@contextmanager
+def refusing_values(refused: Callable[[str], Exception]) -> Iterator[None]:
+    """Raise what `refused` makes of a reason, where Postgres refuses a value in the block."""
+    try:
+        yield
+    except psycopg.IntegrityError as error:
+        constraint = error.diag.constraint_name or error.diag.column_name or "a constraint"
+        raise refused(f"a value violates {constraint}") from error
+    except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex) as error:
+        raise refused("a value cannot be stored") from error
 
 
 async def number_after(transaction: Transaction, table: Table, numbers: Iterable[int]) -> None:
